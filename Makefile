@@ -1,0 +1,64 @@
+# Everything here needs only Python 3.10 or newer, git and make. `make help` lists the targets.
+
+# An existing .venv is kept. Naming another version (PYTHON=python3.12) replaces it.
+PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+RUN := .venv/bin/python
+
+LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+INSTALLED := $(LIBRARY)/heed-installed
+
+.DEFAULT_GOAL := help
+.PHONY: help venv train test lint types format hooks bench bench-gpu constraints clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+venv: $(INSTALLED)  ## create .venv and install the pinned dependencies, if they changed
+
+train: venv  ## train a first model on the bundled reviews
+	$(RUN) -m src.train model/attention=luong_general
+
+test: lint types  ## check style and types, then run the tests
+	$(RUN) -m pytest -n 2
+
+lint: venv  ## check style and formatting
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+
+types: venv  ## check types
+	$(RUN) -m mypy src
+
+format: venv  ## fix style and formatting in place
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+
+hooks: venv  ## run the checks at every git commit
+	$(RUN) -m pre_commit install
+
+bench: venv  ## measure training speed on the CPU
+	$(RUN) -m benchmarks.speed
+
+bench-gpu: venv  ## measure training speed on a CUDA GPU
+	$(RUN) -m benchmarks.speed --device=cuda
+
+constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay
+	$(RUN) -m pip install -qq uv
+	printf 'pip\nsetuptools\n' | $(RUN) -m uv pip compile --quiet --universal --python-version 3.10 --all-extras \
+		--no-annotate --custom-compile-command 'make constraints' --output-file constraints.txt pyproject.toml -
+
+clean:  ## remove caches (keeps .venv and outputs)
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(LIBRARY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
+		"Heed needs Python 3.10 or newer; name one: make venv PYTHON=python3.13")'
+	@echo "Creating .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv --clear .venv || { rm -rf .venv; exit 1; }
+
+# pip and setuptools come first and pinned: setuptools then builds what has no wheel.
+$(INSTALLED): pyproject.toml constraints.txt | $(LIBRARY)
+	@echo "Installing the dependencies pinned in constraints.txt into .venv; the first time takes some minutes"
+	@$(RUN) -m pip install -qq --disable-pip-version-check --constraint constraints.txt pip setuptools
+	@$(RUN) -m pip install -qq --constraint constraints.txt --no-build-isolation --only-deps '.[dev]'
+	@touch $@
