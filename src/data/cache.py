@@ -1,0 +1,122 @@
+"""Tokenized data sets on disk: written once, whatever the number of runs and of parallel jobs."""
+
+import json
+import logging
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import filelock
+import numpy as np
+
+from src.data.files import content_hash
+from src.errors import UserError
+
+log = logging.getLogger(__name__)
+SPLITS = ("train", "val", "test")
+ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a Part
+
+
+@dataclass(frozen=True)
+class Part:
+    """One split, tokenized but not truncated, so that `max_length` and `keep` may change freely."""
+
+    tokens: np.ndarray  # flat int32
+    offsets: np.ndarray  # n+1 int64, into tokens
+    labels: np.ndarray  # n int64
+    rows: np.ndarray  # n int64, where each text stands in the source's split `origin`
+    origin: str  # train, val or test
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """All splits and what reads them; holds no text."""
+
+    train: Part
+    val: Part
+    test: Part
+    tokenizer: str  # JSON
+    class_names: tuple[str, ...]
+
+
+def code_version(*classes: type) -> str:
+    """Hash of the source of this package and of the modules of `classes`, on which the tokens depend too."""
+    modules = (sys.modules.get(some.__module__) for some in classes)
+    theirs = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
+    return content_hash(sorted(theirs | set(Path(__file__).parent.rglob("*.py"))))
+
+
+def cached(folder: Path, key: str, build: Callable[[], Tokenized]) -> Tokenized:
+    """What `build` returns, from `<folder>/<key>.npz` if a run before has built it.
+
+    Of several jobs at once one builds and the others wait. A file that does not read back is built anew.
+
+    Raises:
+        UserError: the folder cannot be written to, or its disk is full.
+    """
+    path = folder / f"{key}.npz"
+    if found := _read(path):
+        return found
+    lock = filelock.FileLock(path.with_suffix(".lock"))
+    with _explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    try:
+        if (found := _read(path)) is None:
+            found = build()
+            with _explained(folder):
+                _write(path, found)
+        return found
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Say of a full disk or a forbidden folder what can be done about it."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"data.cache_dir={folder}: cannot keep the tokenized data there ({error.strerror or error}). "
+            "Make room, or choose another folder"
+        ) from error
+
+
+def _write(path: Path, data: Tokenized) -> None:
+    """Whole or not at all: written beside `path`, then moved there."""
+    facts = {
+        "tokenizer": data.tokenizer,
+        "class_names": data.class_names,
+        "origins": {split: getattr(data, split).origin for split in SPLITS},
+    }
+    arrays = {f"{split}.{name}": getattr(getattr(data, split), name) for split in SPLITS for name in ARRAYS}
+    temporary = path.with_suffix(".tmp")  # one name will do: only the holder of the lock writes
+    try:
+        with temporary.open("wb") as file:
+            np.savez(file, facts=np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8), **arrays)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path) -> Tokenized | None:
+    """What stands in the file; None if there is none, or it is damaged (the zip format keeps checksums)."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            facts = json.loads(file["facts"].tobytes())
+            parts = {
+                split: Part(**{name: file[f"{split}.{name}"] for name in ARRAYS}, origin=facts["origins"][split])
+                for split in SPLITS
+            }
+            return Tokenized(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        log.warning("The cached data in %s are damaged (%s) and are built anew", path, error)
+        return None

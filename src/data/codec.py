@@ -1,0 +1,49 @@
+"""What a model must carry to read new texts and to name its answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from src.data.cut import Cutter, Window
+from src.data.tokenizer import Tokenizer
+from src.models.types import Batch
+
+NO_LABEL = -1
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Turns texts into batches exactly as in training; travels in checkpoints as plain containers."""
+
+    tokenizer: Tokenizer
+    window: Window
+    class_names: tuple[str, ...]  # C
+
+    def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
+        """One batch of all N texts, in their order; labels are -1 where none are given."""
+        tokens, offsets = self.tokenizer.encode(texts)
+        known = np.full(len(texts), NO_LABEL) if labels is None else np.asarray(labels)
+        return Cutter(tokens, offsets, known.astype(np.int64), self.window)(np.arange(len(texts)))
+
+    def words(self, text: str) -> list[str]:
+        """The words as written that stand behind each token the model sees of `text`."""
+        words = self.tokenizer.words(text)
+        starts, lengths = self.window.spans(np.array([0, len(words)]))
+        return words[starts[0] : starts[0] + lengths[0]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strings, numbers and lists only."""
+        return {
+            "tokenizer": self.tokenizer.to_json(),
+            "max_length": self.window.max_length,
+            "keep": self.window.keep,
+            "class_names": list(self.class_names),
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "Codec":
+        """The inverse of `to_dict`."""
+        window = Window(state["max_length"], state["keep"])
+        return cls(Tokenizer.from_json(state["tokenizer"]), window, tuple(state["class_names"]))

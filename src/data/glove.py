@@ -1,0 +1,101 @@
+"""Pretrained word vectors in the format of GloVe (Pennington et al., 2014) and word2vec."""
+
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+
+from src.data.files import existing
+from src.errors import UserError
+
+BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
+LARGE = 50_000_000  # bytes from which on a progress bar is worth showing
+HEADER = re.compile(rb"\d+ (\d+)\s*")  # word2vec's first line: number of words, dimension
+REPORT = 10_000  # lines between two moves of the progress bar
+
+
+def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.ndarray]:
+    """The vectors of those of `words` that the file has.
+
+    Args:
+        path: a text file of lines "word number number …", or a zip of one such file; None reads the bundled
+            10,000 most frequent words of GloVe 6B in 50 dimensions.
+        words: to look up, in the case they are written in.
+
+    Returns:
+        The words found, in the file's order, and their vectors, float32 of len(found) × dimension.
+
+    Raises:
+        UserError: no such file, no vectors in it, or a line that is none, which is named by number.
+    """
+    if path is None:
+        with np.load(BUNDLED, allow_pickle=False) as file:
+            known, vectors = file["words"].tobytes().decode().split("\n"), file["vectors"]
+        wanted = set(words)
+        rows = [i for i, word in enumerate(known) if word in wanted]
+        return [known[i] for i in rows], vectors[rows]
+    full = existing(path, "path of the word vectors")
+    with _opened(full) as (file, size):
+        return _parse(file, size, full, {word.encode() for word in words})
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], int]]:
+    """The lines of a file, or of the only file in a zip, and their bytes in all."""
+    if path.suffix.lower() != ".zip":
+        with path.open("rb") as file:
+            yield file, path.stat().st_size
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) != 1:
+                names = ", ".join(member.filename for member in members)
+                raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the one to read")
+            with archive.open(members[0]) as file:
+                yield file, members[0].file_size
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise UserError(f"{path}: is no zip file, or a damaged one ({error}); fetch it again") from None
+
+
+def _parse(file: IO[bytes], size: int, path: Path, wanted: set[bytes]) -> tuple[list[str], np.ndarray]:
+    """Only the lines wanted are parsed; of the others only the spaces are counted."""
+    found: dict[bytes, np.ndarray] = {}
+    dimension = read = 0
+    with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE) as progress:
+        bar = progress.add_task(f"Reading {path.name}", total=size)
+        for number, line in enumerate(file, start=1):
+            read += len(line)
+            if number % REPORT == 0:
+                progress.update(bar, completed=read)
+            if number == 1 and (header := HEADER.fullmatch(line)):
+                dimension = int(header[1])
+                continue
+            line = line.strip()
+            spaces = line.count(b" ")
+            dimension = dimension or spaces
+            if dimension < 1 or spaces < dimension:
+                raise UserError(
+                    f"{path}: line {number} is no word with {dimension or 'its'} numbers after it; is this a "
+                    "file of word vectors, and whole?"
+                )
+            word = line.split(b" ", 1)[0] if spaces == dimension else line.rsplit(b" ", dimension)[0]
+            if word in wanted and word not in found:
+                found[word] = _numbers(line.split()[-dimension:], path, number)
+    if dimension == 0:
+        raise UserError(f"{path}: the file is empty")
+    vectors = np.stack(list(found.values())) if found else np.empty((0, dimension), dtype=np.float32)
+    return [word.decode() for word in found], vectors
+
+
+def _numbers(fields: list[bytes], path: Path, line: int) -> np.ndarray:
+    try:
+        return np.array(fields, dtype=np.float32)
+    except ValueError as error:
+        raise UserError(f"{path}: line {line}: {error}; is this a file of word vectors?") from None

@@ -1,0 +1,61 @@
+"""The Large Movie Review Dataset (Maas et al., 2011): 25,000 film reviews to train on and 25,000 to test."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from src.data.corpus import Corpus, Split
+from src.data.datamodule import TextDataModule
+from src.data.files import content_hash, existing
+from src.data.sources.hub import HubSet
+from src.data.table import encode_labels, examples, read_rows
+from src.errors import UserError
+
+CLASSES = ("negative", "positive")
+COLUMNS = ("text", "label")
+NUMBERS = ("0", "1")  # as the files write the classes
+
+
+class Imdb(TextDataModule):
+    """Reviews that are negative or positive.
+
+    Args:
+        path: a folder with a copy in the hub's layout, `train*.parquet` and `test*.parquet` at any depth;
+            None takes the data from the hub.
+        loading: options of `TextDataModule`.
+    """
+
+    def __init__(self, path: str | None = None, **loading: Any) -> None:
+        super().__init__(**loading)
+        self.files = None if path is None else _files(existing(path, "data.path"))
+        self.hub = HubSet("stanfordnlp/imdb", None, {"train": "train", "test": "test"})
+
+    def fingerprint(self) -> str:
+        if self.files is None:
+            return self.hub.fingerprint()
+        return f"imdb {[content_hash(files) for files in self.files]}"
+
+    def read(self) -> Corpus:
+        if self.files is None:
+            corpus = self.hub.read()
+            return Corpus(corpus.train, None, corpus.test, CLASSES)
+        train, test = map(_split, self.files)
+        return Corpus(train, None, test, CLASSES)
+
+
+def _files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Training and test files."""
+    train, test = (sorted(folder.rglob(f"{split}*.parquet")) for split in ("train", "test"))
+    if not train or not test:
+        raise UserError(
+            f"data.path={folder}: holds no {'test' if train else 'train'}*.parquet at any depth. "
+            "Fetch a copy with `hf download stanfordnlp/imdb --repo-type dataset --local-dir <folder>`"
+        )
+    return train, test
+
+
+def _split(files: list[Path]) -> Split:
+    found = [examples(read_rows(path, COLUMNS), *COLUMNS, on_bad_rows="error") for path in files]
+    labels = np.concatenate([encode_labels(some, NUMBERS) for some in found])
+    return Split([text for some in found for text in some.texts], labels)

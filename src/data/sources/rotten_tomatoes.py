@@ -1,0 +1,39 @@
+"""Phrases of film reviews in five classes: the Kaggle contest "Sentiment Analysis on Movie Reviews".
+
+The phrases are those of the Stanford Sentiment Treebank (Socher et al., 2013).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from src.data.corpus import Corpus, Split
+from src.data.datamodule import TextDataModule
+from src.data.files import content_hash, existing
+from src.data.table import encode_labels, examples, read_rows
+
+CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
+NUMBERS = ("0", "1", "2", "3", "4")  # as the file writes the classes
+
+
+class RottenTomatoes(TextDataModule):
+    """Phrases, nested in one another: all those of a sentence go to the same split.
+
+    Args:
+        path: the contest's `train.tsv`, with columns PhraseId, SentenceId, Phrase and Sentiment (0 to 4).
+        loading: options of `TextDataModule`.
+    """
+
+    def __init__(self, path: str, **loading: Any) -> None:
+        super().__init__(**loading)
+        self.path = existing(path, "data.path")
+
+    def fingerprint(self) -> str:
+        return f"rotten_tomatoes {content_hash([self.path])}"
+
+    def read(self) -> Corpus:
+        rows = read_rows(self.path, ("Phrase", "Sentiment", "SentenceId"))
+        some = examples(rows, "Phrase", "Sentiment", on_bad_rows="drop")  # one of its phrases is a blank
+        sentences = np.array([rows.columns["SentenceId"][i] for i in some.kept])
+        _, groups = np.unique(sentences, return_inverse=True)
+        return Corpus(Split(some.texts, encode_labels(some, NUMBERS), groups), None, None, CLASSES)

@@ -1,0 +1,62 @@
+"""The user's own file: CSV, TSV, JSONL or Parquet."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from src.data.cache import SPLITS
+from src.data.corpus import Corpus, Split
+from src.data.datamodule import TextDataModule
+from src.data.files import content_hash, existing
+from src.data.table import checked_policy, encode_labels, examples, known_classes, names_of, read_rows
+
+
+class Table(TextDataModule):
+    """Texts and labels from a file, whose extension tells its format.
+
+    Args:
+        path: the file to train on; relative to the current working directory.
+        text: its column of texts.
+        label: its column of labels: strings, numbers or booleans.
+        val_path: a file of the same columns to validate on; None holds `val_fraction` of `path` out.
+        test_path: likewise to test on; None holds out `test_fraction`.
+        on_bad_rows: "error", or "drop" to leave out rows without text or label.
+        labels: the classes allowed and their order; None takes those of the training file, sorted.
+        loading: options of `TextDataModule`.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        text: str = "text",
+        label: str = "label",
+        val_path: str | None = None,
+        test_path: str | None = None,
+        on_bad_rows: str = "error",
+        labels: Sequence[Any] | None = None,
+        **loading: Any,
+    ) -> None:
+        super().__init__(**loading)
+        given = {"path": path, "val_path": val_path, "test_path": test_path}
+        self.paths = {
+            split: existing(file, f"data.{option}")
+            for split, (option, file) in zip(SPLITS, given.items(), strict=True)
+            if file is not None
+        }
+        self.text = text
+        self.label = label
+        self.on_bad_rows = checked_policy(on_bad_rows)
+        self.known = known_classes(labels)
+
+    def fingerprint(self) -> str:
+        options = (list(self.paths), self.text, self.label, self.on_bad_rows, self.known)
+        return f"table {content_hash(self.paths.values())} {options}"
+
+    def read(self) -> Corpus:
+        found = {
+            split: examples(read_rows(path, (self.text, self.label)), self.text, self.label, self.on_bad_rows)
+            for split, path in self.paths.items()
+        }
+        occurring = names_of(found["train"].labels, str(self.paths["train"]))
+        names = self.known or occurring
+        splits = {split: Split(some.texts, encode_labels(some, names)) for split, some in found.items()}
+        return Corpus(splits["train"], splits.get("val"), splits.get("test"), names)

@@ -1,0 +1,101 @@
+"""Sets of the hub, stood in for by ones made here."""
+
+from typing import Any
+
+import datasets
+import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+
+from src.data import hub
+from src.data.sources.hub import Hub
+from src.errors import UserError
+
+NAMED = Features({"sentence": Value("string"), "label": ClassLabel(names=["neg", "pos"])})
+
+
+@pytest.fixture(autouse=True)
+def served(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
+    """What the hub has, by name."""
+    sets = {
+        "owner/named": DatasetDict(
+            {
+                "train": Dataset.from_dict({"sentence": [f"t{i}" for i in range(20)], "label": [0, 1] * 10}, NAMED),
+                "validation": Dataset.from_dict({"sentence": ["v0", "v1"], "label": [1, 0]}, NAMED),
+                "test": Dataset.from_dict({"sentence": ["x0", "x1"], "label": [-1, -1]}, NAMED),
+            }
+        ),
+        "plain": DatasetDict({"train": Dataset.from_dict({"text": ["a", "b", "c"], "label": ["y", "x", "y"]})}),
+    }
+
+    def load_dataset(name: str, config: str | None) -> DatasetDict:
+        if name not in sets or config is not None:
+            raise datasets.exceptions.DatasetNotFoundError(f"{name} {config} is not here\nand more")
+        return sets[name]
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "_answers", lambda address: True)
+    return sets
+
+
+def test_class_names_and_splits_are_the_sets_own(loading: dict[str, Any]) -> None:
+    module = Hub("owner/named", text="sentence", val_split="validation", test_split=None, **loading)
+    module.setup()
+    assert module.class_names == ("neg", "pos")
+    assert module.sizes == {"train": 16, "val": 2, "test": 4}
+    assert module.texts("val", [1]) == ["v1"]
+    assert module.part("val").labels.tolist() == [1, 0]
+
+
+def test_listed_classes_change_the_order(loading: dict[str, Any]) -> None:
+    module = Hub("owner/named", text="sentence", test_split=None, labels=["pos", "neg"], **loading)
+    corpus = module.read()
+    assert corpus.class_names == ("pos", "neg")
+    assert corpus.train.labels.tolist() == [1, 0] * 10
+
+
+def test_labels_of_strings_are_sorted(loading: dict[str, Any]) -> None:
+    corpus = Hub("plain", test_split=None, **loading).read()
+    assert corpus.class_names == ("x", "y")
+    assert corpus.train.labels.tolist() == [1, 0, 1]
+
+
+def test_an_unlabelled_split_is_an_error(loading: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"owner/named \(test\): .*rows 1, 2"):
+        Hub("owner/named", text="sentence", **loading).read()
+
+
+def test_the_fingerprint_follows_the_set(loading: dict[str, Any], served: dict[str, DatasetDict]) -> None:
+    def fingerprint() -> str:
+        return Hub("plain", test_split=None, **loading).fingerprint()
+
+    before = fingerprint()
+    assert fingerprint() == before
+    served["plain"]["train"] = served["plain"]["train"].select([0, 1])
+    assert fingerprint() != before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "plain"}, r"no split 'test'.*only train.*data\.test_split"),
+        (
+            {"name": "plain", "test_split": None, "text": "texts"},
+            r"plain \(train\): no column 'texts' .*'text'",
+        ),
+        (
+            {"name": "nobody/nothing"},
+            r"data\.name=nobody/nothing: the hub cannot give it \(nobody/nothing None",
+        ),
+        ({"name": "plain", "config": "other"}, "plain other is not here"),
+        ({"name": "./folder"}, r"is a path.*data=csv data\.path=\./folder"),
+    ],
+)
+def test_what_is_wrong_is_said(loading: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Hub(**options, **loading).read()
+
+
+def test_without_a_network_a_copy_is_asked_for(loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_answers", lambda address: False)
+    with pytest.raises(UserError, match=r"does not answer.*hf download owner/none"):
+        Hub("owner/none", **loading).fingerprint()

@@ -1,0 +1,56 @@
+"""Phrases, split by sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from src.data.sources.rotten_tomatoes import RottenTomatoes
+from src.errors import UserError
+
+SENTENCES, PHRASES = 50, 7
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """50 sentences of 7 phrases; a phrase's text tells its sentence, and one is blank."""
+    lines = ["PhraseId\tSentenceId\tPhrase\tSentiment"]
+    for phrase in range(SENTENCES * PHRASES):
+        sentence = phrase // PHRASES
+        lines.append(f"{phrase + 1}\t{sentence + 1}\ts{sentence} p{phrase}\t{(sentence + phrase % 2) % 5}")
+    lines[100] = lines[100].rsplit("\t", 2)[0] + "\t \t2"
+    path = tmp_path / "train.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_no_sentence_is_in_two_splits(path: Path, loading: dict[str, Any]) -> None:
+    module = RottenTomatoes(str(path), **loading)
+    module.setup()
+    sentences = {
+        split: {text.split()[0] for text in module.texts(split, range(size))} for split, size in module.sizes.items()
+    }
+    assert {split: len(some) for split, some in sentences.items()} == {"train": 35, "val": 5, "test": 10}
+    assert len(set.union(*sentences.values())) == SENTENCES
+    assert sum(module.sizes.values()) == SENTENCES * PHRASES - 1
+
+
+def test_the_five_classes_have_names(path: Path, loading: dict[str, Any]) -> None:
+    corpus = RottenTomatoes(str(path), **loading).read()
+    assert corpus.class_names == (
+        "negative",
+        "somewhat negative",
+        "neutral",
+        "somewhat positive",
+        "positive",
+    )
+    assert corpus.train.labels[:9].tolist() == [0, 1, 0, 1, 0, 1, 0, 2, 1]
+    assert corpus.train.groups is not None
+    assert np.array_equal(np.unique(corpus.train.groups), np.arange(SENTENCES))
+
+
+def test_another_file_is_explained(tmp_path: Path, loading: dict[str, Any]) -> None:
+    (tmp_path / "test.tsv").write_text("PhraseId\tSentenceId\tPhrase\n1\t1\tgood\n")
+    with pytest.raises(UserError, match="no column 'Sentiment'"):
+        RottenTomatoes(str(tmp_path / "test.tsv"), **loading).read()

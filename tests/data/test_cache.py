@@ -1,0 +1,130 @@
+"""Tokenized once, read back exactly, and never half."""
+
+import errno
+import multiprocessing
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src.data import cache
+from src.data.cache import Part, Tokenized, cached, code_version
+from src.errors import UserError
+
+
+def data(seed: int = 0) -> Tokenized:
+    rng = np.random.default_rng(seed)
+
+    def part(n: int, origin: str) -> Part:
+        lengths = rng.integers(0, 9, n)
+        return Part(
+            rng.integers(1, 99, lengths.sum(), dtype=np.int32),
+            np.concatenate([[0], lengths.cumsum()]),
+            rng.integers(0, 2, n),
+            rng.permutation(n),
+            origin,
+        )
+
+    return Tokenized(part(31, "train"), part(7, "train"), part(11, "test"), '{"né": 1}', ("bad", "größer"))
+
+
+def same(one: Tokenized, other: Tokenized) -> bool:
+    facts = all(getattr(one, name) == getattr(other, name) for name in ("tokenizer", "class_names"))
+    arrays = all(
+        np.array_equal(getattr(getattr(one, split), name), getattr(getattr(other, split), name))
+        and getattr(one, split).origin == getattr(other, split).origin
+        for split in ("train", "val", "test")
+        for name in ("tokens", "offsets", "labels", "rows")
+    )
+    return facts and arrays
+
+
+def never() -> Tokenized:
+    raise AssertionError("built again")
+
+
+def test_the_second_time_nothing_is_built(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    assert same(cached(folder, "key", data), data())
+    assert same(cached(folder, "key", never), data())
+
+
+def test_another_key_is_another_entry(tmp_path: Path) -> None:
+    cached(tmp_path, "one", data)
+    assert same(cached(tmp_path, "other", lambda: data(1)), data(1))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other"])
+def test_a_damaged_file_is_built_anew(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    cached(tmp_path, "key", data)
+    path = tmp_path / "key.npz"
+    content = path.read_bytes()
+    at = content.find(data().train.tokens.tobytes())
+    assert at > 0
+    wrong = {
+        "cut": content[: len(content) // 2],
+        "flip": content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :],
+        "empty": b"",
+        "other": b"not a zip file at all",
+    }
+    path.write_bytes(wrong[damage])
+    assert same(cached(tmp_path, "key", data), data())
+    assert "damaged" in caplog.text
+    assert same(cached(tmp_path, "key", never), data())
+
+
+def test_a_failing_build_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        cached(tmp_path, "key", never)
+    assert same(cached(tmp_path, "key", data), data())
+
+
+def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: object, **_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.np, "savez", full)
+    with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*No space left"):
+        cached(tmp_path, "key", data)
+    assert not list(tmp_path.glob("*.npz")) and not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"data\.cache_dir"):
+        cached(tmp_path / "file", "key", data)
+
+
+def test_an_error_of_the_source_is_not_blamed_on_the_cache(tmp_path: Path) -> None:
+    def unreadable() -> Tokenized:
+        raise PermissionError("the source")
+
+    with pytest.raises(PermissionError, match="the source"):
+        cached(tmp_path, "key", unreadable)
+
+
+def slow_job(folder: Path) -> None:
+    def build() -> Tokenized:
+        with (folder / "builds").open("a") as file:
+            file.write("x")
+        time.sleep(0.3)
+        return data()
+
+    assert same(cached(folder, "key", build), data())
+
+
+def test_parallel_jobs_build_once(tmp_path: Path) -> None:
+    jobs = [multiprocessing.get_context("spawn").Process(target=slow_job, args=(tmp_path,)) for _ in range(2)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert [job.exitcode for job in jobs] == [0, 0]
+    assert (tmp_path / "builds").read_text() == "x"
+
+
+def test_the_code_version_follows_a_users_own_module() -> None:
+    assert code_version() == code_version()
+    assert code_version(Path) != code_version()
+    assert code_version(Part) == code_version()  # of this package, so counted already

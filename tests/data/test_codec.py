@@ -1,0 +1,45 @@
+"""What a checkpoint needs to read a text as in training."""
+
+import pytest
+import torch
+
+from src.data.codec import Codec
+from src.data.cut import Window
+from src.data.tokenizer import Word
+
+NAMES = ("bad", "good")
+
+
+@pytest.fixture(params=["first", "last"])
+def codec(request: pytest.FixtureRequest) -> Codec:
+    tokenizer = Word(min_frequency=1).train(["a good film", "a bad one"])
+    return Codec(tokenizer, Window(3, request.param), NAMES)
+
+
+def test_a_batch_keeps_the_order_of_the_texts(codec: Codec) -> None:
+    batch = codec.batch(["a film", "", "one good film, truly"], [1, 0, 1])
+    assert batch.mask.sum(1).tolist() == [2, 0, 3]
+    assert batch.labels.tolist() == [1, 0, 1]
+    assert batch.index.tolist() == [0, 1, 2]
+
+
+def test_labels_are_minus_one_where_unknown(codec: Codec) -> None:
+    assert codec.batch(["a film", "b"]).labels.tolist() == [-1, -1]
+
+
+def test_words_are_those_of_the_tokens_kept(codec: Codec) -> None:
+    text = "One GOOD film, truly"
+    words = codec.words(text)
+    assert words == (["One", "GOOD", "film"] if codec.window.keep == "first" else ["film", ",", "truly"])
+    batch = codec.batch([text])
+    tokens = [codec.tokenizer.vocabulary[i] for i in batch.tokens[0]]
+    assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]
+
+
+def test_plain_containers_carry_it(codec: Codec, tmp_path: object) -> None:
+    path = f"{tmp_path}/codec.pt"
+    torch.save(codec.to_dict(), path)
+    again = Codec.from_dict(torch.load(path, weights_only=True))
+    assert (again.window, again.class_names) == (codec.window, NAMES)
+    text = ["a good film, a bad one", "film"]
+    assert torch.equal(again.batch(text).tokens, codec.batch(text).tokens)

@@ -1,0 +1,250 @@
+"""From a source to batches: splits, cache, facts and loaders."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+
+from src.data.batches import Batches, ShuffledBatches
+from src.data.datamodule import TextDataModule
+from src.data.sources.table import Table
+from src.data.tokenizer import Bpe, Word
+from src.errors import UserError
+
+SPLITS = ("train", "val", "test")
+
+
+def ready(reviews: Path, loading: dict[str, Any], **options: Any) -> Table:
+    module = Table(str(reviews), **{**loading, **options})
+    module.prepare_data()
+    module.setup("fit")
+    return module
+
+
+def all_texts(module: TextDataModule, split: str) -> list[str]:
+    return module.texts(split, range(module.sizes[split]))
+
+
+def test_the_facts_are_known_after_setup(reviews: Path, loading: dict[str, Any]) -> None:
+    module = ready(reviews, loading)
+    assert module.sizes == {"train": 73, "val": 8, "test": 20}
+    assert module.class_names == ("bad", "good")
+    assert module.class_counts == np.bincount(module.part("train").labels).tolist()
+    assert sum(module.class_counts) == 73
+    assert module.vocabulary[:2] == ("<pad>", "<unk>")
+    assert module.codec.class_names == module.class_names
+
+
+def test_every_text_is_in_one_split_and_each_split_has_every_class(reviews: Path, loading: dict[str, Any]) -> None:
+    module = ready(reviews, loading)
+    texts = [text for split in SPLITS for text in all_texts(module, split)]
+    assert sorted(texts) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
+    shares = {split: module.part(split).labels.mean() for split in SPLITS}
+    assert all(abs(share - 40 / 101) < 0.08 for share in shares.values())
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_batches_hold_the_texts_their_index_names(reviews: Path, loading: dict[str, Any], split: str) -> None:
+    module = ready(reviews, loading, max_length=5, keep="last")
+    loader = getattr(module, f"{split}_dataloader")()
+    seen: list[int] = []
+    for batch in loader:
+        rows = batch.index.tolist()
+        expected = module.codec.batch(module.texts(split, rows), module.part(split).labels[rows])
+        assert torch.equal(batch.tokens, expected.tokens)
+        assert torch.equal(batch.mask, expected.mask)
+        assert torch.equal(batch.labels, expected.labels)
+        seen += rows
+    assert sorted(seen) == list(range(module.sizes[split]))
+    assert len(loader) == -(-module.sizes[split] // 7)
+
+
+def test_labels_belong_to_their_texts(reviews: Path, loading: dict[str, Any]) -> None:
+    module = ready(reviews, loading)
+    for split in SPLITS:
+        rows = [int(text.split()[0].removeprefix("row")) for text in all_texts(module, split)]
+        assert module.part(split).labels.tolist() == [int(row >= 61) for row in rows]
+
+
+def test_the_vocabulary_comes_from_the_training_part_alone(reviews: Path, loading: dict[str, Any]) -> None:
+    module = ready(reviews, loading)
+    first = {split: {text.split()[0] for text in all_texts(module, split)} for split in SPLITS}
+    assert first["train"] < set(module.vocabulary)
+    assert not (first["val"] | first["test"]) & set(module.vocabulary)
+
+
+def test_a_cached_start_reads_no_text(reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = ready(reviews, loading)
+    monkeypatch.setattr(Table, "read", pytest.fail)
+    again = ready(reviews, loading, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
+    assert again.fingerprint_ == first.fingerprint_
+    assert np.array_equal(again.part("val").rows, first.part("val").rows)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"split_seed": 1},
+        {"val_fraction": 0.3},
+        {"test_fraction": 0.3},
+        {"limit": 20},
+        {"tokenizer": Word(min_frequency=2)},
+        {"tokenizer": Bpe(min_frequency=1)},
+        {"labels": ["good", "bad"]},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_changes_the_tokens_is_tokenized_anew(
+    reviews: Path, loading: dict[str, Any], change: dict[str, Any]
+) -> None:
+    ready(reviews, loading)
+    ready(reviews, loading, **change)
+    assert len(list(Path(loading["cache_dir"]).glob("*.npz"))) == 2
+
+
+def test_changed_content_is_tokenized_anew(reviews: Path, loading: dict[str, Any]) -> None:
+    before = ready(reviews, loading)
+    reviews.write_text(reviews.read_text().replace("row0 ", "changed "))
+    after = ready(reviews, loading)
+    assert after.fingerprint_ != before.fingerprint_
+    assert "changed" in {text.split()[0] for split in SPLITS for text in all_texts(after, split)}
+
+
+def test_the_fingerprint_is_the_datas_and_not_the_tokenizers(reviews: Path, loading: dict[str, Any]) -> None:
+    one = ready(reviews, loading)
+    assert ready(reviews, loading, tokenizer=Bpe()).fingerprint_ == one.fingerprint_
+    assert ready(reviews, loading, split_seed=1).fingerprint_ != one.fingerprint_
+
+
+def test_limit_bounds_every_split_and_keeps_the_classes(reviews: Path, loading: dict[str, Any]) -> None:
+    module = ready(reviews, loading, limit=5)
+    assert module.sizes == {"train": 5, "val": 5, "test": 5}
+    assert module.class_counts == [3, 2]
+
+
+def test_training_follows_the_seed_and_evaluation_does_not(reviews: Path, loading: dict[str, Any]) -> None:
+    one, again, other = (ready(reviews, loading, seed=seed) for seed in (1, 1, 2))
+
+    def order(loader: Any) -> list[list[int]]:
+        return [batch.index.tolist() for batch in loader]
+
+    assert order(one.train_dataloader()) == order(again.train_dataloader())
+    assert order(one.train_dataloader()) != order(other.train_dataloader())
+    assert order(one.val_dataloader()) == order(other.val_dataloader())
+
+
+def test_without_a_seed_torchs_own_counts(reviews: Path, loading: dict[str, Any]) -> None:
+    torch.manual_seed(11)
+    assert Table(str(reviews), **loading, seed=None).seed == 11
+
+
+def attach(module: TextDataModule, **trainer: Any) -> None:
+    defaults = {"global_rank": 0, "world_size": 1, "overfit_batches": 0}
+    module.trainer = SimpleNamespace(**{**defaults, **trainer})  # type: ignore[assignment]
+
+
+def test_ranks_share_a_pass_evenly(reviews: Path, loading: dict[str, Any]) -> None:
+    for split in SPLITS:
+        passes = []
+        for rank in range(3):
+            module = ready(reviews, loading)
+            attach(module, global_rank=rank, world_size=3)
+            passes.append([batch.index.tolist() for batch in getattr(module, f"{split}_dataloader")()])
+        assert len({len(each) for each in passes}) == 1
+        rows = sorted(row for each in passes for batch in each for row in batch)
+        assert rows == list(range(module.sizes[split]))
+
+
+def test_overfitting_repeats_the_same_batches(reviews: Path, loading: dict[str, Any]) -> None:
+    module = ready(reviews, loading)
+    assert isinstance(module.train_dataloader(), ShuffledBatches)
+    attach(module, overfit_batches=2)
+    loader = module.train_dataloader()
+    assert isinstance(loader, Batches)
+    first, second = ([batch.index.tolist() for batch in loader] for _ in range(2))
+    assert first == second
+    assert len({int(label) for batch in list(loader)[:2] for label in batch.labels}) == 2
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+def test_tokens_live_on_the_trainers_device_on_request(reviews: Path, loading: dict[str, Any], on_device: bool) -> None:
+    module = ready(reviews, loading, on_device=on_device)
+    attach(module, strategy=SimpleNamespace(root_device=torch.device("meta")))
+    loader = module.val_dataloader()
+    assert loader.cut.tokens.device.type == ("meta" if on_device else "cpu")
+
+
+class Reader(pl.LightningModule):
+    """Trains on nothing and counts what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.texts = {"train": 0, "val": 0, "test": 0}
+
+    def training_step(self, batch: Any, _: int) -> torch.Tensor:
+        self.texts["train"] += len(batch.labels)
+        return self.weight.sum()
+
+    def validation_step(self, batch: Any, _: int) -> None:
+        self.texts["val"] += len(batch.labels)
+
+    def test_step(self, batch: Any, _: int) -> None:
+        self.texts["test"] += len(batch.labels)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+def test_a_trainer_takes_it_as_it_is(reviews: Path, loading: dict[str, Any]) -> None:
+    module, data = Reader(), Table(str(reviews), **loading)
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        max_epochs=2,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+    )
+    trainer.fit(module, data)
+    trainer.test(module, data, verbose=False)
+    assert module.texts == {"train": 2 * 73, "val": 2 * 8, "test": 20}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"batch_size": 0},
+        {"max_length": 0},
+        {"keep": "middle"},
+        {"val_fraction": 1.0},
+        {"test_fraction": 0},
+        {"limit": 0},
+        {"split_seed": -1},
+        {"seed": -1},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_options_are_checked_at_once(reviews: Path, loading: dict[str, Any], wrong: dict[str, Any]) -> None:
+    (name, value) = next(iter(wrong.items()))
+    with pytest.raises(ValueError, match=f"{name}={value!r}"):
+        Table(str(reviews), **{**loading, **wrong})
+
+
+def test_too_few_rows_of_a_class_are_named(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("text,label\n" + "a,bad\n" * 9 + "b,good\n" * 2)
+    with pytest.raises(UserError, match="class 'good' has a single row"):  # the other one went to the test split
+        ready(path, loading)
+
+
+def test_the_cache_is_in_the_users_cache_folder(
+    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert Table(str(reviews), **{**loading, "cache_dir": None}).cache_dir == Path("/somewhere/heed")

@@ -1,0 +1,101 @@
+"""Word vectors from the bundled cut and from files."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src.data import glove
+from src.data.glove import read_glove
+from src.errors import UserError
+
+LINES = ["the 0.5 -1 2e-1", "film 1 2 3", ". . 4 5 6", "don't 7 8 9", "film 0 0 0"]
+
+
+def text(tmp_path: Path, lines: list[str]) -> str:
+    path = tmp_path / "vectors.txt"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return str(path)
+
+
+def test_the_bundled_cut_holds_the_published_numbers() -> None:
+    words, vectors = read_glove(None, ["zebra", "the", "film", "<unk>"])
+    assert words == ["the", "film"]
+    assert vectors.shape == (2, 50)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors[0, :4], [0.418, 0.24968, -0.41242, 0.1217], rtol=1e-6)
+    assert len(set(np.load(glove.BUNDLED)["words"].tobytes().decode().split("\n"))) == 10_000
+
+
+def test_only_the_wanted_words_come_in_the_files_order(tmp_path: Path) -> None:
+    words, vectors = read_glove(text(tmp_path, LINES), ["don't", "film", "absent"])
+    assert words == ["film", "don't"]
+    np.testing.assert_array_equal(vectors, np.array([[1, 2, 3], [7, 8, 9]], dtype=np.float32))
+
+
+def test_a_word_may_contain_spaces(tmp_path: Path) -> None:
+    words, vectors = read_glove(text(tmp_path, LINES), [". ."])
+    assert (words, vectors.tolist()) == ([". ."], [[4, 5, 6]])
+    assert read_glove(text(tmp_path, LINES), ["."])[0] == []
+
+
+def test_the_header_of_word2vec_is_no_word(tmp_path: Path) -> None:
+    words, vectors = read_glove(text(tmp_path, ["2 3", *LINES[:2]]), ["the", "2"])
+    assert words == ["the"]
+    np.testing.assert_array_equal(vectors, np.array([[0.5, -1, 0.2]], dtype=np.float32))
+
+
+def test_no_word_found_leaves_no_rows(tmp_path: Path) -> None:
+    words, vectors = read_glove(text(tmp_path, LINES), ["absent"])
+    assert (words, vectors.shape) == ([], (0, 3))
+
+
+def test_a_zip_of_one_file_is_read_through(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("folder/vectors.txt", "\n".join(LINES))
+    assert read_glove(str(path), ["film"])[1].tolist() == [[1, 2, 3]]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("other.txt", "x 1")
+    with pytest.raises(UserError, match=r"holds 2 files .*other\.txt"):
+        read_glove(str(path), ["film"])
+
+
+def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glove, "LARGE", 0)
+    monkeypatch.setattr(glove, "REPORT", 2)
+    assert read_glove(text(tmp_path, LINES), ["film"])[0] == ["film"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["the 1 2 3", "film 1 2"], "line 2 is no word with 3 numbers"),
+        (["the 1 2 3", "film 1 two 3"], "line 2: could not convert string to float"),
+        (["the", "film"], "line 1 is no word with its numbers"),
+        (["9 3", "film 1 2"], "line 2 is no word with 3 numbers"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_glove(text(tmp_path, lines), ["film"])
+
+
+def test_a_missing_file_is_explained(tmp_path: Path) -> None:
+    text(tmp_path, LINES)
+    with pytest.raises(UserError, match=r"did you mean 'vectors\.txt'"):
+        read_glove(str(tmp_path / "vector.txt"), ["film"])
+
+
+def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(UserError, match=r"empty\.txt: the file is empty"):
+        read_glove(str(tmp_path / "empty.txt"), ["film"])
+
+
+@pytest.mark.parametrize("content", [b"PK and no more", b""])
+def test_a_broken_zip_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "broken.zip").write_bytes(content)
+    with pytest.raises(UserError, match=r"broken\.zip: is no zip file"):
+        read_glove(str(tmp_path / "broken.zip"), ["film"])

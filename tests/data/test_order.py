@@ -1,0 +1,79 @@
+"""Plans: which rows make which batch, in which order."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from src.data.order import Plan, by_length, shuffled
+
+LENGTHS = np.random.default_rng(0).integers(0, 500, 1009)
+
+
+def plan(seed: int = 0, epoch: int = 0, buckets: bool = True, batch_size: int = 7) -> Plan:
+    return shuffled(LENGTHS, batch_size, seed, buckets, 0, 1, epoch)
+
+
+def same(one: Plan, other: Plan) -> bool:
+    return len(one) == len(other) and all(map(np.array_equal, one, other))
+
+
+@pytest.mark.parametrize("buckets", [True, False])
+def test_the_order_is_a_function_of_seed_and_epoch(buckets: bool) -> None:
+    first = plan(3, 5, buckets)
+    assert same(first, plan(3, 5, buckets))
+    assert not same(first, plan(4, 5, buckets))
+    assert not same(first, plan(3, 6, buckets))
+
+
+@given(
+    n=st.integers(1, 60),
+    batch_size=st.integers(1, 13),
+    world=st.integers(1, 3),
+    buckets=st.booleans(),
+    evaluation=st.booleans(),
+)
+def test_all_rows_come_once_in_even_batches_on_every_rank(
+    n: int, batch_size: int, world: int, buckets: bool, evaluation: bool
+) -> None:
+    lengths = LENGTHS[:n]
+    plans = [
+        by_length(lengths, batch_size, rank, world)
+        if evaluation
+        else shuffled(lengths, batch_size, 0, buckets, rank, world, 0)
+        for rank in range(world)
+    ]
+    assert {len(each) for each in plans} == {-(-n // (batch_size * world))}
+    sizes = [len(batch) for each in plans for batch in each]
+    assert min(sizes) >= 1
+    assert max(sizes) <= batch_size
+    rows = sorted(int(row) for each in plans for batch in each for row in batch)
+    assert set(rows) == set(range(n))
+    if n >= sum(map(len, plans)):
+        assert max(sizes) - min(sizes) <= 1
+        assert len(rows) == n
+
+
+def padding(one: Plan) -> float:
+    room = sum(LENGTHS[rows].max() * len(rows) for rows in one)
+    return 1 - LENGTHS.sum() / room
+
+
+def test_buckets_save_padding_and_stay_random() -> None:
+    assert padding(plan(buckets=False)) > 0.3
+    assert padding(plan()) < 0.15
+    longest = np.array([LENGTHS[rows].max() for rows in plan()])
+    assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.3  # batches are not in order of length
+    together = [{frozenset(map(int, rows)) for rows in plan(epoch=epoch)} for epoch in (0, 1)]
+    assert not together[0] & together[1]
+
+
+def test_ranks_get_texts_of_like_length_at_each_step() -> None:
+    one, other = (shuffled(LENGTHS, 7, 0, True, rank, 2, 0) for rank in (0, 1))
+    gap = [abs(LENGTHS[a].mean() - LENGTHS[b].mean()) for a, b in zip(one, other, strict=True)]
+    assert np.median(gap) < 35  # neighbours among some 18 batches that span lengths up to 500
+
+
+def test_evaluation_goes_from_the_longest_text_to_the_shortest() -> None:
+    lengths = np.array([3, 9, 1, 9, 4])
+    assert [rows.tolist() for rows in by_length(lengths, 2, 0, 1)] == [[1], [3, 4], [0, 2]]

@@ -1,0 +1,173 @@
+"""Tokens, words and ids."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import models, pre_tokenizers
+
+from src.data import hub
+from src.data.tokenizer import Bpe, Pretrained, Tokenizer, TokenizerBuilder, Whitespace, Word, WordPiece
+from src.errors import UserError
+
+TEXTS = ["the cat sat", "the cat ran, the end", "a cat!"]
+LEARNED = [Word, Whitespace, Bpe, WordPiece]
+
+
+def ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode([text])[0].tolist()
+
+
+def tokens(tokenizer: Tokenizer, text: str) -> list[str]:
+    return [tokenizer.vocabulary[i] for i in ids(tokenizer, text)]
+
+
+@pytest.mark.parametrize("builder", LEARNED)
+def test_padding_is_0_and_unknown_is_1(builder: type[TokenizerBuilder]) -> None:
+    tokenizer = builder().train(TEXTS)
+    assert tokenizer.vocabulary[:2] == ("<pad>", "<unk>")
+    assert ids(tokenizer, "☃") == [1]
+
+
+@pytest.mark.parametrize("builder", LEARNED)
+def test_no_text_contains_padding(builder: type[TokenizerBuilder]) -> None:
+    assert 0 not in ids(builder().train(["<pad> <pad>", *TEXTS]), "a <pad> cat <pad>")
+
+
+def test_texts_come_out_flat_in_their_order() -> None:
+    tokenizer = Word(min_frequency=1).train(TEXTS)
+    flat, offsets = tokenizer.encode(["the cat", "", "☃ sat the"])
+    assert offsets.tolist() == [0, 2, 2, 5]
+    assert [tokenizer.vocabulary[i] for i in flat] == ["the", "cat", "<unk>", "sat", "the"]
+    assert flat.dtype == np.int32
+    assert offsets.dtype == np.int64
+
+
+def test_no_texts_have_no_tokens() -> None:
+    flat, offsets = Word().train(TEXTS).encode([])
+    assert (flat.tolist(), offsets.tolist()) == ([], [0])
+
+
+def test_the_vocabulary_goes_by_frequency() -> None:
+    assert Word(min_frequency=1).train(TEXTS).vocabulary[2:4] == ("cat", "the")
+    assert Word(min_frequency=3).train(TEXTS).vocabulary == ("<pad>", "<unk>", "cat", "the")
+    assert Word(vocab_size=3).train(TEXTS).vocabulary == ("<pad>", "<unk>", "cat")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I don't know...", ["I", "don't", "know", ".", ".", "."]),
+        ("it’s 'rock’n’roll'", ["it’s", "'", "rock’n’roll", "'"]),
+        ("one<br />two<br/>three", ["one", "two", "three"]),
+        ("Ça va, naïf? 10/10", ["Ça", "va", ",", "naïf", "?", "10", "/", "10"]),
+        (" \n\t ", []),
+    ],
+)
+def test_words_keep_inner_apostrophes_and_leave_punctuation(text: str, words: list[str]) -> None:
+    assert Word().train(TEXTS).words(text) == words
+
+
+def test_white_space_splits_at_nothing_else() -> None:
+    assert Whitespace().train(TEXTS).words("don't, stop!") == ["don't,", "stop!"]
+
+
+def test_unknown_words_show_as_written() -> None:
+    tokenizer = Word(min_frequency=1).train(TEXTS)
+    assert tokenizer.words("The ZEBRA sat") == ["The", "ZEBRA", "sat"]
+    assert tokens(tokenizer, "The ZEBRA sat") == ["the", "<unk>", "sat"]
+
+
+def test_case_is_kept_on_request() -> None:
+    tokenizer = Word(min_frequency=1, lowercase=False).train(["The the"])
+    assert set(tokenizer.vocabulary[2:]) == {"The", "the"}
+
+
+@pytest.mark.parametrize(("builder", "end"), [(Bpe, "</w>"), (WordPiece, "")])
+def test_pieces_make_up_unseen_words(builder: type[Bpe] | type[WordPiece], end: str) -> None:
+    tokenizer = builder(min_frequency=1).train(["low lower lowest new newer newest"] * 3)
+    pieces = tokens(tokenizer, "lowerest")
+    assert len(pieces) > 1
+    assert "".join(piece.removeprefix("##") for piece in pieces).removesuffix(end) == "lowerest"
+    assert "".join(tokenizer.words("lowerest")) == "lowerest"
+
+
+@pytest.mark.parametrize("builder", LEARNED)
+@given(text=st.text(max_size=40))
+def test_words_and_tokens_go_together(builder: type[TokenizerBuilder], text: str) -> None:
+    tokenizer = builder().train(TEXTS)
+    assert len(tokenizer.words(text)) == len(ids(tokenizer, text))
+
+
+@pytest.mark.parametrize("builder", LEARNED)
+def test_json_carries_everything(builder: type[TokenizerBuilder]) -> None:
+    tokenizer = builder().train(TEXTS)
+    again = Tokenizer.from_json(tokenizer.to_json())
+    assert again.vocabulary == tokenizer.vocabulary
+    assert ids(again, "The cat, unseen <pad>!") == ids(tokenizer, "The cat, unseen <pad>!")
+
+
+def test_learning_twice_gives_the_same() -> None:
+    texts = [f"word{i % 37} word{i % 41}" for i in range(5000)]
+    assert Word().train(texts).to_json() == Word().train(texts).to_json()
+
+
+def test_a_fingerprint_tells_options_and_kinds_apart() -> None:
+    builders = [Word(), Word(vocab_size=9), Word(lowercase=False), Whitespace(), Bpe(), WordPiece()]
+    assert len({builder.fingerprint() for builder in builders}) == len(builders)
+    assert Word().fingerprint() == Word().fingerprint()
+
+
+@pytest.mark.parametrize("options", [{"vocab_size": 2}, {"min_frequency": 0}])
+def test_options_are_checked(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(options))}={next(iter(options.values()))}"):
+        Word(**options)
+
+
+@pytest.fixture
+def pretrained(tmp_path: Path) -> Path:
+    """A model's tokenizer that pads and truncates, with ids of its own for padding and unknown words."""
+    backend = tokenizers.Tokenizer(models.WordLevel({"film": 0, "[PAD]": 1, "[UNK]": 2, "good": 3}, "[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.enable_padding(length=9, pad_id=1, pad_token="[PAD]")
+    backend.enable_truncation(2)
+    backend.save(str(tmp_path / "tokenizer.json"))
+    return tmp_path / "tokenizer.json"
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_pretrained_tokenizer_moves_up_by_two(pretrained: Path, folder: bool) -> None:
+    tokenizer = Pretrained(str(pretrained.parent if folder else pretrained)).train([])
+    assert tokenizer.vocabulary == ("<pad>", "<unk>", "film", "[PAD]", "[UNK]", "good")
+    assert ids(tokenizer, "good film so good") == [5, 2, 4, 5]
+    assert ids(Tokenizer.from_json(tokenizer.to_json()), "good film so good") == [5, 2, 4, 5]
+
+
+def test_a_pretrained_fingerprint_follows_the_file(pretrained: Path) -> None:
+    before = Pretrained(str(pretrained)).fingerprint()
+    content = json.loads(pretrained.read_text())
+    content["model"]["vocab"]["new"] = 4
+    pretrained.write_text(json.dumps(content))
+    assert Pretrained(str(pretrained)).fingerprint() != before
+
+
+def test_a_missing_pretrained_path_is_not_taken_for_a_hub_name(pretrained: Path) -> None:
+    with pytest.raises(UserError, match=r"did you mean 'tokenizer.json'"):
+        Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
+
+
+def test_a_broken_pretrained_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(UserError, match=r"is no tokenizer\.json"):
+        Pretrained(str(tmp_path)).train([])
+
+
+def test_a_hub_name_without_a_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_answers", lambda address: False)
+    with pytest.raises(UserError, match="the hub does not answer"):
+        Pretrained("nobody/no-such-model").train([])
