@@ -1,0 +1,40 @@
+"""The score that Bahdanau's attention and Luong's concat attention have in common."""
+
+import torch
+from torch import Tensor, nn
+
+from src.models.attention.query import QueryAttention
+
+
+class AdditiveAttention(QueryAttention):
+    """score(q, h) = vᵀ tanh(W [h; q] + b), computed as tanh(W_h h + W_q q + b) so that q is projected once.
+
+    Args:
+        attention_dim: A, size of the hidden layer; None takes D.
+        bias: whether b exists.
+
+    Raises:
+        ValueError: if `attention_dim` is below 1.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        attention_dim: int | None,
+        bias: bool,
+        scaled: bool,
+        dropout: float,
+        attentional: bool,
+    ) -> None:
+        super().__init__(input_dim, scaled=scaled, dropout=dropout, attentional=attentional)
+        hidden = input_dim if attention_dim is None else attention_dim
+        if hidden < 1:
+            raise ValueError(f"attention_dim={attention_dim} must be at least 1")
+        self.keys = nn.Linear(input_dim, hidden, bias=bias)
+        self.query = nn.Linear(input_dim, hidden, bias=False)
+        self.energy = nn.Linear(hidden, 1, bias=False)
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        hidden = torch.tanh(self.keys(keys) + self.query(query).unsqueeze(1))  # N×T×A
+        return self.energy(hidden).squeeze(-1)

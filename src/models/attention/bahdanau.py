@@ -1,0 +1,33 @@
+"""Additive attention (Bahdanau, Cho & Bengio 2015)."""
+
+from src.models.attention.additive import AdditiveAttention
+
+
+class BahdanauAttention(AdditiveAttention):
+    """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query.
+
+    Args:
+        input_dim: D, features of a state.
+        attention_dim: A, the paper's alignment size n'; None takes D.
+        bias: add a bias inside the tanh. The paper has none; the twenty-model report's code (its eq. 1) has one.
+        scaled: divide the scores by √D.
+        dropout: probability in [0, 1) of dropping a weight while training.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        attention_dim: int | None = None,
+        bias: bool = True,
+        scaled: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(
+            input_dim,
+            attention_dim=attention_dim,
+            bias=bias,
+            scaled=scaled,
+            dropout=dropout,
+            attentional=False,
+        )

@@ -1,0 +1,85 @@
+"""Self-attention by queries, keys and values (Vaswani et al. 2017, section 3.2)."""
+
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from src.models.attention.self_attention import SelfAttention
+from src.models.masking import masked_softmax
+from src.models.position.rotary import Rotary
+from src.models.types import Encoded
+
+
+class DotProductAttention(SelfAttention):
+    """softmax(q kᵀ) v over the real keys, each head for itself.
+
+    A subclass gives `project`, and `merge` if heads are to be mixed. `forward` uses torch's fused kernel and
+    never holds the weights; `weights` computes them when asked.
+
+    Args:
+        input_dim: D, features of a state.
+        head_dim: d, features of a head's queries and keys.
+        options: those of `SelfAttention`.
+    """
+
+    def __init__(self, input_dim: int, *, head_dim: int, **options: Any) -> None:
+        super().__init__(input_dim, **options)
+        self.head_dim = head_dim
+        self.rotary: Rotary | None = None
+
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, N×H×L×d each; the queries carry the scale, so that the score is q·k."""
+        raise NotImplementedError
+
+    def merge(self, context: Tensor) -> Tensor:
+        """Heads side by side: N×H×L×d → N×L×Hd."""
+        return context.transpose(1, 2).flatten(2)
+
+    def visible(self, mask: Tensor) -> Tensor:
+        """Which keys a query may see: N×L → bool that broadcasts to N×H×L×L."""
+        return mask[:, None, None, :]
+
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """How well each key answers each query: N×H×L×d, N×H×L×d → N×H×L×L."""
+        return queries @ keys.transpose(-2, -1)
+
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """The mixtures of values: N×H×L×d each → N×H×L×d."""
+        return fused(queries, keys, values, self.visible(mask), self.drop_rate)
+
+    @property
+    def drop_rate(self) -> float:
+        return self.dropout if self.training else 0.0
+
+    def use_rotary(self, rotary: Rotary) -> None:
+        """Turn queries and keys by their positions from here on.
+
+        Raises:
+            ValueError: if a head has an odd number of features.
+        """
+        rotary.check(self.head_dim)
+        self.rotary = rotary
+
+    def _project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        queries, keys, values = self.project(states, mask)
+        if self.rotary is None:
+            return queries, keys, values
+        return self.rotary.turn(queries), self.rotary.turn(keys), values
+
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        return self.merge(self.attend(*self._project(states, mask), mask))
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        queries, keys, _ = self._project(self.around.enter(encoded.states), encoded.mask)
+        weights = masked_softmax(self.score(queries, keys), self.visible(encoded.mask))
+        return weights.masked_fill(~encoded.mask[:, None, :, None], 0.0)
+
+
+def fused(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
+    """torch's kernel for softmax(q kᵀ) v, where `visible` says which keys each query may see.
+
+    A query without a single key would give NaN on some backends: it sees all, and its caller zeroes it.
+    """
+    visible = visible | ~visible.any(-1, keepdim=True)
+    return F.scaled_dot_product_attention(queries, keys, values, visible, drop_rate, scale=1.0)

@@ -1,0 +1,109 @@
+"""Elementwise self-attention: O(L), through one global vector."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from src.models.attention.global_vector import GlobalVector, VectorNorm
+from src.models.attention.self_attention import SelfAttention
+from src.models.sublayer import Norm
+from src.models.types import Encoded
+
+Gate = Literal["tanh", "sigmoid", "linear"]
+GATES: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "linear": lambda vector: vector,
+}
+
+
+class ElementwiseMixing(nn.Module):
+    """O = W_o (R ∘ gate(E)): each token takes from the global vector E what its own R = W_r x lets in.
+
+    Args:
+        input_dim: D, features of a state.
+        expanded_dim: De, features of E; None takes D.
+        gate: tanh, sigmoid or linear, applied to E.
+        vector_norm: layer or batch norm of E, or none.
+        dropout: probability in [0, 1) of dropping an attention weight while training.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        expanded_dim: int | None = None,
+        gate: Gate = "tanh",
+        vector_norm: VectorNorm = "layer",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if gate not in GATES:
+            raise ValueError(f"gate={gate!r} must be one of {', '.join(GATES)}")
+        width = input_dim if expanded_dim is None else expanded_dim
+        self.gate = GATES[gate]
+        self.vector = GlobalVector(input_dim, width, norm=vector_norm, dropout=dropout)
+        self.retrieval = nn.Linear(input_dim, width)
+        self.output = nn.Linear(width, input_dim, bias=False)
+
+    def retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
+        """What each token takes: N×L×D, N×De → N×L×D."""
+        return self.output(self.retrieval(states) * self.gate(vector).unsqueeze(1))
+
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        """N×L×D → N×L×D."""
+        return self.retrieve(states, self.vector(states, mask))
+
+
+class ElementwiseAttention(SelfAttention):
+    """Elementwise mixing as an attention: its summary is E, where E is not D wide after a linear layer.
+
+    There is no token × token map: `weights` has one row, and one head per feature of E. Options as in
+    `ElementwiseMixing` and `SelfAttention`.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        expanded_dim: int | None = None,
+        gate: Gate = "tanh",
+        vector_norm: VectorNorm = "layer",
+        residual: bool = True,
+        norm: Norm = "pre",
+        norm_eps: float = 1e-5,
+        dropout: float = 0.0,
+        output_dropout: float = 0.0,
+    ) -> None:
+        super().__init__(
+            input_dim,
+            residual=residual,
+            norm=norm,
+            norm_eps=norm_eps,
+            dropout=dropout,
+            output_dropout=output_dropout,
+        )
+        width = input_dim if expanded_dim is None else expanded_dim
+        self.mixing = ElementwiseMixing(
+            input_dim, expanded_dim=width, gate=gate, vector_norm=vector_norm, dropout=dropout
+        )
+        self.summary = nn.Identity() if width == input_dim else nn.Linear(width, input_dim, bias=False)
+
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        return self.mixing.transform(states, mask)
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        """N×De×1×L."""
+        weights = self.mixing.vector.weights(self.around.enter(encoded.states), encoded.mask)  # N×L×De
+        return weights.transpose(1, 2).unsqueeze(2)
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        states = self.around.enter(encoded.states)
+        vector = self.mixing.vector(states, encoded.mask)  # N×De
+        mixed = self.mixing.retrieve(states, vector)
+        return Encoded(self.finish(encoded, mixed), encoded.mask, self.summary(vector))

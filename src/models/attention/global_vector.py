@@ -1,0 +1,55 @@
+"""The vector E in which elementwise attention gathers a whole text."""
+
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from src.models.masking import masked_softmax
+
+VectorNorm = Literal["none", "layer", "batch"]
+
+
+class GlobalVector(nn.Module):
+    """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens. O(L).
+
+    Args:
+        input_dim: D, features of a state.
+        output_dim: features of E.
+        norm: layer or batch norm of E, or none. A batch of one text uses batch norm's running statistics.
+        dropout: probability in [0, 1) of dropping a weight while training.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
+        super().__init__()
+        if output_dim < 1:
+            raise ValueError(f"a global vector of {output_dim} features must have at least 1")
+        if norm not in ("none", "layer", "batch"):
+            raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        self.scores = nn.Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias
+        self.values = nn.Linear(input_dim, output_dim, bias=False)
+        norms = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
+        self.norm = norms[norm](output_dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Weights over tokens, for each feature of E: N×L×D → N×L×De; they sum to 1 over real tokens."""
+        return masked_softmax(self.scores(states), mask.unsqueeze(-1), dim=1)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """N×L×D → N×De; an empty text gives zeros."""
+        weights = self.dropout(self.weights(states, mask))
+        vector = self._normalize((weights * self.values(states)).sum(1))
+        return vector.masked_fill(~mask.any(1, keepdim=True), 0.0)
+
+    def _normalize(self, vector: Tensor) -> Tensor:
+        norm = self.norm
+        if not isinstance(norm, nn.BatchNorm1d) or len(vector) > 1:
+            return norm(vector)
+        # one text has no variance
+        return F.batch_norm(vector, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)

@@ -1,0 +1,75 @@
+"""The scores of Keras' own `Attention` layer, its query, key and value all being the states."""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from src.models.attention.dot_product import DotProductAttention
+from src.models.masking import masked_softmax
+from src.models.position.rotary import Rotary
+from src.models.sublayer import Norm
+
+
+class KerasAttention(DotProductAttention):
+    """softmax(score) x, with the scores of `keras.layers.Attention`. Other options as in `SelfAttention`.
+
+    Args:
+        input_dim: D, features of a state.
+        score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which holds N×L×L×D numbers.
+        use_scale: learn s, a scalar that starts at 1; without it s = 1, so nothing divides by √D. (c starts
+            at 1 too, and is learned in any case.)
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        score_mode: Literal["dot", "concat"] = "dot",
+        use_scale: bool = False,
+        residual: bool = False,
+        norm: Norm = "none",
+        norm_eps: float = 1e-5,
+        dropout: float = 0.0,
+        output_dropout: float = 0.0,
+    ) -> None:
+        if score_mode not in ("dot", "concat"):
+            raise ValueError(f"score_mode={score_mode!r} must be one of dot, concat")
+        super().__init__(
+            input_dim,
+            head_dim=input_dim,
+            residual=residual,
+            norm=norm,
+            norm_eps=norm_eps,
+            dropout=dropout,
+            output_dropout=output_dropout,
+        )
+        self.scale = nn.Parameter(torch.ones(())) if use_scale else None
+        self.concat_weight = nn.Parameter(torch.ones(())) if score_mode == "concat" else None
+
+    def use_rotary(self, rotary: Rotary) -> None:
+        if self.concat_weight is not None:
+            raise ValueError("score_mode=concat adds queries to keys: turning both by position means nothing")
+        super().use_rotary(rotary)
+
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        head = states.unsqueeze(1)  # N×1×L×D
+        queries = head if self.scale is None else self.scale * head
+        # tanh(s (q + k)) = tanh(s q + s k): in concat mode both carry the scale
+        return queries, head if self.concat_weight is None else queries, head
+
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        if self.concat_weight is None:
+            return super().score(queries, keys)
+        pairs = queries.unsqueeze(-2) + keys.unsqueeze(-3)  # N×1×L×L×D
+        return self.concat_weight * torch.tanh(pairs).sum(-1)
+
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        if self.concat_weight is None:
+            return super().attend(queries, keys, values, mask)
+        weights = masked_softmax(self.score(queries, keys), self.visible(mask))
+        return F.dropout(weights, self.drop_rate) @ values  # no fused kernel knows this score

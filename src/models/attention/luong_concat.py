@@ -1,0 +1,37 @@
+"""Concat attention (Luong, Pham & Manning 2015)."""
+
+from src.models.attention.additive import AdditiveAttention
+
+
+class LuongConcatAttention(AdditiveAttention):
+    """score(q, h) = vᵀ tanh(W_a [q; h]) (Luong et al. 2015, section 3.1, 'concat').
+
+    The score is Bahdanau's in another notation; the two papers differ in what follows it, see `attentional`.
+
+    Args:
+        input_dim: D, features of a state.
+        attention_dim: A, size of the hidden layer; None takes D.
+        bias: add a bias inside the tanh. The paper has none; the twenty-model report's code (its eq. 10) has one.
+        scaled: divide the scores by √D.
+        dropout: probability in [0, 1) of dropping a weight while training.
+        attentional: return tanh(W_c [c; q]) (the paper's eq. 5); the report goes on with c itself.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        attention_dim: int | None = None,
+        bias: bool = True,
+        scaled: bool = False,
+        dropout: float = 0.0,
+        attentional: bool = False,
+    ) -> None:
+        super().__init__(
+            input_dim,
+            attention_dim=attention_dim,
+            bias=bias,
+            scaled=scaled,
+            dropout=dropout,
+            attentional=attentional,
+        )

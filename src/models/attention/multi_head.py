@@ -1,0 +1,56 @@
+"""Multi-head attention (Vaswani et al. 2017, section 3.2.2)."""
+
+from torch import Tensor, nn
+
+from src.models.attention.dot_product import DotProductAttention
+from src.models.sublayer import Norm
+
+
+class MultiHeadAttention(DotProductAttention):
+    """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h.
+
+    Other options as in `SelfAttention`.
+
+    Args:
+        input_dim: D, features of a state.
+        heads: H; it must divide D.
+        bias: whether the projections have biases.
+
+    Raises:
+        ValueError: if an option is outside its range, or if `heads` does not divide D.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        heads: int = 4,
+        bias: bool = True,
+        residual: bool = False,
+        norm: Norm = "none",
+        norm_eps: float = 1e-5,
+        dropout: float = 0.0,
+        output_dropout: float = 0.0,
+    ) -> None:
+        if heads < 1 or input_dim % heads:
+            raise ValueError(f"heads={heads} must divide the {input_dim} features of a state")
+        super().__init__(
+            input_dim,
+            head_dim=input_dim // heads,
+            residual=residual,
+            norm=norm,
+            norm_eps=norm_eps,
+            dropout=dropout,
+            output_dropout=output_dropout,
+        )
+        self.heads = heads
+        self.projections = nn.Linear(input_dim, 3 * input_dim, bias)
+        self.output = nn.Linear(input_dim, input_dim, bias)
+
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        split = self.projections(states).unflatten(-1, (3, self.heads, self.head_dim))  # N×L×3×H×d
+        queries, keys, values = split.transpose(1, 3).unbind(2)  # N×H×L×d each
+        return queries * self.head_dim**-0.5, keys, values
+
+    def merge(self, context: Tensor) -> Tensor:
+        return self.output(super().merge(context))

@@ -1,0 +1,81 @@
+"""One head with its own projections: the from-scratch document's attention and Keras' projected one."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from src.models.attention.dot_product import DotProductAttention
+from src.models.sublayer import Norm
+
+
+class QkvAttention(DotProductAttention):
+    """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
+
+    Other options as in `SelfAttention`.
+
+    Args:
+        input_dim: D, features of a state.
+        attention_units: A, features of queries, keys and values, and of the result; None takes D.
+        bias: whether the three biases exist. (b_k adds the same to all scores of a query: it cannot learn.)
+        scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × the text's real tokens), the
+            from-scratch document's slip; none: 1, as in Keras' own layer.
+        values_from_keys: start with W_v equal to W_k, as the from-scratch document does.
+        init_std: standard deviation of the initial weights, with zero biases; None keeps torch's default.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        attention_units: int | None = None,
+        bias: bool = True,
+        scale: Literal["dim", "numel", "none"] = "dim",
+        values_from_keys: bool = False,
+        init_std: float | None = None,
+        residual: bool = False,
+        norm: Norm = "none",
+        norm_eps: float = 1e-5,
+        dropout: float = 0.0,
+        output_dropout: float = 0.0,
+    ) -> None:
+        units = input_dim if attention_units is None else attention_units
+        if units < 1:
+            raise ValueError(f"attention_units={units} must be at least 1")
+        if scale not in ("dim", "numel", "none"):
+            raise ValueError(f"scale={scale!r} must be one of dim, numel, none")
+        if init_std is not None and init_std <= 0:
+            raise ValueError(f"init_std={init_std} must be above 0")
+        super().__init__(
+            input_dim,
+            head_dim=units,
+            output_dim=units,
+            residual=residual,
+            norm=norm,
+            norm_eps=norm_eps,
+            dropout=dropout,
+            output_dropout=output_dropout,
+        )
+        self.scale = scale
+        self.queries = nn.Linear(input_dim, units, bias)
+        self.keys = nn.Linear(input_dim, units, bias)
+        self.values = nn.Linear(input_dim, units, bias)
+        with torch.no_grad():
+            if init_std is not None:
+                for linear in (self.queries, self.keys, self.values):
+                    linear.weight.normal_(std=init_std)
+                    if bias:
+                        linear.bias.zero_()
+            if values_from_keys:
+                self.values.load_state_dict(self.keys.state_dict())
+
+    def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        queries, keys, values = self.queries(states), self.keys(states), self.values(states)  # N×L×A
+        if self.scale != "none":
+            queries = queries * self.head_dim**-0.5
+        if self.scale == "numel":
+            queries = queries / mask.sum(1).clamp(min=1).to(queries.dtype).sqrt()[:, None, None]
+        return queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)

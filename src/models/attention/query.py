@@ -1,0 +1,57 @@
+"""What every attention with a single query shares: the text's summary asks, the states answer."""
+
+import torch
+from torch import Tensor, nn
+
+from src.models.masking import masked_softmax
+from src.models.types import Encoded
+
+
+class QueryAttention(nn.Module):
+    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i, q the summary.
+
+    A subclass gives only `score`. Mask, softmax, scaling, dropout and Luong's attentional vector stand here.
+
+    Args:
+        input_dim: D, features of a state and of the summary.
+        scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
+        dropout: probability in [0, 1) of dropping a weight while training.
+        attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).
+
+    Raises:
+        ValueError: if `dropout` is outside [0, 1).
+    """
+
+    def __init__(
+        self, input_dim: int, *, scaled: bool = False, dropout: float = 0.0, attentional: bool = False
+    ) -> None:
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        self.output_dim = input_dim
+        self.scale = input_dim**-0.5 if scaled else 1.0
+        self.dropout = nn.Dropout(dropout)
+        self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        """How well each state answers the query: N×D, N×T×D → N×T."""
+        raise NotImplementedError
+
+    def _weights(self, encoded: Encoded) -> Tensor:
+        scores = self.scale * self.score(encoded.summary, encoded.states)  # N×T
+        return masked_softmax(scores, encoded.mask)
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        """Attention weights N×1×1×T: they sum to 1 over real states, padding gets 0."""
+        return self._weights(encoded)[:, None, None, :]
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        """The context vector as a sequence of length one: N×T×D → N×1×D."""
+        weights = self.dropout(self._weights(encoded))  # N×T
+        context = torch.einsum("nt,ntd->nd", weights, encoded.states)
+        if self.combine is not None:
+            joined = torch.cat([context, encoded.summary], -1)  # N×2D
+            context = torch.tanh(self.combine(joined))
+        real = encoded.mask.any(1, keepdim=True)  # N×1
+        context = context.masked_fill(~real, 0.0)
+        return Encoded(context.unsqueeze(1), real, context)

@@ -1,0 +1,66 @@
+"""What every self-attention shares: norms, residual, dropout, and padding that stays zero."""
+
+from torch import Tensor, nn
+
+from src.models.masking import masked_mean
+from src.models.sublayer import Norm, Sublayer
+from src.models.types import Encoded
+
+
+class SelfAttention(nn.Module):
+    """Every real state becomes a mixture of the real states: N×L×D → N×L×D'. The summary is their mean.
+
+    A subclass gives `transform` and `weights`; those that compare queries with keys derive from
+    `dot_product.DotProductAttention`, which owns both.
+
+    Args:
+        input_dim: D, features of a state.
+        output_dim: D', features of a mixture; None takes D.
+        residual: add the state to its mixture.
+        norm: layer norm of the states before mixing (pre), of the result (post), both or none.
+        norm_eps: added to the variance in layer norm.
+        dropout: probability in [0, 1) of dropping an attention weight while training.
+        output_dropout: probability in [0, 1) of dropping a feature of the result, the very last step.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        output_dim: int | None = None,
+        residual: bool = False,
+        norm: Norm = "none",
+        norm_eps: float = 1e-5,
+        dropout: float = 0.0,
+        output_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        for name, rate in (("dropout", dropout), ("output_dropout", output_dropout)):
+            if not 0 <= rate < 1:
+                raise ValueError(f"{name}={rate} must lie in [0, 1)")
+        self.output_dim = input_dim if output_dim is None else output_dim
+        self.around = Sublayer(input_dim, output_dim=self.output_dim, residual=residual, norm=norm, norm_eps=norm_eps)
+        self.dropout = dropout
+        self.output_dropout = nn.Dropout(output_dropout)
+
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor:
+        """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may hold anything."""
+        raise NotImplementedError
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        """Attention weights N×H×T×L without dropout: rows of real states sum to 1, padding gets 0."""
+        raise NotImplementedError
+
+    def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
+        """The result, of the input and its mixtures N×L×D'."""
+        states = self.output_dropout(self.around.leave(encoded.states, mixed))
+        return states.masked_fill(~encoded.mask.unsqueeze(-1), 0.0)
+
+    def forward(self, encoded: Encoded) -> Encoded:
+        """N×L×D → N×L×D'."""
+        mixed = self.transform(self.around.enter(encoded.states), encoded.mask)
+        states = self.finish(encoded, mixed)
+        return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

@@ -1,0 +1,89 @@
+"""The one flow: embedding → position → encoder → attention → pooling → head."""
+
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from src.models.embedding.learned import LearnedEmbedding
+from src.models.types import Encoded
+
+
+@runtime_checkable
+class Pretrained(Protocol):
+    """A part that starts from weights made elsewhere; a checkpoint of ours does not need them any more."""
+
+    def load_pretrained(self) -> None: ...
+
+
+class Attention(Protocol):
+    """A part that says what it looked at."""
+
+    def weights(self, encoded: Encoded) -> Tensor: ...
+    def __call__(self, encoded: Encoded) -> Encoded: ...
+
+
+class Classifier(nn.Module):
+    """A text classifier of interchangeable parts, each built with the output size of the one before."""
+
+    def __init__(
+        self,
+        embedding: LearnedEmbedding,
+        position: nn.Module,
+        encoder: nn.Module,
+        attention: Attention,
+        pooling: nn.Module,
+        head: nn.Module,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.position = position
+        self.encoder = encoder
+        self.attention = attention
+        self.pooling = pooling
+        self.head = head
+
+    def load_pretrained(self) -> None:
+        """Let every part that starts from pretrained weights read them.
+
+        Raises:
+            UserError: if a file of weights is missing or does not fit.
+        """
+        for part in self.children():
+            if isinstance(part, Pretrained):
+                part.load_pretrained()
+
+    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor]:
+        """Encode the tokens that the embedding knows, moved to the front; also the order they were put in, N×L."""
+        known = self.embedding.known(tokens, mask)  # N×L
+        order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
+        if known is not mask:
+            tokens, mask = tokens.gather(1, order), known.gather(1, order)
+        states = self.position(self.embedding(tokens, mask), mask)
+        return self.encoder(states, mask), order
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Logits of each text: N×L ids, N×L bool → N×num_logits. Padding stands behind the text."""
+        encoded, _ = self._read(tokens, mask)
+        return self.head(self.pooling(self.attention(encoded)))
+
+    def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """The attention's weights N×H×T×L over the tokens as given; tokens that were dropped get 0."""
+        encoded, order = self._read(tokens, mask)
+        weights = self.attention.weights(encoded)
+        back = torch.argsort(order, dim=1)[:, None, None, :]  # where each given token went
+        weights = weights.gather(3, back.expand_as(weights))
+        if weights.shape[2] == tokens.shape[1]:  # token × token: the rows were moved as well
+            weights = weights.gather(2, back.transpose(2, 3).expand_as(weights))
+        return weights
+
+    def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """How much of the attention each token gets, N×L: the mean over heads and over rows of real states."""
+        return mean_weights(self.weights(tokens, mask))
+
+
+def mean_weights(weights: Tensor) -> Tensor:
+    """N×H×T×L → N×L: the mean over heads and over real rows (those that hold any weight)."""
+    real = weights.sum((1, 3)) > 0  # N×T
+    rows = weights.mean(1).sum(1)  # N×L
+    return rows / real.sum(1, keepdim=True).clamp(min=1)

@@ -1,0 +1,48 @@
+"""Word vectors learned from the task's own texts."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from src.data.tokenizer import UNKNOWN_ID
+
+
+class LearnedEmbedding(nn.Module):
+    """One learned vector per token.
+
+    Args:
+        vocabulary: the tokens by id; its length is the number of rows.
+        dim: D, features of a vector.
+        dropout: probability in [0, 1) of dropping a feature of a vector.
+        word_dropout: probability in [0, 1) of reading a token as unknown while training (Iyyer et al. 2015), which
+            also trains the unknown token's vector.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self, vocabulary: Sequence[str], *, dim: int = 100, dropout: float = 0.0, word_dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        if dim < 1:
+            raise ValueError(f"dim={dim} must be at least 1")
+        for name, value in (("dropout", dropout), ("word_dropout", word_dropout)):
+            if not 0 <= value < 1:
+                raise ValueError(f"{name}={value} must lie in [0, 1)")
+        self.output_dim = dim
+        self.table = nn.Embedding(len(vocabulary), dim)
+        self.dropout = nn.Dropout(dropout)
+        self.word_dropout = word_dropout
+
+    def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Which tokens the model reads at all, N×L bool: every real one."""
+        return mask
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """N×L token ids → N×L×D vectors, zero on padding."""
+        if self.training and self.word_dropout:
+            dropped = torch.rand(tokens.shape, device=tokens.device) < self.word_dropout
+            tokens = tokens.masked_fill(dropped, UNKNOWN_ID)
+        return self.dropout(self.table(tokens)).masked_fill(~mask.unsqueeze(-1), 0.0)

@@ -1,0 +1,61 @@
+"""The elementwise document's stack: linear in the length of a text, and not recurrent."""
+
+from torch import Tensor
+
+from src.models.attention.elementwise import ElementwiseMixing, Gate
+from src.models.attention.global_vector import GlobalVector, VectorNorm
+from src.models.encoder.feed_forward import Activation, FeedForward
+from src.models.encoder.stack import Block, BlockNorm, Stack
+
+
+class Elementwise(Stack):
+    """Blocks of elementwise attention and a feed-forward network with an inner norm.
+
+    The last layer gathers a global vector E and spreads it no further: E is the summary, which `pooling=last`
+    returns.
+
+    Args:
+        input_dim: features of an embedded token.
+        dim: D, features of a state; None takes `input_dim`.
+        layers: blocks before the last layer.
+        expanded_dim: De, features of each block's E and of its feed-forward hidden layer; None takes D.
+        gate: tanh, sigmoid or linear, applied to E.
+        vector_norm: layer or batch norm of E, or none.
+        activation: relu or gelu.
+        norm: pre, as the document has it, or post.
+        dropout: probability in [0, 1), for attention weights, hidden features and what each sublayer adds.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        dim: int | None = None,
+        layers: int = 2,
+        expanded_dim: int | None = None,
+        gate: Gate = "tanh",
+        vector_norm: VectorNorm = "layer",
+        activation: Activation = "relu",
+        norm: BlockNorm = "pre",
+        dropout: float = 0.1,
+    ) -> None:
+        width = input_dim if dim is None else dim
+        expanded = width if expanded_dim is None else expanded_dim
+
+        def block() -> Block:
+            return Block(
+                width,
+                [ElementwiseMixing(width, expanded_dim=expanded, gate=gate, vector_norm=vector_norm, dropout=dropout)],
+                FeedForward(width, hidden_dim=expanded, activation=activation, dropout=dropout, inner_norm=True),
+                norm=norm,
+                dropout=dropout,
+            )
+
+        super().__init__(input_dim, width, layers, block, norm=norm)
+        self.vector = GlobalVector(width, width, norm=vector_norm, dropout=dropout)
+
+    def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
+        return self.vector(states, mask)

@@ -1,0 +1,49 @@
+"""The position-wise feed-forward network of a transformer block (Vaswani et al. 2017, section 3.3)."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+Activation = Literal["relu", "gelu"]
+
+
+class FeedForward(nn.Module):
+    """W_2 Dropout(act(W_1 x)), or with an inner norm W_2 Dropout(act(LayerNorm(W_1 x))).
+
+    Args:
+        dim: D, features of a state.
+        hidden_dim: features between the two layers; None takes 4 D.
+        activation: relu or gelu.
+        dropout: probability in [0, 1) of dropping a hidden feature.
+        inner_norm: layer norm before the activation, as in the elementwise document's stack.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        hidden_dim: int | None = None,
+        activation: Activation = "gelu",
+        dropout: float = 0.0,
+        inner_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        hidden = 4 * dim if hidden_dim is None else hidden_dim
+        if hidden < 1:
+            raise ValueError(f"feed_forward_dim={hidden} must be at least 1")
+        if activation not in ("relu", "gelu"):
+            raise ValueError(f"activation={activation!r} must be one of relu, gelu")
+        self.layers = nn.Sequential(
+            nn.Linear(dim, hidden),
+            nn.LayerNorm(hidden) if inner_norm else nn.Identity(),
+            nn.ReLU() if activation == "relu" else nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden, dim),
+        )
+
+    def forward(self, states: Tensor) -> Tensor:
+        """N×L×D → N×L×D."""
+        return self.layers(states)

@@ -1,0 +1,66 @@
+"""A transformer of limited reach with a global vector: goals 3 and 4 of the elementwise document."""
+
+from src.models.attention.elementwise import ElementwiseMixing, Gate
+from src.models.attention.global_vector import VectorNorm
+from src.models.attention.windowed import WindowedAttention
+from src.models.encoder.feed_forward import Activation, FeedForward
+from src.models.encoder.stack import Block, BlockNorm, Mixing, Stack
+
+
+class Hybrid(Stack):
+    """Blocks in which a token sees its neighbours by attention and the whole text by a global vector E.
+
+    Time and memory grow as L·window, not as L². The summary is the mean of the states.
+
+    Args:
+        input_dim: features of an embedded token.
+        dim: D, features of a state; None takes `input_dim`.
+        layers: blocks.
+        window: how many tokens are seen to each side.
+        heads: heads of the windowed attention; must divide D.
+        global_vector: gather and spread an E in every block.
+        gate: tanh, sigmoid or linear, applied to E.
+        vector_norm: layer or batch norm of E, or none.
+        feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
+        activation: relu or gelu.
+        norm: pre or post.
+        dropout: probability in [0, 1), for attention weights, hidden features and what each sublayer adds.
+
+    Raises:
+        ValueError: if an option is outside its range, or if `heads` does not divide D.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        dim: int | None = None,
+        layers: int = 2,
+        window: int = 32,
+        heads: int = 4,
+        global_vector: bool = True,
+        gate: Gate = "tanh",
+        vector_norm: VectorNorm = "layer",
+        feed_forward_dim: int | None = None,
+        activation: Activation = "gelu",
+        norm: BlockNorm = "pre",
+        dropout: float = 0.1,
+    ) -> None:
+        width = input_dim if dim is None else dim
+
+        def attentions() -> list[Mixing]:
+            near = WindowedAttention(width, window=window, heads=heads, dropout=dropout)
+            if not global_vector:
+                return [near]
+            return [near, ElementwiseMixing(width, gate=gate, vector_norm=vector_norm, dropout=dropout)]
+
+        def block() -> Block:
+            return Block(
+                width,
+                attentions(),
+                FeedForward(width, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
+                norm=norm,
+                dropout=dropout,
+            )
+
+        super().__init__(input_dim, width, layers, block, norm=norm)

@@ -1,0 +1,76 @@
+"""Recurrent encoders: RNN, LSTM and GRU, one-way or both ways, without packing."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from src.models.masking import reverse_by_length, state_at
+from src.models.types import Encoded
+
+CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+
+
+class Recurrent(nn.Module):
+    """A stack of recurrent layers (Elman 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014).
+
+    Padding stands behind every text, so a forward layer has read the whole text before it meets padding, and a
+    backward layer reads rows that were reversed by their own length. The result equals that of packed sequences,
+    which fall back to slow kernels both on CPU and on GPU.
+
+    Args:
+        input_dim: D, features of an embedded token.
+        cell: rnn (tanh), lstm or gru.
+        hidden_dim: features of each direction; the states have twice as many if `bidirectional`.
+        layers: layers of the stack; each reads both directions of the one below.
+        bidirectional: read the text in both directions (Schuster & Paliwal 1997).
+        dropout: probability in [0, 1) of dropping a feature of a layer's output, the last layer's included.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        cell: Literal["rnn", "lstm", "gru"] = "lstm",
+        hidden_dim: int = 128,
+        layers: int = 1,
+        bidirectional: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if cell not in CELLS:
+            raise ValueError(f"cell={cell!r} must be one of {', '.join(CELLS)}")
+        if hidden_dim < 1 or layers < 1:
+            raise ValueError(f"hidden_dim={hidden_dim} and layers={layers} must be at least 1")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        self.output_dim = hidden_dim * (2 if bidirectional else 1)
+        widths = [input_dim] + [self.output_dim] * (layers - 1)
+        self.forwards = nn.ModuleList(CELLS[cell](width, hidden_dim, batch_first=True) for width in widths)
+        self.backwards = nn.ModuleList(
+            CELLS[cell](width, hidden_dim, batch_first=True) for width in (widths if bidirectional else [])
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+        """N×L×D → N×L×output_dim; padding must stand at the end of each row.
+
+        The summary is the top layer's last forward state, with its first backward state (the last one that the
+        backward layer computed) behind it.
+        """
+        padding = ~mask.unsqueeze(-1)  # N×L×1
+        for layer, ahead in enumerate(self.forwards):
+            read = ahead(states)[0]
+            if self.backwards:
+                back = self.backwards[layer](reverse_by_length(states, mask))[0]
+                read = torch.cat([read, reverse_by_length(back, mask)], -1)
+            states = self.dropout(read).masked_fill(padding, 0.0)
+        if not self.backwards:
+            return Encoded(states, mask, state_at(states, mask, last=True))
+        ahead_states, back_states = states.chunk(2, -1)
+        ends = [state_at(ahead_states, mask, last=True), state_at(back_states, mask, last=False)]
+        return Encoded(states, mask, torch.cat(ends, -1))

@@ -1,0 +1,102 @@
+"""Blocks on blocks: what the transformer, the elementwise stack and the hybrid share."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
+
+from torch import Tensor, nn
+
+from src.models.encoder.feed_forward import FeedForward
+from src.models.masking import masked_mean
+from src.models.sublayer import Sublayer
+from src.models.types import Encoded
+
+BlockNorm = Literal["pre", "post"]
+
+
+class Mixing(Protocol):
+    """What every self-attention and elementwise mixing offer."""
+
+    def transform(self, states: Tensor, mask: Tensor) -> Tensor: ...
+
+
+class Attending(Sublayer):
+    """An attention used for its mixtures alone, with this sublayer's norm, residual and dropout around it."""
+
+    def __init__(self, attention: Mixing, dim: int, *, norm: BlockNorm, dropout: float) -> None:
+        super().__init__(dim, norm=norm, dropout=dropout)
+        self.attention = attention
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        return self.leave(states, self.attention.transform(self.enter(states), mask))
+
+
+class Block(nn.Module):
+    """One or more attentions and a feed-forward network, each with its residual, norm and dropout.
+
+    Args:
+        dim: D, features of a state.
+        attentions: one after the other.
+        feed_forward: what comes last.
+        norm: pre or post.
+        dropout: probability in [0, 1) of dropping a feature of what a sublayer adds.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        attentions: Sequence[Mixing],
+        feed_forward: FeedForward,
+        *,
+        norm: BlockNorm,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        if norm not in ("pre", "post"):
+            raise ValueError(f"norm={norm!r} must be one of pre, post")
+        self.attentions = nn.ModuleList(
+            Attending(attention, dim, norm=norm, dropout=dropout) for attention in attentions
+        )
+        self.around = Sublayer(dim, norm=norm, dropout=dropout)
+        self.feed_forward = feed_forward
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """N×L×D → N×L×D; rows of padding may hold anything."""
+        for attention in self.attentions:
+            states = attention(states, mask)
+        return self.around.leave(states, self.feed_forward(self.around.enter(states)))
+
+
+class Stack(nn.Module):
+    """Blocks, and behind pre-norm blocks a last norm; states of another width are projected first.
+
+    Args:
+        input_dim: features of an embedded token.
+        dim: D, features of a state.
+        layers: blocks, at least one.
+        block: makes one.
+        norm: the blocks' own.
+
+    Raises:
+        ValueError: if `layers` is below 1.
+    """
+
+    def __init__(self, input_dim: int, dim: int, layers: int, block: Callable[[], Block], *, norm: BlockNorm) -> None:
+        super().__init__()
+        if layers < 1:
+            raise ValueError(f"layers={layers} must be at least 1")
+        self.output_dim = dim
+        self.enter = nn.Identity() if dim == input_dim else nn.Linear(input_dim, dim)
+        self.blocks = nn.ModuleList(block() for _ in range(layers))
+        self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
+
+    def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
+        """The vector that stands for the whole text: N×L×D → N×D."""
+        return masked_mean(states, mask)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+        """N×L×input_dim → N×L×D."""
+        states = self.enter(states)
+        for block in self.blocks:
+            states = block(states, mask)
+        states = self.leave(states).masked_fill(~mask.unsqueeze(-1), 0.0)
+        return Encoded(states, mask, self.summarize(states, mask))

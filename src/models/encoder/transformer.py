@@ -1,0 +1,48 @@
+"""The transformer encoder (Vaswani et al. 2017, section 3.1)."""
+
+from src.models.attention.multi_head import MultiHeadAttention
+from src.models.encoder.feed_forward import Activation, FeedForward
+from src.models.encoder.stack import Block, BlockNorm, Stack
+
+
+class Transformer(Stack):
+    """Blocks of multi-head attention and a feed-forward network; the summary is the mean of the states.
+
+    Args:
+        input_dim: features of an embedded token.
+        dim: D, features of a state; None takes `input_dim`.
+        layers: blocks.
+        heads: heads of each attention; must divide D.
+        feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
+        activation: relu or gelu.
+        norm: pre (Xiong et al. 2020) or post (Vaswani et al. 2017).
+        dropout: probability in [0, 1), for attention weights, hidden features and what each sublayer adds.
+
+    Raises:
+        ValueError: if an option is outside its range, or if `heads` does not divide D.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        dim: int | None = None,
+        layers: int = 2,
+        heads: int = 4,
+        feed_forward_dim: int | None = None,
+        activation: Activation = "gelu",
+        norm: BlockNorm = "pre",
+        dropout: float = 0.1,
+    ) -> None:
+        width = input_dim if dim is None else dim
+
+        def block() -> Block:
+            return Block(
+                width,
+                [MultiHeadAttention(width, heads=heads, dropout=dropout)],
+                FeedForward(width, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
+                norm=norm,
+                dropout=dropout,
+            )
+
+        super().__init__(input_dim, width, layers, block, norm=norm)

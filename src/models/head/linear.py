@@ -1,0 +1,28 @@
+"""One linear layer from features to logits."""
+
+from torch import Tensor, nn
+
+
+class LinearHead(nn.Module):
+    """W x + b after dropout.
+
+    Args:
+        input_dim: D, features of a pooled text.
+        num_logits: logits that the loss asks for.
+        dropout: probability in [0, 1) of dropping a feature.
+        freeze: keep W and b at their initial values, so that what stands before must do the learning.
+
+    Raises:
+        ValueError: if `dropout` is outside [0, 1).
+    """
+
+    def __init__(self, input_dim: int, num_logits: int, *, dropout: float = 0.0, freeze: bool = False) -> None:
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        self.dropout = nn.Dropout(dropout)
+        self.linear = nn.Linear(input_dim, num_logits).requires_grad_(not freeze)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """N×D → N×num_logits."""
+        return self.linear(self.dropout(features))

@@ -1,0 +1,51 @@
+"""Hidden layers between features and logits."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import Tensor, nn
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh}
+
+
+class MlpHead(nn.Module):
+    """Dropout, linear and activation for each hidden layer, then dropout and the linear layer of the logits.
+
+    Args:
+        input_dim: D, features of a pooled text.
+        num_logits: logits that the loss asks for.
+        hidden_dims: size of each hidden layer.
+        activation: relu, gelu or tanh.
+        dropout: probability in [0, 1) before every linear layer.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        num_logits: int,
+        *,
+        hidden_dims: Sequence[int] = (64,),
+        activation: Literal["relu", "gelu", "tanh"] = "relu",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if any(size < 1 for size in hidden_dims):
+            raise ValueError(f"hidden_dims={list(hidden_dims)} must be sizes of at least 1")
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation={activation!r} must be one of {', '.join(ACTIVATIONS)}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        sizes = [input_dim, *hidden_dims]
+        layers: list[nn.Module] = []
+        for before, after in itertools.pairwise(sizes):
+            layers += [nn.Dropout(dropout), nn.Linear(before, after), ACTIVATIONS[activation]()]
+        layers += [nn.Dropout(dropout), nn.Linear(sizes[-1], num_logits)]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """N×D → N×num_logits."""
+        return self.layers(features)

@@ -1,0 +1,110 @@
+"""Losses: how many logits they want, what they charge, and how logits become probabilities."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
+    if weights is None:
+        return None
+    if weights == "balanced":  # as many votes for each class: n / (C n_c)
+        return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
+    if isinstance(weights, str) or len(weights) != len(counts):
+        raise ValueError(f"class_weights={weights} must be balanced, or one number for each of {len(counts)} classes")
+    if any(weight < 0 for weight in weights):
+        raise ValueError(f"class_weights={list(weights)} must not be negative")
+    return torch.tensor(weights, dtype=torch.float32)
+
+
+class Loss(nn.Module):
+    """What both losses share.
+
+    Args:
+        class_counts: training texts of each class; its length is C.
+        label_smoothing: share in [0, 1) of the target that is spread over all classes (Szegedy et al. 2016, sect. 7).
+        class_weights: one weight for each class, `balanced` (inverse to the class's share), or None.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    class_weights: Tensor | None
+    num_logits: int
+
+    def __init__(
+        self,
+        class_counts: Sequence[int],
+        *,
+        label_smoothing: float = 0.0,
+        class_weights: Sequence[float] | Literal["balanced"] | None = None,
+    ) -> None:
+        super().__init__()
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing={label_smoothing} must lie in [0, 1)")
+        self.label_smoothing = label_smoothing
+        self.register_buffer("class_weights", _class_weights(class_counts, class_weights), persistent=False)
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Mean loss of the texts: N×num_logits, N → scalar."""
+        raise NotImplementedError
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Probability of each class: N×num_logits → N×C."""
+        raise NotImplementedError
+
+
+class CrossEntropy(Loss):
+    """−log softmax(logits)[label], with as many logits as classes."""
+
+    def __init__(
+        self,
+        class_counts: Sequence[int],
+        *,
+        label_smoothing: float = 0.0,
+        class_weights: Sequence[float] | Literal["balanced"] | None = None,
+    ) -> None:
+        super().__init__(class_counts, label_smoothing=label_smoothing, class_weights=class_weights)
+        self.num_logits = len(class_counts)
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(logits.float(), labels, weight=self.class_weights, label_smoothing=self.label_smoothing)
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return logits.float().softmax(-1)
+
+
+class BinaryCrossEntropy(Loss):
+    """−log σ(±logit), one logit for two classes: the twenty-model report's BCEWithLogitsLoss.
+
+    Raises:
+        ValueError: if there are not exactly two classes.
+    """
+
+    num_logits = 1
+
+    def __init__(
+        self,
+        class_counts: Sequence[int],
+        *,
+        label_smoothing: float = 0.0,
+        class_weights: Sequence[float] | Literal["balanced"] | None = None,
+    ) -> None:
+        if len(class_counts) != 2:
+            raise ValueError(f"one logit separates 2 classes, the data has {len(class_counts)}: use loss=cross_entropy")
+        super().__init__(class_counts, label_smoothing=label_smoothing, class_weights=class_weights)
+
+    def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
+        target = labels.float() * (1 - self.label_smoothing) + self.label_smoothing / 2  # N
+        loss = F.binary_cross_entropy_with_logits(logits.squeeze(-1).float(), target, reduction="none")
+        if self.class_weights is None:
+            return loss.mean()
+        weight = self.class_weights[labels]  # N
+        return (weight * loss).sum() / weight.sum()
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        one = torch.sigmoid(logits.float())  # N×1
+        return torch.cat([1 - one, one], -1)

@@ -1,0 +1,17 @@
+"""The from-scratch document's position: the raw index as one more feature."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Index(nn.Module):
+    """Appends 0, 1, …, L-1, not scaled: in a long text they outgrow every embedded feature."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim + 1
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """N×L×D → N×L×(D+1); padding gets 0."""
+        steps = torch.arange(mask.shape[1], device=mask.device) * mask  # N×L
+        return torch.cat([states, steps.unsqueeze(-1).to(states.dtype)], -1)

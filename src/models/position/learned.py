@@ -1,0 +1,40 @@
+"""Learned positions (Gehring et al. 2017; Devlin et al. 2019)."""
+
+import torch
+from torch import Tensor, nn
+
+from src.errors import UserError
+
+
+class Learned(nn.Module):
+    """Adds a learned vector to each token, one for every position.
+
+    Args:
+        input_dim: D, features of an embedded token.
+        max_length: positions there are vectors for.
+
+    Raises:
+        ValueError: if `max_length` is below 1.
+    """
+
+    def __init__(self, input_dim: int, *, max_length: int = 512) -> None:
+        super().__init__()
+        if max_length < 1:
+            raise ValueError(f"max_length={max_length} must be at least 1")
+        self.output_dim = input_dim
+        self.max_length = max_length
+        self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """N×L×D → N×L×D; padding gets nothing.
+
+        Raises:
+            UserError: if a text is longer than `max_length`.
+        """
+        length = states.shape[1]
+        if length > self.max_length:
+            raise UserError(
+                f"a text of {length} tokens is longer than the {self.max_length} learned positions: raise "
+                f"model.position.max_length to {length}, or cut texts shorter"
+            )
+        return states + self.vectors[:length] * mask.unsqueeze(-1)

@@ -1,0 +1,15 @@
+"""No position: what follows sees a text as its embedding left it."""
+
+from torch import Tensor, nn
+
+
+class NoPosition(nn.Module):
+    """Hands the states on."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """N×L×D → N×L×D."""
+        return states

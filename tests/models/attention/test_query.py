@@ -1,0 +1,143 @@
+"""Query attentions against their formulas, written out with loops, in float64."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from src.models.attention.additive import AdditiveAttention
+from src.models.attention.bahdanau import BahdanauAttention
+from src.models.attention.luong_concat import LuongConcatAttention
+from src.models.attention.luong_dot import LuongDotAttention
+from src.models.attention.luong_general import LuongGeneralAttention
+from src.models.attention.none import NoAttention
+from src.models.attention.query import QueryAttention
+from src.models.attention.uniform import UniformAttention
+from src.models.types import Encoded
+
+N, T, D, A = 3, 5, 7, 11
+
+
+@pytest.fixture
+def encoded() -> Encoded:
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(N, T, D, dtype=torch.float64, generator=generator)
+    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], dtype=torch.bool)
+    summary = torch.randn(N, D, dtype=torch.float64, generator=generator)
+    return Encoded(states, mask, summary)
+
+
+def by_loops(encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> tuple[Tensor, Tensor]:
+    """Weights N×T and contexts N×D of a score of one query and one state, token by token."""
+    weights, contexts = torch.zeros(N, T, dtype=torch.float64), torch.zeros(N, D, dtype=torch.float64)
+    for n in range(N):
+        real = [t for t in range(T) if encoded.mask[n, t]]
+        scores = [math.exp(score(encoded.summary[n], encoded.states[n, t])) for t in real]
+        for t, e in zip(real, scores, strict=True):
+            weights[n, t] = e / sum(scores)
+            contexts[n] += weights[n, t] * encoded.states[n, t]
+    return weights, contexts
+
+
+def holds(attention: QueryAttention, encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> None:
+    with torch.no_grad():
+        weights, contexts = by_loops(encoded, score)
+        out = attention(encoded)
+        assert torch.allclose(attention.weights(encoded)[:, 0, 0], weights, rtol=0, atol=1e-10)
+    assert torch.allclose(out.states[:, 0], contexts, rtol=0, atol=1e-10)
+    assert torch.equal(out.summary, out.states[:, 0])
+    assert out.mask.tolist() == [[True]] * N
+
+
+def additive(attention: AdditiveAttention, query: Tensor, state: Tensor) -> float:
+    """vᵀ tanh(W [h; s] + b), with W glued together from the two projections."""
+    joined = torch.cat([attention.keys.weight, attention.query.weight], 1)  # A×2D
+    inside = joined @ torch.cat([state, query])
+    if attention.keys.bias is not None:
+        inside = inside + attention.keys.bias
+    return float(attention.energy.weight[0] @ torch.tanh(inside))
+
+
+@pytest.mark.parametrize("kind", [BahdanauAttention, LuongConcatAttention])
+@pytest.mark.parametrize("bias", [True, False])
+def test_additive_score(kind: type[AdditiveAttention], bias: bool, encoded: Encoded) -> None:
+    attention = kind(D, attention_dim=A, bias=bias).double()
+    assert sum(p.numel() for p in attention.parameters()) == 2 * D * A + A + (A if bias else 0)
+    holds(attention, encoded, lambda q, h: additive(attention, q, h))
+
+
+def test_additive_hidden_size_defaults_to_the_states() -> None:
+    assert BahdanauAttention(D).energy.in_features == D
+
+
+def test_dot_score(encoded: Encoded) -> None:
+    holds(LuongDotAttention(D), encoded, lambda q, h: float(q @ h))
+
+
+def test_dot_score_by_hand() -> None:
+    """Scores ln 2 and ln 6 weigh 1/4 and 3/4; the third state is padding."""
+    states = torch.tensor([[[math.log(2.0), 1.0], [math.log(6.0), 3.0], [99.0, 99.0]]], dtype=torch.float64)
+    encoded = Encoded(states, torch.tensor([[True, True, False]]), torch.tensor([[1.0, 0.0]], dtype=torch.float64))
+    attention = LuongDotAttention(2)
+    expected = torch.tensor([0.25, 0.75, 0.0], dtype=torch.float64)
+    assert torch.allclose(attention.weights(encoded)[0, 0, 0], expected, rtol=0, atol=1e-12)
+    assert attention(encoded).states[0, 0, 1].item() == pytest.approx(0.25 * 1 + 0.75 * 3, abs=1e-12)
+
+
+def test_general_score_asks_with_the_query_on_the_left(encoded: Encoded) -> None:
+    attention = LuongGeneralAttention(D).double()
+    holds(attention, encoded, lambda q, h: float(q @ attention.general.weight @ h))
+
+
+def test_scaled_divides_by_the_root_of_the_size(encoded: Encoded) -> None:
+    holds(LuongDotAttention(D, scaled=True), encoded, lambda q, h: float(q @ h) / math.sqrt(D))
+
+
+def test_uniform_gives_every_real_token_the_same(encoded: Encoded) -> None:
+    holds(UniformAttention(D), encoded, lambda q, h: 0.0)
+
+
+def test_attentional_vector(encoded: Encoded) -> None:
+    """Luong et al. 2015, eq. 5: tanh(W_c [c; q])."""
+    attention = LuongDotAttention(D, attentional=True).double()
+    _, contexts = by_loops(encoded, lambda q, h: float(q @ h))
+    assert attention.combine is not None
+    with torch.no_grad():
+        expected = torch.tanh(torch.cat([contexts, encoded.summary], 1) @ attention.combine.weight.T)
+        assert torch.allclose(attention(encoded).summary, expected, rtol=0, atol=1e-10)
+
+
+def test_no_attention_hands_on_what_came_in(encoded: Encoded) -> None:
+    attention = NoAttention(D)
+    assert attention(encoded) is encoded
+    weights = attention.weights(encoded)[:, 0]  # N×T×T
+    states = encoded.states.masked_fill(~encoded.mask.unsqueeze(-1), 0.0)
+    assert torch.equal(weights @ encoded.states, states)
+
+
+def test_dropout_touches_training_alone(encoded: Encoded) -> None:
+    torch.manual_seed(0)
+    attention = UniformAttention(D, dropout=0.5)
+    trained = torch.stack([attention(encoded).summary for _ in range(2000)])
+    attention.eval()
+    settled = attention(encoded).summary
+    assert not torch.allclose(trained[0], settled)
+    assert torch.allclose(trained.mean(0), settled, atol=0.1)
+
+
+@pytest.mark.parametrize("kind", [BahdanauAttention, LuongConcatAttention, LuongDotAttention, LuongGeneralAttention])
+def test_an_empty_text_gives_zeros(kind: type[QueryAttention], encoded: Encoded) -> None:
+    attention = kind(D).double()
+    empty = encoded._replace(mask=torch.zeros_like(encoded.mask))
+    assert torch.equal(attention(empty).states, torch.zeros(N, 1, D, dtype=torch.float64))
+    assert torch.equal(attention.weights(empty), torch.zeros(N, 1, 1, T, dtype=torch.float64))
+    assert not attention(empty).mask.any()
+
+
+def test_options_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"dropout=1\.0 must lie in \[0, 1\)"):
+        LuongDotAttention(D, dropout=1.0)
+    with pytest.raises(ValueError, match="attention_dim=0 must be at least 1"):
+        BahdanauAttention(D, attention_dim=0)

@@ -1,0 +1,45 @@
+import pytest
+import torch
+
+from src.models.head.linear import LinearHead
+from src.models.head.mlp import MlpHead
+
+N, D, LOGITS = 5, 7, 3
+
+
+def test_linear_is_a_matrix_and_a_bias() -> None:
+    head = LinearHead(D, LOGITS, dropout=0.5).eval()
+    features = torch.randn(N, D)
+    expected = features @ head.linear.weight.T + head.linear.bias
+    assert torch.allclose(head(features), expected, atol=1e-6)
+
+
+def test_a_frozen_head_learns_nothing() -> None:
+    assert not any(p.requires_grad for p in LinearHead(D, LOGITS, freeze=True).parameters())
+    assert all(p.requires_grad for p in LinearHead(D, LOGITS).parameters())
+
+
+def test_mlp_layers_by_hand() -> None:
+    head = MlpHead(D, LOGITS, hidden_dims=[11, 2], activation="tanh").eval()
+    features = torch.randn(N, D)
+    weights = [m for m in head.layers if isinstance(m, torch.nn.Linear)]
+    assert [(m.in_features, m.out_features) for m in weights] == [(7, 11), (11, 2), (2, 3)]
+    hidden = torch.tanh(
+        torch.tanh(features @ weights[0].weight.T + weights[0].bias) @ weights[1].weight.T + weights[1].bias
+    )
+    assert torch.allclose(head(features), hidden @ weights[2].weight.T + weights[2].bias, atol=1e-6)
+
+
+def test_mlp_drops_before_every_linear_layer() -> None:
+    head = MlpHead(D, LOGITS, hidden_dims=[11], dropout=0.4)
+    kinds = [type(m).__name__ for m in head.layers]
+    assert kinds == ["Dropout", "Linear", "ReLU", "Dropout", "Linear"]
+
+
+def test_options_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"hidden_dims=\[4, 0\]"):
+        MlpHead(D, LOGITS, hidden_dims=[4, 0])
+    with pytest.raises(ValueError, match="activation='swish' must be one of relu, gelu, tanh"):
+        MlpHead(D, LOGITS, activation="swish")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"dropout=1 must lie in \[0, 1\)"):
+        LinearHead(D, LOGITS, dropout=1)

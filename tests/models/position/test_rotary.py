@@ -1,0 +1,113 @@
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from src.models.attention.dot_product import DotProductAttention
+from src.models.attention.elementwise import ElementwiseAttention
+from src.models.attention.keras import KerasAttention
+from src.models.attention.multi_head import MultiHeadAttention
+from src.models.attention.none import NoAttention
+from src.models.attention.qkv import QkvAttention
+from src.models.attention.simple_self import SimpleSelfAttention
+from src.models.attention.windowed import WindowedAttention
+from src.models.encoder.hybrid import Hybrid
+from src.models.encoder.identity import Identity
+from src.models.encoder.transformer import Transformer
+from src.models.position.rotary import Rotary
+from src.models.types import Encoded
+from tests.models.reference import close, ragged
+
+H, W, L = 3, 4, 7
+D = H * W
+
+TURNED: dict[str, Callable[[], DotProductAttention]] = {
+    "simple_self": lambda: SimpleSelfAttention(D),
+    "qkv": lambda: QkvAttention(D),
+    "keras": lambda: KerasAttention(D),
+    "multi_head": lambda: MultiHeadAttention(D, heads=H),
+    "windowed": lambda: WindowedAttention(D, heads=H, window=2),
+}
+
+
+def test_formula() -> None:
+    """Each pair of features is a complex number, multiplied by exp(i l / base^(2i/d))."""
+    heads = torch.randn(2, H, L, W, dtype=torch.float64)
+    turned = Rotary(D, base=100.0).turn(heads)
+    for position in range(L):
+        for pair in range(W // 2):
+            angle = position / 100.0 ** (2 * pair / W)
+            one = torch.view_as_complex(heads[:, :, position, 2 * pair : 2 * pair + 2].contiguous())
+            expected = torch.view_as_real(one * complex(math.cos(angle), math.sin(angle)))
+            assert close(turned[:, :, position, 2 * pair : 2 * pair + 2], expected, 1e-12)
+
+
+@pytest.mark.parametrize("kind", TURNED)
+def test_scores_depend_on_distance_alone(kind: str) -> None:
+    """A text of one repeated token: the score of i and j is the same for every pair at the same distance."""
+    torch.manual_seed(0)
+    attention = TURNED[kind]().double()
+    states = torch.randn(1, 1, D, dtype=torch.float64).expand(1, L, D)
+    mask = torch.ones(1, L, dtype=torch.bool)
+    Rotary(D, base=10.0).attach(attention)
+    queries, keys, values = attention._project(states, mask)
+    scores = attention.score(queries, keys)
+    for distance in range(-L + 1, L):
+        diagonal = scores.diagonal(distance, -2, -1)
+        assert close(diagonal, diagonal[..., :1].expand_as(diagonal))
+    assert scores[0, 0, 0].std() > 1e-3
+    assert close(values[0, 0], values[0, 0, :1].expand(L, -1)), "values must not be turned"
+
+
+@pytest.mark.parametrize("kind", TURNED)
+def test_weights_still_explain_forward(kind: str) -> None:
+    texts = ragged(D)
+    torch.manual_seed(0)
+    attention = TURNED[kind]().double()
+    before = attention.weights(texts)
+    Rotary(D).attach(attention)
+    with torch.no_grad():
+        weights = attention.weights(texts)
+        mixed = attention.merge(weights @ attention.project(texts.states, texts.mask)[2])
+        assert close(attention(texts).states, mixed * texts.mask.unsqueeze(-1))
+    assert not torch.allclose(weights, before)
+
+
+@pytest.mark.parametrize("kind", [Transformer, Hybrid])
+def test_every_layer_of_an_encoder_is_turned_and_order_matters(kind: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    encoder = kind(D, heads=H).double().eval()
+    states = ragged(D, (L,)).states
+    mask = torch.ones(1, L, dtype=torch.bool)
+    assert close(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
+    parameters = list(encoder.state_dict())
+    Rotary(D).attach(encoder, NoAttention(D))
+    turned = [part for part in encoder.modules() if isinstance(part, DotProductAttention)]
+    assert len(turned) == 2 and all(part.rotary is not None for part in turned)
+    assert list(encoder.state_dict()) == parameters
+    assert not torch.allclose(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
+
+
+def test_where_nothing_can_be_turned_it_is_refused() -> None:
+    with pytest.raises(ValueError, match="neither encoder nor attention has any"):
+        Rotary(D).attach(Identity(D), ElementwiseAttention(D))
+    with pytest.raises(ValueError, match="a head's 3 features must be even"):
+        Rotary(D).attach(MultiHeadAttention(9, heads=3))
+    with pytest.raises(ValueError, match="score_mode=concat adds queries to keys"):
+        Rotary(D).attach(KerasAttention(D, score_mode="concat"))
+    with pytest.raises(ValueError, match=r"base=1\.0 must be above 1"):
+        Rotary(D, base=1.0)
+
+
+def test_states_pass_unchanged() -> None:
+    texts: Encoded = ragged(D)
+    assert Rotary(D)(texts.states, texts.mask) is texts.states
+
+
+def test_half_precision_heads_keep_their_dtype() -> None:
+    heads = torch.randn(2, H, 600, W)
+    turned = Rotary(D).turn(heads.bfloat16())
+    assert turned.dtype == torch.bfloat16
+    assert torch.allclose(turned.float(), Rotary(D).turn(heads), atol=0.05)
