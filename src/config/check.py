@@ -1,0 +1,185 @@
+"""What a composed configuration gets wrong: options, types, missing values, interpolations and targets."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple, is_typeddict
+
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from src.config import signature, targets
+from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
+from src.config.schema import COMMANDS, WITHIN
+from src.config.signature import Option, Signature
+from src.config.values import asks_for, fits, got
+from src.errors import UserError
+
+OWN_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # Hydra's, in a node with a target
+
+# What src/build.py hands to a part itself: so many of its first positional parameters, and these names.
+GIVEN_FIRST = {
+    "model.embedding": 1,
+    "model.position": 1,
+    "model.encoder": 1,
+    "model.attention": 1,
+    "model.pooling": 1,
+    "model.head": 2,
+    "loss": 1,
+    "optimizer": 1,
+    "scheduler": 1,
+}
+GIVEN_NAMES = {
+    "scheduler": ("total_steps",),
+    "trainer": ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"),
+}
+
+
+class Unresolved(NamedTuple):
+    """An interpolation that leads nowhere."""
+
+    written: str
+    reason: str
+
+
+def check(cfg: DictConfig, command: str = "train") -> None:
+    """Look over a composed configuration, without `hydra`.
+
+    Imports the classes that it names, as far as they are trusted.
+
+    Args:
+        cfg: the configuration, with a value for everything.
+        command: train, eval or predict, which take different options.
+
+    Raises:
+        UserError: if anything is wrong; the message lists all mistakes by their dotted paths.
+    """
+    found = list(mistakes_in(cfg, command))
+    if found:
+        raise UserError(report(found))
+
+
+def mistakes_in(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+    """All mistakes of a composed configuration."""
+    yield from _record(cfg, COMMANDS[command], "")
+    yield from _nodes(cfg, "", trusted_modules(cfg))
+
+
+def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
+    """Those of several values for one option of `cfg` that are of the wrong type."""
+    option = option_at(cfg, command, path)
+    for value in values:
+        if option is not None and "${" not in str(value):
+            yield from _wrong_type(path, value, option)
+
+
+def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
+    """What the class or record at its place takes by this name, whether or not it is in the configuration."""
+    parent, _, name = path.rpartition(".")
+    record = WITHIN.get(parent) if parent else COMMANDS[command]
+    if record is not None:
+        return signature.of_record(record).options.get(name)
+    node = OmegaConf.select(cfg, parent)
+    if not isinstance(node, DictConfig) or "_target_" not in node:
+        return None
+    try:
+        return signature.of_class(targets.find(_value(node, "_target_"), trusted_modules(cfg))).options.get(name)
+    except ValueError:  # the target is a mistake of its own
+        return None
+
+
+def trusted_modules(cfg: DictConfig) -> Collection[str]:
+    """The modules whose classes `cfg` may name."""
+    extras = _value(cfg, "extras") if "extras" in cfg else None
+    modules = extras.get("trusted_modules") if isinstance(extras, dict) else None
+    return targets.TRUSTED | {str(module) for module in (modules if isinstance(modules, list) else [])}
+
+
+def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
+    """Check keys without a class of their own, and those of the records within."""
+    takes = signature.of_record(record)
+    yield from _options(cfg, takes, path, frozenset())
+    for name, option in takes.options.items():
+        if is_typeddict(option.hint) and name in cfg and isinstance(_value(cfg, name), dict):
+            yield from _record(cfg[name], option.hint, _join(path, name))
+
+
+def _nodes(node: DictConfig | ListConfig, path: str, trusted: Collection[str]) -> Iterator[Mistake]:
+    """Check what holds for every node, and every class against its constructor."""
+    if isinstance(node, DictConfig) and "_target_" in node:
+        yield from _part(node, path, trusted)
+    keys: Iterable[Any] = node if isinstance(node, DictConfig) else range(len(node))
+    for key in keys:
+        here = _join(path, key)
+        if OmegaConf.is_missing(node, key):
+            yield Mistake(here, f"is needed: write {here}=…")
+            continue
+        if isinstance(value := _value(node, key), Unresolved):
+            yield Mistake(f"{here}={value.written}", f"does not resolve: {value.reason}")
+        elif isinstance(value, (dict, list)) and not OmegaConf.is_interpolation(node, key):
+            yield from _nodes(node[key], here, trusted)
+
+
+def _part(node: DictConfig, path: str, trusted: Collection[str]) -> Iterator[Mistake]:
+    target = _value(node, "_target_")
+    try:
+        takes = signature.of_class(targets.find(target, trusted))
+    except ValueError as error:
+        yield Mistake(f"{_join(path, '_target_')}={shown(target)}", str(error))
+        return
+    positional = [name for name, option in takes.options.items() if option.positional]
+    given = {*positional[: GIVEN_FIRST.get(path, 0)], *GIVEN_NAMES.get(path, ())}
+    yield from _options(node, takes, path, given)
+    for name, option in takes.options.items():
+        named = name in set(node)  # `in node` would be False for a value that is still missing
+        if option.required and not named and name not in given and "_args_" not in node:
+            yield Mistake(_join(path, name), f"is needed: write +{_join(path, name)}=…")
+
+
+def _options(node: DictConfig, takes: Signature, path: str, given: Collection[str]) -> Iterator[Mistake]:
+    choices = [name for name in takes.options if name not in given]
+    for key in map(str, node):
+        if key in OWN_KEYS or OmegaConf.is_missing(node, key):
+            continue
+        value, here = _value(node, key), _join(path, key)
+        if isinstance(value, Unresolved) or _refers(node, key):
+            continue
+        if key in given:
+            yield Mistake(f"{here}={shown(value)}", "is set by the program: leave it out")
+        elif option := takes.options.get(key):
+            yield from _wrong_type(here, value, option)
+        elif not takes.open:
+            meant = did_you_mean([_join(path, name) for name in nearest(key, choices)])
+            takes_instead = f"; it takes {listed(choices) or 'none'}"
+            yield Mistake(f"{here}={shown(value)}", f"no such option{meant or takes_instead}")
+
+
+def _wrong_type(here: str, value: Any, option: Option) -> Iterator[Mistake]:
+    if not fits(value, option.hint) and not (value is None and option.nullable):
+        yield Mistake(f"{here}={shown(value)}", f"expects {asks_for(option.hint)}, {got(value)}")
+
+
+def _value(node: DictConfig | ListConfig, key: Any) -> Any:
+    """The plain value, with its interpolations resolved."""
+    try:
+        value = node[key]
+    except OmegaConfBaseException as error:
+        written = OmegaConf.to_container(node, resolve=False)[key]  # type: ignore[index]
+        return Unresolved(str(written), str(error).splitlines()[0])
+    if not isinstance(value, (DictConfig, ListConfig)):
+        return value
+    try:
+        return OmegaConf.to_container(value, resolve=True)
+    except OmegaConfBaseException:  # one within it leads nowhere: that one is reported by itself
+        return OmegaConf.to_container(value, resolve=False)
+
+
+def _refers(node: DictConfig, key: str) -> bool:
+    """Whether the value is another key's, which has been checked where it stands."""
+    written = OmegaConf.to_container(node, resolve=False)[key]  # type: ignore[index,call-overload]
+    return isinstance(written, str) and re.fullmatch(r"\$\{[\w.]+\}", written) is not None
+
+
+def _join(path: str, key: object) -> str:
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else str(key)

@@ -1,0 +1,41 @@
+"""What Hydra and YAML complain of, in one line, without their advice to programmers."""
+
+import re
+
+from hydra.errors import HydraException, MissingConfigException
+from yaml import YAMLError
+
+from src.config.mistakes import no_such_choice
+
+ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable options", "\n    full_key")
+
+PLAINER = {
+    r"Multiple values for|.* appears more than once|force-add of": "is chosen already: leave out the +",
+    r"Could not override '\S+'\. No match in the defaults list": "is no group of this command",
+    r"Could not override '\S+'\. Did you mean to override": "is not where this group stands: leave out the @",
+    r"Could not delete '\S+'\. No match in the defaults list": "is several: choose others, such as none",
+}
+
+
+def explain(error: HydraException) -> str:
+    """Hydra's complaint in one line."""
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return f"{group}={name}: {no_such_choice(name, list(error.options))}"
+    text = str(error) or str(error.__cause__ or type(error).__name__)
+    for aside in ASIDES:
+        text = text.partition(aside)[0]
+    text = " ".join(text.split())
+    for pattern, plain in PLAINER.items():
+        if re.match(pattern, text):
+            return plain
+    if error.__cause__ and str(error):
+        text = f"{text.rstrip('.')}: {str(error.__cause__).splitlines()[0]}"
+    return text
+
+
+def explain_yaml(error: YAMLError) -> str:
+    """Where a file is no YAML, and why."""
+    mark = getattr(error, "problem_mark", None)
+    place = f"{mark.name}, line {mark.line + 1}" if mark else "a config file"
+    return f"{place}: {getattr(error, 'problem', None) or error}"

@@ -1,0 +1,21 @@
+"""The name of a job's folder in a sweep, made of its overrides."""
+
+import re
+from collections.abc import Iterable
+
+LONGEST = 100
+
+
+def job_folder(number: int, overrides: Iterable[str]) -> str:
+    """`3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
+
+    One folder, whatever the values hold, and one that Hydra's command line takes unquoted, as in
+    `ckpt_path=<folder>/checkpoints/best.ckpt`: only ASCII letters, digits, dot, minus and underscore, at most
+    100 characters. The number keeps the names apart.
+    """
+    words = [str(number)]
+    for override in overrides:
+        key, _, value = override.partition("=")
+        leaf = re.split("[/.]", key)[-1]
+        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{leaf}={value}"))
+    return "_".join(words)[:LONGEST].strip("-_.")

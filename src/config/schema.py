@@ -1,0 +1,83 @@
+"""The keys of a composed configuration that belong to no class of their own, and the types of their values.
+
+A key of a class (`_target_`) is checked against its constructor instead. Defaults stand in conf/, not here.
+"""
+
+from typing import Any, Literal, TypedDict
+
+
+class Model(TypedDict, total=False):
+    embedding: dict[str, Any]
+    position: dict[str, Any]
+    encoder: dict[str, Any]
+    attention: dict[str, Any]
+    pooling: dict[str, Any]
+    head: dict[str, Any]
+
+
+class Paths(TypedDict, total=False):
+    root_dir: str
+    output_dir: str
+
+
+class Extras(TypedDict, total=False):
+    print_config: bool
+    ignore_warnings: bool
+    trusted_modules: list[str]
+
+
+class PerPart(TypedDict, total=False):
+    embedding: dict[str, Any]
+    position: dict[str, Any]
+    encoder: dict[str, Any]
+    attention: dict[str, Any]
+    pooling: dict[str, Any]
+    head: dict[str, Any]
+
+
+class Common(TypedDict, total=False):
+    task_name: str
+    paths: Paths
+    extras: Extras
+
+
+class Train(Common, total=False):
+    tags: list[str]
+    train: bool
+    test: bool
+    ckpt_path: str | None
+    seed: int | None
+    data: dict[str, Any]
+    model: Model
+    loss: dict[str, Any]
+    optimizer: dict[str, Any]
+    per_part: PerPart
+    scheduler: dict[str, Any]
+    trainer: dict[str, Any]
+    callbacks: dict[str, Any] | None
+    logger: dict[str, Any] | None
+
+
+class Eval(Common, total=False):
+    tags: list[str]
+    ckpt_path: str
+    split: Literal["val", "test"]
+    seed: int | None
+    data: dict[str, Any]
+    trainer: dict[str, Any]
+    callbacks: dict[str, Any] | None
+    logger: dict[str, Any] | None
+
+
+class Predict(Common, total=False):
+    ckpt_path: str
+    text: str | None
+    file: str | None
+    top: int
+    json: bool | None
+    pictures: str | None
+    batch_size: int
+
+
+COMMANDS: dict[str, type] = {"train": Train, "eval": Eval, "predict": Predict}  # by their primary configs
+WITHIN: dict[str, type] = {"model": Model, "per_part": PerPart, "paths": Paths, "extras": Extras}

@@ -1,0 +1,110 @@
+"""Whether a value suits a type annotation, and what the annotation asks for in plain words."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path, PurePath
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from src.config.mistakes import listed, shown
+
+PATHS = (Path, PurePath, os.PathLike)
+LISTS = (list, tuple, set, frozenset, Sequence, Collection, Iterable)
+MAPS = (dict, Mapping)
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "null"}
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a plain value of a config may be given where `hint` is annotated.
+
+    Whole numbers suit `float`, true and false suit only `bool`, text suits paths and the names of an enum. A
+    part of its own (`_target_`) suits everything, and every value suits an annotation that is not known here.
+    """
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if isinstance(value, dict) and "_target_" in value:
+        return True
+    if origin is Annotated:
+        return fits(value, arguments[0])
+    if origin in (Union, UnionType):
+        return _fits_one(value, arguments)
+    if origin is None or origin is NoneType:
+        return value is None
+    if origin is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in arguments)
+    if origin is int or origin is float:
+        return isinstance(value, (int, origin)) and not isinstance(value, bool)
+    if origin in (bool, str):
+        return isinstance(value, origin)
+    if origin in PATHS:
+        return isinstance(value, str)
+    if origin in LISTS:
+        return isinstance(value, list) and _items_fit(value, origin, arguments)
+    if origin in MAPS:
+        return isinstance(value, dict) and all(fits(item, (*arguments, Any, Any)[1]) for item in value.values())
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return value in [*origin.__members__, *(member.value for member in origin)]
+    return True
+
+
+def _fits_one(value: Any, hints: tuple[Any, ...]) -> bool:
+    """A class that is not known here, such as a Tensor, has no plain value; alone it may be anything."""
+    known = [hint for hint in hints if _known(hint)]
+    if all(hint in (None, NoneType) for hint in known):
+        return True
+    return any(fits(value, hint) for hint in known) or (isinstance(value, dict) and len(known) < len(hints))
+
+
+def _known(hint: Any) -> bool:
+    origin = get_origin(hint) or hint
+    if origin in (None, Annotated, Union, UnionType, Literal, *WORDS, *PATHS, *LISTS, *MAPS):
+        return True
+    return isinstance(origin, type) and issubclass(origin, Enum)
+
+
+def _items_fit(values: list[Any], origin: Any, hints: tuple[Any, ...]) -> bool:
+    if origin is tuple and hints and hints[-1] is not Ellipsis:
+        return len(values) == len(hints) and all(map(fits, values, hints))
+    return not hints or all(fits(value, hints[0]) for value in values)
+
+
+def asks_for(hint: Any) -> str:
+    """The annotation in plain words: `int | None` is 'a whole number or null'."""
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if origin is Annotated:
+        return asks_for(arguments[0])
+    if origin in (Union, UnionType, Literal):
+        members = list(_members(hint))
+        literals = [member for member in members if get_origin(member) is Literal]
+        choices = dict.fromkeys(shown(choice) for literal in literals for choice in get_args(literal))
+        words = [asks_for(member) for member in members if _known(member) and member not in literals]
+        one_of = [f"one of {listed(choices)}" if len(choices) > 1 else next(iter(choices))] if choices else []
+        return " or ".join(dict.fromkeys(one_of + words))
+    if origin in PATHS:
+        return "a path"
+    if origin in LISTS:
+        return _asks_for_list(origin, arguments)
+    if origin in MAPS:
+        return "a mapping"
+    if isinstance(origin, type) and issubclass(origin, Enum):
+        return f"one of {listed(origin.__members__)}"
+    return WORDS.get(NoneType if origin is None else origin, "another type")
+
+
+def _members(hint: Any) -> Iterator[Any]:
+    """What a union offers, those within a union of its own included."""
+    if get_origin(hint) in (Union, UnionType):
+        for member in get_args(hint):
+            yield from _members(member)
+    else:
+        yield hint
+
+
+def _asks_for_list(origin: Any, hints: tuple[Any, ...]) -> str:
+    if origin is tuple and hints and hints[-1] is not Ellipsis:
+        return f"a list in [ ] of {len(hints)}: {', '.join(map(asks_for, hints))}"
+    return f"a list in [ ], each item {asks_for(hints[0])}" if hints and _known(hints[0]) else "a list in [ ]"
+
+
+def got(value: Any) -> str:
+    return f"got '{shown(value)}'" if isinstance(value, str) else f"got {shown(value)}"

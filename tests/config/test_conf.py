@@ -1,0 +1,58 @@
+"""The configs in conf/ themselves."""
+
+from typing import Any, get_type_hints
+
+import pytest
+from omegaconf import OmegaConf
+
+from src.config.command import CONF
+from src.config.mistakes import Mistake
+from src.config.overrides import mistakes_of
+from src.config.repository import Repository, without_hydra
+from src.config.schema import COMMANDS, WITHIN
+
+NEEDED = {"ckpt_path", "data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"}
+
+
+WHOLE_RUNS = ("experiment", "debug", "hparams_search")  # groups whose files set options of other groups
+
+
+def wrong(command: str, *lines: str) -> list[Mistake]:
+    found = mistakes_of(Repository(CONF, command), list(lines), sweeps=True, deep=True)
+    return [mistake for mistake in found if mistake.where not in NEEDED]
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_choice_of_every_group_is_right(command: str) -> None:
+    """A sweep over all groups together has as many runs as the largest group has choices."""
+    repository = Repository(CONF, command)
+    groups = [path.rpartition("/")[0] for path in repository.chosen([])]
+    assert (
+        wrong(
+            command,
+            *[f"{group}=glob(*)" for group in groups if group.split("/")[0] not in ("", "hydra", *WHOLE_RUNS)],
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "file", [f"{group}={path.stem}" for group in WHOLE_RUNS for path in CONF.glob(f"{group}/*.yaml")]
+)
+def test_every_experiment_is_right(file: str) -> None:
+    assert wrong("train", file) == []
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_the_schema_names_what_the_configs_hold(command: str) -> None:
+    task: Any = OmegaConf.to_container(without_hydra(Repository(CONF, command).compose([])), resolve=False)
+    assert set(task) <= set(get_type_hints(COMMANDS[command]))
+    for name in set(WITHIN) & set(task):
+        assert set(task[name]) <= set(get_type_hints(WITHIN[name]))
+    for name in {"paths", "extras"} & set(task):
+        assert set(task[name]) == set(get_type_hints(WITHIN[name]))
+
+
+def test_every_command_has_a_config() -> None:
+    primary = {path.stem for path in CONF.glob("*.yaml")}
+    assert primary == set(COMMANDS)

@@ -1,0 +1,205 @@
+import pytest
+
+from src.errors import UserError
+from tests.config.conftest import Look
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        ["model/encoder=narrow", "model.encoder.hidden_dim=5", "optimizer.lr=1"],
+        ["model/attention=none", "seed=null", "tags=[a,b]", "train=false"],
+        ["experiment=good"],
+        ["experiment=mine/first"],
+        ["data=csv", "data.path=a/b.csv"],
+        ["logger=csv", "+logger.csv.anything=1"],
+        ["logger=[other]", "logger.other.folder=x", "++logger.other.names=[a]"],
+        ["logger=none"],
+        ["~logger.csv"],
+        ["~model.encoder.dropout"],
+        ["+model.encoder.bias=false"],
+        ["+per_part.encoder.lr=0.1"],
+        ["hydra.run.dir=elsewhere", "hydra/job_logging=disabled"],
+        ["seed=${oc.decode:'3'}"],
+    ],
+)
+def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
+    assert look(*lines) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "says"),
+    [
+        ("model/attention=plan", None, "no such choice; did you mean plain? (none, plain)"),
+        ("model/attention=zzz", None, "no such choice (none, plain)"),
+        ("logger=[csv,othr]", "logger=othr", "no such choice; did you mean other? (csv, none, other)"),
+        ("model/attention=null", None, "no such choice; did you mean none? (none, plain)"),
+        ("data=null", None, "no such choice; to leave it out write ~data"),
+        ("model/attention=3", None, "no such choice (none, plain)"),
+        ("model=wide", None, "has no choices of its own; there are model/attention, model/encoder"),
+        ("+model/encoder=narrow", None, "is chosen already: leave out the +"),
+        ("++model/encoder=narrow", None, "is chosen already: leave out the +"),
+        ("model/encoder@model=narrow", None, "is not where this group stands: leave out the @"),
+        ("hydra/launcher=joblib", None, "no such choice (basic); is its plugin installed?"),
+        ("model/atention=none", None, "no such group; did you mean model/attention?"),
+        ("attention=none", None, "no such option; did you mean model/attention?"),
+        ("model.attention=none", None, "names a file, so with a slash: write model/attention=none"),
+        (
+            "model.attention=nine",
+            None,
+            "names a file, so with a slash: write model/attention=…; "
+            "nine is no such choice; did you mean none? (none, plain)",
+        ),
+        ("+model.attention=none", None, "names a file, so with a slash: write +model/attention=none"),
+        ("model/encoder/hidden_dim=3", None, "is an option, with dots: write model.encoder.hidden_dim=3"),
+        ("model/encoder.hidden_dim=3", None, "is an option, with dots: write model.encoder.hidden_dim=3"),
+        ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+        ("hidden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+        (
+            "model.encoder.bias=false",
+            None,
+            "is not in the configuration yet: write +model.encoder.bias=false",
+        ),
+        ("per_part.encoder.lr=1", None, "is not in the configuration yet: write +per_part.encoder.lr=1"),
+        ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
+        ("logger.csv=3", None, "is not one option but several: logger.csv.folder"),
+        ("+seed=1", None, "exists already: write seed=1"),
+        ("~seed", None, "cannot be left out"),
+        ("~model.encoder.hiden_dim", None, "no such option; did you mean model.encoder.hidden_dim?"),
+        ("~logger", None, "is several: choose others, such as none"),
+        ("seed", None, "has no value: write seed=…"),
+        ("tags=[a", None, """cannot be read; if it is text, quote it: 'tags="[a"'"""),
+        ("task_name=a=b", None, """cannot be read; if it is text, quote it: 'task_name="a=b"'"""),
+        (
+            "task_name=twice(3)",
+            None,
+            "cannot be read ('twice(3)': Unknown function 'twice'); if it is text, "
+            """quote it: 'task_name="twice(3)"'""",
+        ),
+        (
+            "task_name=a, b",
+            None,
+            """is several values: add -m to run each, or write task_name=[a, b] or 'task_name="a, b"'""",
+        ),
+        ("seed=range(3)", None, "is several values: add -m to run each, or write "),
+        ("optimizer.lr=fast", None, "expects a number, got 'fast'"),
+        ("optimizer.betas=[0.9]", None, "expects a list in [ ] of 2: a number, a number, got [0.9]"),
+        ("model.encoder.cell=gru", None, "expects one of rnn, lstm, got 'gru'"),
+        ("model.encoder.hidden_dim={a: 1}", None, "expects a whole number, got {a: 1}"),
+        ("seed=1.5", None, "expects a whole number or null, got 1.5"),
+        (
+            "+model.encoder.hiden_dim=3",
+            "model.encoder.hiden_dim=3",
+            "no such option; did you mean model.encoder.hid",
+        ),
+        ("+model.encoder.input_dim=3", "model.encoder.input_dim=3", "is set by the program: leave it out"),
+        ("+sede=3", "sede=3", "no such option; did you mean seed?"),
+        ("data=csv", "data.path", "is needed: write data.path=…"),
+        ("~model.attention.heads", "model.attention.heads", "is needed: write +model.attention.heads=…"),
+        (
+            "experiment=bad_choice",
+            None,
+            "model/attention=nome: no such choice; did you mean none? (none, plain)",
+        ),
+        ("hydra.job.num=x", None, "Error merging override hydra.job.num=x: Value 'x' of type 'str'"),
+        ("data={path: x}", None, "Could not override 'data': Key 'path' is not in struct"),
+    ],
+)
+def test_each_mistake_is_named_with_its_remedy(look: Look, line: str, where: str | None, says: str) -> None:
+    mistakes = look(line)
+    assert list(mistakes) == [where or line]
+    assert mistakes[where or line].startswith(says)
+
+
+def test_all_mistakes_are_found_at_once(look: Look) -> None:
+    found = look("model.encoder.hiden_dim=64", "model/attention=nome", "optimizer.lr=fast", "experiment=slips")
+    assert found == {
+        "model.encoder.hiden_dim=64": "no such option; did you mean model.encoder.hidden_dim?",
+        "model/attention=nome": "no such choice; did you mean none? (none, plain)",
+        "optimizer.lr=fast": "expects a number, got 'fast'",
+        "sede=3": "no such option; did you mean seed?",
+    }
+
+
+def test_options_are_looked_up_in_the_choice_that_was_probably_meant(look: Look) -> None:
+    assert set(look("data=cvs", "data.path=x")) == {"data=cvs"}
+
+
+def test_options_of_a_choice_that_nobody_can_guess_are_not_called_wrong(look: Look) -> None:
+    assert set(look("data=zzz", "data.path=x")) == {"data=zzz"}
+
+
+def test_options_for_a_group_are_those_of_its_new_choice(look: Look) -> None:
+    assert look("model/encoder=narrow", "model.encoder.cell=rnn") == {
+        "model.encoder.cell=rnn": "is not in the configuration yet: write +model.encoder.cell=rnn"
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("seed=1,2,3", []),
+        ("seed=range(1,4)", []),
+        ("optimizer.lr=interval(0,1)", []),
+        ("model/encoder=glob(*)", []),
+        ("model/encoder=choice(wide,narrow)", []),
+        ("logger=csv,[csv,other]", []),
+        ("model/encoder=wide,narow,wid", ["model/encoder=narow", "model/encoder=wid"]),
+        ("optimizer.lr=1,fast,2,slow", ["optimizer.lr=fast", "optimizer.lr=slow"]),
+        ("seed=choice(1,x)", ["seed=x"]),
+        ("seed=range(0.5,1)", ["seed=0.5"]),
+        ("seed=range(1,2,0)", ["seed=range(1,2,0)"]),
+        ("model/encoder=glob(x*)", ["model/encoder=glob(x*)"]),
+        ("seed=glob(x*)", ["seed=glob(x*)"]),
+        ("sede=1,2", ["sede=1,2"]),
+        ("model.encoder=wide,narrow", ["model.encoder=wide,narrow"]),
+        ("model.encoder.cell=rnn,lstm", []),
+    ],
+)
+def test_every_value_of_a_sweep_is_checked(look: Look, line: str, wrong: list[str]) -> None:
+    assert list(look(line, sweeps=True)) == wrong
+
+
+def test_a_sweep_over_choices_checks_options_in_each(look: Look) -> None:
+    assert set(look("model/encoder=wide,narrow", "model.encoder.cell=rnn", sweeps=True)) == {"model.encoder.cell=rnn"}
+
+
+def test_a_sweep_in_an_experiment_file_is_checked(look: Look) -> None:
+    assert set(look("experiment=sweep")) == {"model/encoder=narow", "optimizer.lr=fast"}
+    assert set(look("experiment=sweep", "model/encoder=wide")) == {"optimizer.lr=fast"}
+
+
+def test_a_file_that_is_no_yaml_is_named_with_its_line(look: Look) -> None:
+    with pytest.raises(UserError, match=r"experiment/no_yaml\.yaml, line 3: expected ',' or '\]'"):
+        look("experiment=no_yaml")
+
+
+def test_without_depth_nothing_is_imported_and_only_names_are_checked(look: Look) -> None:
+    assert look("model.encoder._target_=nowhere.Thing", "optimizer.lr=fast", deep=False) == {}
+    assert set(look("sede=3", deep=False)) == {"sede=3"}
+
+
+def test_commands_take_different_options(look: Look) -> None:
+    assert look(command="predict") == {"ckpt_path": "is needed: write ckpt_path=…"}
+    assert look("ckpt_path=null", "seed=1", command="predict") == {
+        "ckpt_path=null": "expects text, got null",
+        "seed=1": "no such option",
+    }
+
+
+def test_hydras_own_part_may_not_run_anything_either(look: Look) -> None:
+    where = "hydra.callbacks.evil._target_=os.system"
+    assert look("experiment=runs_anything")[where].startswith("os is not a trusted module")
+    assert look("experiment=runs_anything", "extras.trusted_modules=[os,tests]") == {}
+    logs = look("+hydra.job_logging.handlers.mine.class=subprocess.Popen")
+    assert set(logs) == {"hydra.job_logging.handlers.mine.class=subprocess.Popen"}
+
+
+def test_an_experiment_cannot_trust_its_own_modules(look: Look) -> None:
+    assert look("experiment=trusts_itself") == {
+        "extras.trusted_modules=[subprocess]": "is for the command line or conf/extras alone",
+        "logger.evil._target_=subprocess.Popen": "subprocess is not a trusted module; if you trust it, "
+        "write extras.trusted_modules=[subprocess]",
+    }
+    assert look("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]") == {}

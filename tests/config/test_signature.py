@@ -1,0 +1,94 @@
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import pytest
+
+from src.config.signature import of_class, of_record
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+class Closed:
+    def __init__(self, width: int, height: "float" = 1.0, *, label: str | None = None) -> None: ...
+
+
+class Child(Closed):
+    def __init__(self, depth: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+
+class Grandchild(Child):
+    pass
+
+
+class Open:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+
+class Made:
+    def __new__(cls, size: int) -> "Made":
+        return super().__new__(cls)
+
+
+class Half:
+    def __init__(self, unknown: "Decimal", known: int, bare=3) -> None: ...  # type: ignore[no-untyped-def]
+
+
+class Bare: ...
+
+
+class Record(TypedDict):
+    a: int
+    b: str
+
+
+def test_options_of_a_constructor() -> None:
+    options, is_open = of_class(Closed)
+    assert not is_open
+    assert list(options) == ["width", "height", "label"]
+    assert [option.hint for option in options.values()] == [int, float, str | None]
+    assert [option.required for option in options.values()] == [True, False, False]
+    assert [option.positional for option in options.values()] == [True, True, False]
+    assert [option.nullable for option in options.values()] == [False, False, True]
+
+
+@pytest.mark.parametrize("cls", [Child, Grandchild])
+def test_kwargs_lead_to_the_next_constructor_up_but_require_nothing_of_it(cls: type) -> None:
+    options, is_open = of_class(cls)
+    assert not is_open
+    assert list(options) == ["depth", "width", "height", "label"]
+    assert [name for name, option in options.items() if option.required] == ["depth"]
+
+
+def test_kwargs_that_lead_nowhere_take_any_name() -> None:
+    assert of_class(Open) == ({}, True)
+
+
+def test_options_of_new() -> None:
+    assert list(of_class(Made).options) == ["size"]
+
+
+def test_a_class_without_constructor_takes_nothing() -> None:
+    assert of_class(Bare) == ({}, False)
+
+
+def test_one_annotation_that_cannot_be_read_hides_no_other() -> None:
+    assert [option.hint for option in of_class(Half).options.values()] == [Any, int, Any]
+
+
+def test_a_record_requires_nothing() -> None:
+    options, is_open = of_record(Record)
+    assert not is_open
+    assert {name: option.hint for name, option in options.items()} == {"a": int, "b": str}
+    assert not any(option.required for option in options.values())
+
+
+def test_torch_and_lightning_are_read() -> None:
+    from pytorch_lightning import Trainer
+    from torch.optim import Adam
+    from torch.optim.lr_scheduler import OneCycleLR
+
+    assert list(of_class(Adam).options)[:2] == ["params", "lr"]
+    assert {"max_epochs", "precision"} <= set(of_class(Trainer).options)
+    assert of_class(Trainer).options["max_epochs"].hint == int | None
+    assert not of_class(OneCycleLR).open
