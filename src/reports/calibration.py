@@ -1,0 +1,42 @@
+"""Does a confidence of 0.8 come true four times in five? Bins of confidence, and what was right in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+BINS = 15
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Texts grouped by the probability of their predicted class.
+
+    Bin m of M covers [m/M, (m+1)/M), and the last includes 1.
+    """
+
+    count: np.ndarray  # M int64
+    correct: np.ndarray  # M int64
+    confidence: np.ndarray  # M, mean confidence, NaN where empty
+
+
+def which_bin(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """Number of the bin that each confidence falls in: n → n."""
+    edges = np.linspace(0, 1, bins + 1)
+    return (np.searchsorted(edges, confidence, side="right") - 1).clip(0, bins - 1)
+
+
+def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
+    """Counts, correct answers and mean confidence by bin: n×C, n → M each."""
+    confidence = probabilities.max(1).astype(np.float64)
+    at = which_bin(confidence, bins)
+    count = np.bincount(at, minlength=bins)
+    correct = np.bincount(at[probabilities.argmax(1) == labels], minlength=bins)
+    total = np.bincount(at, confidence, minlength=bins)
+    return Bins(count, correct, np.divide(total, count, out=np.full(bins, np.nan), where=count > 0))
+
+
+def calibration_error(bins: Bins) -> float:
+    """Mean over texts of |accuracy - confidence| of their bin (Guo et al. 2017, equation 3)."""
+    filled = bins.count > 0
+    gap = np.abs(bins.correct - bins.confidence * bins.count)[filled]
+    return float(gap.sum() / bins.count.sum())

@@ -1,0 +1,71 @@
+"""Every picture that a run's files allow."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from src.errors import UserError
+from src.reports.calibration import calibration_bins
+from src.reports.files import (
+    read_examples,
+    read_gradients,
+    read_history,
+    read_predictions,
+    read_result,
+    read_statistics,
+)
+from src.reports.metrics import confusion
+from src.reports.page import write_page
+from src.reports.pictures.confusion import draw_confusion
+from src.reports.pictures.curves import draw_curves
+from src.reports.pictures.gradients import draw_gradients
+from src.reports.pictures.heatmap import draw_heads, draw_heatmap
+from src.reports.pictures.reliability import draw_reliability
+from src.reports.pictures.spread import draw_entropy, draw_position
+from src.reports.pictures.strip import draw_strip
+from src.reports.pictures.style import save
+
+
+def draw_all(run: Path) -> list[Path]:
+    """Draw the run's pictures and its page of examples into `pictures/`.
+
+    A file that the run did not leave (no test, no gradients, no attention) costs its pictures, nothing else.
+
+    Returns:
+        What was written.
+
+    Raises:
+        UserError: the folder is not there, or a file in it cannot be read.
+    """
+    if not run.is_dir():
+        raise UserError(f"{run} is no folder: name the folder that a run left.")
+    result, predictions = read_result(run), read_predictions(run)
+    history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
+    names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
+    examples = read_examples(run, names)
+    to, written = run / "pictures", []
+
+    def put(figure: Figure, name: str) -> None:
+        written.append(save(figure, to / f"{name}.png"))
+
+    if history:
+        put(draw_curves(history, (result.get("best") or {}).get("epoch")), "curves")
+    if gradients:
+        put(draw_gradients(gradients), "gradients")
+    if predictions:
+        split, probabilities, labels, _ = predictions
+        put(draw_confusion(confusion(probabilities, labels), names, split), "confusion")
+        put(draw_reliability(calibration_bins(probabilities, labels), split), "reliability")
+    if statistics:
+        put(draw_position(statistics), "attention_position")
+        put(draw_entropy(statistics), "attention_entropy")
+    for example in examples:
+        words, matrix, title = example.words, example.matrix, example.title
+        put(draw_strip(words, example.weights, f"Attention by word, {title}"), f"strip_{example.name}")
+        if matrix is not None:
+            put(draw_heatmap(words, matrix, title), f"heatmap_{example.name}")
+            if len(matrix) > 1:
+                put(draw_heads(words, matrix, title), f"heads_{example.name}")
+    if examples:
+        written.append(write_page(examples, to / "examples.html"))
+    return written

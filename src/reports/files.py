@@ -1,0 +1,164 @@
+"""Reading what a run left behind. An absent file gives None; one that cannot be read, a UserError."""
+
+import csv
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from src.errors import UserError
+
+Value = TypeVar("Value")
+
+
+class Predictions(NamedTuple):
+    """What the model said of a split."""
+
+    split: str
+    probabilities: np.ndarray  # n×C float
+    labels: np.ndarray  # n int64
+    class_names: list[str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text with the weight of each of its words."""
+
+    split: str
+    index: int
+    label: str | None  # None where the truth is not known
+    predicted: str
+    probabilities: dict[str, float]
+    words: list[str]
+    weights: np.ndarray  # L
+    matrix: np.ndarray | None  # H×L×L, where every word attends to every word
+
+    @property
+    def name(self) -> str:
+        """For file names: split and row number."""
+        return f"{self.split}_{self.index}"
+
+    @property
+    def title(self) -> str:
+        """Where the text stands, what it is and what it was taken for."""
+        sure = f"{self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
+        verdict = f"predicted {sure}" if self.label is None else f"{self.label}, predicted {sure}"
+        return f"{self.split} {self.index}: {verdict}"
+
+
+class Statistics(NamedTuple):
+    """Where the weight of many texts falls, and how widely it spreads."""
+
+    position: np.ndarray  # mean share of the weight by relative position, first word to last
+    entropy: np.ndarray  # n, nats
+    effective: np.ndarray  # n, exp(entropy): as many words as an even spread of that entropy would cover
+    length: np.ndarray  # n, words
+
+
+HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
+History = dict[str, dict[int, float]]  # metric → epoch → value
+
+
+def read_predictions(run: Path) -> Predictions | None:
+    """The test split's predictions, or validation's where the run did not test."""
+
+    def read(path: Path) -> Predictions:
+        with path.open("rb") as file, np.load(file) as held:  # np.load leaves a broken file open
+            names = [str(name) for name in held["class_names"]]
+            return Predictions(path.stem, held["probabilities"], held["labels"], names)
+
+    return _read(run / "predictions" / "test.npz", read) or _read(run / "predictions" / "val.npz", read)
+
+
+def read_history(run: Path) -> History | None:
+    """Loss and accuracy by epoch: means of what training logged, the last of what validation logged.
+
+    Once training is over the best checkpoint is validated again; that is no epoch and is left out.
+    """
+
+    def read(path: Path) -> History:
+        logged: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
+        for row in _rows(path):
+            for name in HISTORY:
+                if row.get(name):
+                    logged[name].setdefault(int(float(row["epoch"])), []).append(float(row[name]))
+        history: History = {}
+        for name, by_epoch in logged.items():
+            for epoch in logged["train/loss"].keys() & by_epoch.keys():
+                values = by_epoch[epoch]
+                value = float(np.mean(values)) if name.startswith("train/") else values[-1]
+                history.setdefault(name, {})[epoch] = value
+        return history
+
+    return _read(run / "csv" / "metrics.csv", read) or None
+
+
+def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
+    """Norm of each part's gradient: part → steps × (step, norm), in the order of the steps."""
+
+    def read(path: Path) -> dict[str, np.ndarray]:
+        parts: dict[str, list[tuple[float, float]]] = {}
+        for row in _rows(path):
+            parts.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
+        return {part: np.array(sorted(points)) for part, points in parts.items()}
+
+    return _read(run / "gradients.csv", read) or None
+
+
+def read_statistics(run: Path) -> Statistics | None:
+    def read(path: Path) -> Statistics:
+        with path.open("rb") as file, np.load(file) as held:  # np.load leaves a broken file open
+            return Statistics(held["position_mean"], held["entropy"], held["effective"], held["length"])
+
+    return _read(run / "attention_stats.npz", read)
+
+
+def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
+    """Texts with their weights; `class_names` name the probabilities."""
+
+    def read(path: Path) -> list[Example]:
+        return [
+            Example(
+                split=held["split"],
+                index=int(held["index"]),
+                label=held["label"],
+                predicted=held["predicted"],
+                probabilities=dict(zip(class_names, held["probabilities"], strict=True)),
+                words=held["words"],
+                weights=np.array(held["weights"], dtype=np.float64),
+                matrix=_token_map(held["matrix"], len(held["words"])),
+            )
+            for held in json.loads(path.read_text(encoding="utf-8"))
+        ]
+
+    return _read(run / "attention.json", read) or []
+
+
+def read_result(run: Path) -> dict[str, Any]:
+    return _read(run / "result.json", lambda path: json.loads(path.read_text(encoding="utf-8"))) or {}
+
+
+def _token_map(matrix: Any, length: int) -> np.ndarray | None:
+    """H×T×L weights as an array if each of the L words has its own row (T = L), else None."""
+    if matrix is None:
+        return None
+    weights = np.asarray(matrix, dtype=np.float64)
+    return weights if weights.shape[1:] == (length, length) else None
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _read(path: Path, read: Callable[[Path], Value]) -> Value | None:
+    if not path.exists():
+        return None
+    try:
+        return read(path)
+    except (ValueError, TypeError, LookupError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
+        raise UserError(f"{path} cannot be read ({error!r}): delete it or run again.") from error

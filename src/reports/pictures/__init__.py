@@ -1,0 +1,1 @@
+"""One picture a file: data in, a matplotlib Figure out, no global state."""

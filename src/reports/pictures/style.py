@@ -1,0 +1,81 @@
+"""One look for every picture: sizes, colours, fonts, and saving without ever leaving half a file."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from src.reports.words import plain
+
+DPI = 150
+WEIGHTS = "Blues"  # one hue, light to dark: the same order for every kind of colour vision and in grey
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito 2008
+INK, GREY = "#111827", "#6b7280"
+SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans")
+
+
+def new_figure(
+    width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
+) -> Figure:
+    """An empty figure, sizes in inches, outside pyplot's global state; "compressed" suits square maps."""
+    return Figure((width, height), dpi=DPI, layout=layout)
+
+
+def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
+    """Title and labels, and a frame that keeps out of the way."""
+    axes.set_title(title, loc="left", fontsize=10.5)
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(True, color="#e5e7eb", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+@cache
+def families() -> list[str]:
+    """DejaVu Sans first, then those installed families that hold scripts it lacks."""
+    installed = set(font_manager.get_font_names())
+    return ["DejaVu Sans", *(family for family in SCRIPTS if family in installed)]
+
+
+def user_text(size: float) -> dict[str, Any]:
+    """Properties of text that users wrote: any script, and a dollar is a dollar."""
+    return {"fontsize": size, "fontfamily": families(), "parse_math": False}
+
+
+def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, size: float) -> None:
+    """Words along the top of a map and down its side; None leaves that side bare."""
+    for axis, words in ((axes.xaxis, columns), (axes.yaxis, rows)):
+        labels = [plain(word) for word in words or []]
+        axis.set_ticks(range(len(labels)), labels, **user_text(size))
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
+    axes.tick_params(axis="x", labelrotation=90 if columns and max(map(len, columns)) > 2 else 0)
+
+
+@contextmanager
+def missing_glyphs_allowed() -> Iterator[None]:
+    """A letter that no installed font holds is drawn as an empty box, which says enough."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write the figure as PNG, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with missing_glyphs_allowed():
+            figure.savefig(part, format="png", facecolor="white", bbox_inches="tight", pad_inches=0.12)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,100 @@
+"""Results as tables: for a terminal (rich, readable without colour and at 80 columns) and as Markdown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Column, Table
+from rich.text import Text
+
+from src.reports.words import plain, top_words
+
+if TYPE_CHECKING:  # a table of predictions needs no scipy
+    from src.reports.metrics import Metric
+
+UNKNOWN = "\N{EN DASH}"
+NOTE = (
+    "Intervals: Wilson for acc and micro scores, 1,000 resamplings of the texts for the rest. "
+    f"{UNKNOWN}: not defined on these texts, or the resamplings were all alike."
+)
+
+
+def metric_table(metrics: "Mapping[str, Metric]", title: str = "") -> Table:
+    """Name, value, 95 % interval and number of texts of each score."""
+    table = Table(title=Text(title) if title else None, caption=NOTE, box=box.SIMPLE_HEAD)
+    table.title_justify = table.caption_justify = "left"
+    for column in _HEAD:
+        table.add_column(column, justify="left" if column == "metric" else "right", no_wrap=True)
+    for row in _rows(metrics):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def metric_markdown(metrics: "Mapping[str, Metric]") -> str:
+    """The same as a Markdown table, ending in a newline."""
+    lines = [_HEAD, ("---", *["---:"] * (len(_HEAD) - 1)), *_rows(metrics)]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def prediction_table(
+    class_names: Sequence[str],
+    probabilities: np.ndarray,
+    words: Sequence[str],
+    weights: np.ndarray,
+    count: int = 10,
+) -> RenderableType:
+    """One text's label, its probabilities (the ten likeliest) and its most attended words.
+
+    Args:
+        class_names: C names.
+        probabilities: C, summing to 1.
+        words: L words.
+        weights: L weights, one a word.
+        count: words to show at most.
+    """
+    likeliest = np.argsort(-probabilities, kind="stable")[:10]
+    classes = Table("class", _right("probability"), "", box=box.SIMPLE_HEAD, pad_edge=False)
+    for at in likeliest:
+        share = float(probabilities[at])
+        bar = Text("█" * round(10 * share), style="blue")
+        classes.add_row(Text(plain(class_names[at])), f"{share:.3f}", bar)
+    ranked = Table("most attended", _right("weight"), _right("place"), box=box.SIMPLE_HEAD, pad_edge=False)
+    for top in top_words(words, weights, count):
+        ranked.add_row(Text(plain(top.word, 20)), f"{top.weight:.4f}", str(top.position + 1))
+    side_by_side = Table.grid(padding=(0, 4))
+    side_by_side.add_row(classes, ranked)
+    return Group(Text(plain(class_names[likeliest[0]]), style="bold"), side_by_side)
+
+
+def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
+    """What a run wrote: its folder on a line of its own, then the files by subfolder."""
+    by_folder: dict[str, list[str]] = {}
+    for path in sorted(paths, key=lambda path: (path.parent != folder, path)):
+        within = path.relative_to(folder).parent
+        by_folder.setdefault("" if within == Path() else f"{within.as_posix()}/", []).append(path.name)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for subfolder, names in by_folder.items():
+        table.add_row(Text(f"  {subfolder}"), Text("  ".join(names)))
+    return Group(Text(f"Written to {folder}/", overflow="fold"), table)
+
+
+_HEAD = ("metric", "value", "95 % interval", "n")
+
+
+def _rows(metrics: "Mapping[str, Metric]") -> list[tuple[str, str, str, str]]:
+    rows = []
+    for name, (value, low, high, n) in metrics.items():
+        interval = UNKNOWN if low is None else f"{_number(low)} to {_number(high)}"
+        rows.append((name, _number(value), interval, f"{n:,}"))
+    return rows
+
+
+def _right(header: str) -> Column:
+    return Column(header, justify="right")
+
+
+def _number(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.3f}"

@@ -1,0 +1,68 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+
+from src.errors import UserError
+from src.reports.draw import draw_all
+from tests.reports.runs import example
+
+ODD = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "\ud800", "العربية", "l" * 300]
+
+
+def test_a_whole_run_has_every_picture(make_run: Callable[..., Path]) -> None:
+    odd = example(len(ODD), heads=3, index=1) | {"words": ODD}
+    run = make_run(examples=[odd, example(7, heads=1, index=2), example(1, index=3) | {"words": [], "weights": []}])
+    written = draw_all(run)
+    names = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]
+    names += [
+        "strip_test_1",
+        "heatmap_test_1",
+        "heads_test_1",
+        "strip_test_2",
+        "heatmap_test_2",
+        "strip_test_3",
+    ]
+    assert [path.name for path in written] == [*(f"{name}.png" for name in names), "examples.html"]
+    assert set(written) == set((run / "pictures").iterdir())
+    for path in written[:-1]:
+        height, width, _ = imread(path).shape
+        assert 200 < height < 2500 and 400 < width < 2500, path.name
+
+
+def test_drawing_again_replaces(make_run: Callable[..., Path]) -> None:
+    run = make_run()
+    assert draw_all(run) == draw_all(run)
+
+
+@pytest.mark.parametrize(
+    ("absent", "missing"),
+    [
+        ("csv/metrics.csv", {"curves.png"}),
+        ("gradients.csv", {"gradients.png"}),
+        ("predictions/test.npz", {"confusion.png", "reliability.png"}),
+        ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
+        ("attention.json", {"strip_test_0.png", "examples.html"}),
+        ("result.json", set()),
+    ],
+)
+def test_an_absent_file_costs_its_pictures_alone(
+    absent: str, missing: set[str], make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[str] = []
+    monkeypatch.setattr("src.reports.draw.save", lambda figure, path: saved.append(path.name) or path)
+    run = make_run()
+    every = {path.name for path in draw_all(run)}
+    (run / absent).unlink()
+    assert every - {path.name for path in draw_all(run)} == missing
+
+
+def test_an_empty_run_has_no_pictures(tmp_path: Path) -> None:
+    assert draw_all(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nowhere"):
+        draw_all(tmp_path / "nowhere")
