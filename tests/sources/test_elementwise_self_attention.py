@@ -1,0 +1,41 @@
+"""The elementwise document's slips; its formulas are held in the tests of the attention and the encoder."""
+
+import torch
+
+from src.models.attention.elementwise import ElementwiseAttention
+from src.models.encoder.elementwise import Elementwise
+from tests.models.reference import close, padded, ragged
+
+D = 5
+
+
+def test_slip_padding_enters_the_global_vector() -> None:
+    """softmax(A, dim=1) over all N×L rows, as the document writes it, gives padding its share of E."""
+    texts = ragged(D, (7, 7))
+    longer = padded(texts, 4)
+    attention = ElementwiseAttention(D, norm="none", vector_norm="none").double()
+    vector = attention.mixing.vector
+
+    def documented(states: torch.Tensor) -> torch.Tensor:
+        return (vector.scores(states).softmax(1) * vector.values(states)).sum(1)
+
+    assert close(documented(texts.states), attention(texts).summary)
+    assert not torch.allclose(documented(longer.states), documented(texts.states), atol=0.01)
+    assert close(attention(longer).summary, attention(texts).summary)
+
+
+def test_slip_the_formula_of_e_lacks_its_sum() -> None:
+    """softmax(A, dim=1) * V is N×L×De; E, said to be N×1×De, is its sum over the tokens."""
+    texts = ragged(D, (7, 7))
+    vector = ElementwiseAttention(D, norm="none", vector_norm="none").double().mixing.vector
+    product = vector.scores(texts.states).softmax(1) * vector.values(texts.states)
+    assert product.shape == (2, 7, D)
+    assert close(vector(texts.states, texts.mask), product.sum(1))
+
+
+def test_slip_the_stack_reads_a_bag_of_words() -> None:
+    """Nothing tells tokens' positions, so that E of a text and of its reverse are the same."""
+    texts = ragged(D, (7, 7))
+    encoder = Elementwise(D).double().eval()
+    turned = encoder(texts.states.flip(1), texts.mask)
+    assert close(turned.summary, encoder(texts.states, texts.mask).summary)

@@ -1,0 +1,286 @@
+"""The from-scratch document's forward and backward pass in NumPy, its slips one by one, and autograd.
+
+As in the document a text is d×n, one column a token; the last row of x is the token's index. Q, K, V, W are
+the weights and Qb, Kb, Vb, b the biases of queries, keys, values and the classifier.
+"""
+
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from src.data.glove import read_glove
+from src.models.attention.qkv import QkvAttention
+from src.models.types import Encoded
+
+Array = NDArray[np.float64]
+D, CLASSES = 5, 3
+SMALL_CSV = Path(__file__).parents[2] / "src" / "data" / "assets" / "small.csv"
+ATTENTION = ("Q", "K", "V", "Qb", "Kb", "Vb")
+LENGTHS = (1, 2, 7)
+
+
+class Pass(NamedTuple):
+    q: Array  # d×n
+    k: Array
+    v: Array
+    alpha: Array  # n×n, a row a query
+    z: Array  # d×n
+    p: Array  # C×1
+    root: float  # what scores are divided by
+
+
+def case(n: int, spread: float = 0.7) -> tuple[Array, Array, dict[str, Array]]:
+    random = np.random.default_rng(n)
+    x = np.vstack([random.normal(size=(D - 1, n)), np.arange(n, dtype=float)])
+    shapes = {"Q": (D, D), "K": (D, D), "V": (D, D), "W": (CLASSES, D)}
+    weights = {name: spread * random.normal(size=shape) for name, shape in shapes.items()}
+    biases = {f"{name}b": spread * random.normal(size=(D, 1)) for name in "QKV"}
+    y = np.eye(CLASSES)[:, [1]]
+    return x, y, {**weights, **biases, "b": random.normal(size=(CLASSES, 1))}
+
+
+def softmax(scores: Array, axis: int) -> Array:
+    powers = np.exp(scores - scores.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def forward(x: Array, w: dict[str, Array], scale: str) -> Pass:
+    q, k, v = (w[name] @ x + w[f"{name}b"] for name in "QKV")
+    root = float(np.sqrt(q.size if scale == "numel" else len(q)))
+    alpha = softmax(q.T @ k / root, 1)
+    z = v @ alpha.T
+    f = w["W"] @ z + w["b"]
+    return Pass(q, k, v, alpha, z, softmax(f.mean(1, keepdims=True), 0), root)
+
+
+def row_jacobians(alpha: Array, d_alpha: Array) -> Array:
+    """Right: each query's row of scores has the Jacobian of its own row of weights."""
+    rows = [(np.diag(row) - np.outer(row, row)) @ d for row, d in zip(alpha, d_alpha, strict=True)]
+    return np.array(rows)
+
+
+def first_column_jacobian(alpha: Array, d_alpha: Array) -> Array:
+    """The document's: α[j] counts down the matrix's first column, and one Jacobian serves every query."""
+    column = alpha.flatten(order="F")[: len(alpha)]
+    jacobian = np.empty_like(alpha)
+    for k in range(len(alpha)):
+        for j in range(len(alpha)):
+            jacobian[j, k] = column[j] * (1 - column[j]) if j == k else -column[k] * column[j]
+    return d_alpha @ jacobian
+
+
+def backward(
+    x: Array, y: Array, w: dict[str, Array], at: Pass, *, own_rows: bool = True, scaled: bool = True
+) -> tuple[dict[str, Array], Array]:
+    """Gradients by hand, and that of the scores; with both options off they are the document's."""
+    d_f = (at.p - y) @ np.full((1, x.shape[1]), 1 / x.shape[1])  # C×n
+    d_z = w["W"].T @ d_f
+    d_alpha = d_z.T @ at.v
+    d_e = (row_jacobians if own_rows else first_column_jacobian)(at.alpha, d_alpha)
+    root = at.root if scaled else 1.0
+    d = {"Q": (d_e @ at.k.T).T / root, "K": (d_e.T @ at.q.T).T / root, "V": d_z @ at.alpha}
+    biases = {f"{name}b": gradient.sum(1, keepdims=True) for name, gradient in d.items()}
+    weights = {name: gradient @ x.T for name, gradient in d.items()}
+    return {**weights, **biases, "W": d_f @ at.z.T, "b": d_f.sum(1, keepdims=True)}, d_e
+
+
+def document(x: Array, y: Array, w: dict[str, Array]) -> dict[str, Array]:
+    return backward(x, y, w, forward(x, w, "numel"), own_rows=False, scaled=False)[0]
+
+
+def ours(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encoded, torch.Tensor]:
+    """Our part with the same weights, its text, and the logits behind mean pooling and the linear head."""
+    attention = QkvAttention(D, scale=scale).double()  # type: ignore[arg-type]
+    with torch.no_grad():
+        for name, linear in zip("QKV", (attention.queries, attention.keys, attention.values), strict=True):
+            linear.weight.copy_(torch.from_numpy(w[name]))
+            linear.bias.copy_(torch.from_numpy(w[f"{name}b"][:, 0]))
+    states = torch.from_numpy(x.T.copy()).unsqueeze(0)
+    text = Encoded(states, torch.ones(1, x.shape[1], dtype=torch.bool), states[:, 0])
+    head, bias = torch.from_numpy(w["W"]), torch.from_numpy(w["b"][:, 0])
+    return attention, text, attention(text).summary @ head.T + bias
+
+
+def autograd(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
+    attention, _, logits = ours(x, w, scale)
+    torch.nn.functional.cross_entropy(logits, torch.from_numpy(y.argmax(0))).backward()
+    gradients = {}
+    for name, linear in zip("QKV", (attention.queries, attention.keys, attention.values), strict=True):
+        assert linear.weight.grad is not None and linear.bias.grad is not None
+        gradients[name] = linear.weight.grad.numpy()
+        gradients[f"{name}b"] = linear.bias.grad.numpy()[:, None]
+    return gradients
+
+
+def same(actual: Array, expected: Array, tolerance: float = 1e-10) -> bool:
+    return actual.shape == expected.shape and bool(np.allclose(actual, expected, rtol=0, atol=tolerance))
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("scale", ["dim", "numel"])
+def test_our_part_is_the_documents_forward_pass(scale: str, n: int) -> None:
+    x, _, w = case(n)
+    at = forward(x, w, scale)
+    attention, text, logits = ours(x, w, scale)
+    assert same(attention.weights(text)[0, 0].detach().numpy(), at.alpha)
+    assert same(attention(text).states[0].detach().numpy().T, at.z)
+    assert same(logits.softmax(-1).detach().numpy().T, at.p)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("scale", ["dim", "numel"])
+def test_the_corrected_derivation_is_autograd(scale: str, n: int) -> None:
+    x, y, w = case(n)
+    by_hand, _ = backward(x, y, w, forward(x, w, scale))
+    automatic = autograd(x, y, w, scale)
+    for name in ATTENTION:
+        assert same(by_hand[name], automatic[name]), name
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_the_documents_gradients_of_values_and_classifier_are_right(n: int) -> None:
+    x, y, w = case(n)
+    by_hand = document(x, y, w)
+    right, _ = backward(x, y, w, forward(x, w, "numel"))
+    for name in ("V", "Vb", "W", "b"):
+        assert same(by_hand[name], right[name]), name
+
+
+def test_slip_the_scale_counts_every_element_of_q() -> None:
+    """√length(q) is √(d n) and not √d: scores shrink with the length of the text."""
+    x, _, w = case(7)
+    documented, paper = forward(x, w, "numel"), forward(x, w, "dim")
+    assert documented.root == pytest.approx(np.sqrt(D * 7))
+    assert paper.root == pytest.approx(np.sqrt(D))
+    assert not same(documented.alpha, paper.alpha, 1e-3)
+
+
+@pytest.mark.parametrize("scale", ["dim", "numel"])
+def test_slip_one_softmax_jacobian_for_every_query(scale: str) -> None:
+    x, y, w = case(7)
+    at = forward(x, w, scale)
+    right, d_e = backward(x, y, w, at)
+    wrong, wrong_d_e = backward(x, y, w, at, own_rows=False)
+    for name in ("Q", "K", "Qb", "Kb"):
+        assert not same(wrong[name], right[name], 1e-3), name
+    # Softmax ignores a row's scores rising together: right gradients cancel, the document's do not.
+    assert same(d_e.sum(1), np.zeros(7))
+    assert np.abs(wrong_d_e.sum(1)).max() > 1e-3
+
+
+def test_that_jacobian_is_right_where_all_weights_are_equal() -> None:
+    """At n = 1, and where queries are zero: near there the document starts, with weights of size 1/100."""
+    for n, zeroed in ((1, ()), (7, ("Q", "Qb"))):
+        x, y, w = case(n)
+        w.update({name: np.zeros_like(w[name]) for name in zeroed})
+        at = forward(x, w, "numel")
+        right, wrong = backward(x, y, w, at)[0], backward(x, y, w, at, own_rows=False)[0]
+        for name in ATTENTION:
+            assert same(wrong[name], right[name]), name
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_slip_the_score_gradient_forgets_the_scale(n: int) -> None:
+    """∂e/∂q = k and ∂e/∂k = q lack 1/√(d n): queries and keys learn √(d n) times too fast."""
+    x, y, w = case(n)
+    at = forward(x, w, "numel")
+    right, wrong = backward(x, y, w, at)[0], backward(x, y, w, at, scaled=False)[0]
+    for name in ("Q", "K", "Qb"):
+        assert same(wrong[name], np.sqrt(D * n) * right[name]), name
+        assert np.abs(right[name]).max() > 1e-6
+
+
+def test_slip_the_key_bias_seems_to_learn() -> None:
+    """b_k adds q·b_k to every score of a query, which softmax ignores: its gradient is 0."""
+    x, y, w = case(7)
+    assert same(autograd(x, y, w, "numel")["Kb"], np.zeros((D, 1)))
+    assert np.abs(document(x, y, w)["Kb"]).max() > 1e-3
+    moved = {**w, "Kb": w["Kb"] + 3.0}
+    assert same(forward(x, moved, "numel").alpha, forward(x, w, "numel").alpha)
+
+
+def test_slip_p_minus_y_is_the_gradient_of_the_logits() -> None:
+    """The text calls it ∂L/∂p; that would be -y/p."""
+    x, y, w = case(7)
+    logits = torch.from_numpy((w["W"] @ forward(x, w, "numel").z + w["b"]).mean(1)).requires_grad_()
+    p = logits.softmax(0)
+    p.retain_grad()
+    loss = -(torch.from_numpy(y[:, 0]) * p.log()).sum()
+    loss.backward()
+    assert logits.grad is not None and p.grad is not None
+    assert same(logits.grad.numpy(), (p.detach().numpy() - y[:, 0]))
+    assert same(p.grad.numpy(), -y[:, 0] / p.detach().numpy())
+
+
+def test_slip_the_cosine_similarity_is_not_normalized() -> None:
+    """Twice the query and key are four times the score; a cosine would stay, between -1 and 1."""
+    x, _, w = case(7)
+    at = forward(x, w, "numel")
+    assert same((2 * at.q).T @ (2 * at.k) / at.root, 4 * at.q.T @ at.k / at.root)
+    assert np.abs(at.q.T @ at.k / at.root).max() > 1
+
+
+def test_slip_the_norms_in_the_text_do_not_explain_the_scale() -> None:
+    """√d is the spread of q·k for independent unit features; q·k of the document's example grows as d."""
+    random = np.random.default_rng(0)
+    for d in (16, 256):
+        q, k = random.normal(size=(2, 20_000, d))
+        assert (q * k).sum(1).std() == pytest.approx(np.sqrt(d), rel=0.03)
+    assert [np.full(d, 2.0) @ np.full(d, 2.0) for d in (2, 3)] == [8.0, 12.0]
+
+
+def test_values_start_as_keys_and_part_at_the_first_step() -> None:
+    """V = K names one matrix twice, but the update makes new ones: V is not tied to K by 'keys = values'."""
+    x, y, w = case(7, spread=0.01)
+    w["V"] = w["K"]
+    gradients = document(x, y, w)
+    assert not same(w["K"] - 0.001 * gradients["K"], w["V"] - 0.001 * gradients["V"], 1e-6)
+
+
+@pytest.fixture(scope="module")
+def speakers() -> list[tuple[Array, Array]]:
+    """The document's texts as it prepares them, words outside its 10,000 dropped: x (51×n) and one-hot y."""
+    with SMALL_CSV.open(encoding="utf-8") as file:
+        rows = [(row["sentiments"], row["cleaned_review"].split()) for row in csv.DictReader(file)]
+    words, vectors = read_glove(None, {word for _, text in rows for word in text})
+    known = {word: vector.astype(float) for word, vector in zip(words, vectors, strict=True)}
+    texts = []
+    for label, text in rows:
+        columns = np.array([known[word] for word in text if word in known]).T  # 50×n
+        y = np.eye(CLASSES)[:, [("negative", "neutral", "positive").index(label)]]
+        texts.append((np.vstack([columns, np.arange(columns.shape[1], dtype=float)]), y))
+    return texts
+
+
+def test_slip_the_raw_index_outgrows_the_words(speakers: list[tuple[Array, Array]]) -> None:
+    """For two tokens in five the index alone is longer than all 50 features of the word."""
+    longer = np.concatenate([x[-1] > np.linalg.norm(x[:-1], axis=0) for x, _ in speakers])
+    assert 0.4 < longer.mean() < 0.45
+
+
+def spread_after(texts: list[tuple[Array, Array]], epochs: int, right: bool) -> float:
+    """Effective number of tokens, exp(entropy) / n: the mean over queries, after the document's training."""
+    random = np.random.default_rng(0)
+    w = {name: random.normal(size=(rows, 51)) / 100 for name, rows in (("Q", 51), ("K", 51), ("W", CLASSES))}
+    w |= {"V": w["K"], "b": np.zeros((CLASSES, 1)), **{f"{name}b": np.zeros((51, 1)) for name in "QKV"}}
+    for _ in range(epochs):
+        for x, y in texts:
+            step = backward(x, y, w, forward(x, w, "numel"), own_rows=right, scaled=right)[0]
+            w |= {name: w[name] - 0.001 * step[name] for name in ATTENTION}
+    shares = []
+    for x, _ in texts:
+        alpha = forward(x, w, "numel").alpha
+        entropy = -(alpha * np.log(alpha)).sum(1)
+        shares.append(np.exp(entropy).mean() / len(alpha))
+    return float(np.mean(shares))
+
+
+def test_the_slips_alone_make_the_documents_weights_focus(speakers: list[tuple[Array, Array]]) -> None:
+    """With right gradients of the same loss, weights stay all but equal over the same training."""
+    assert spread_after(speakers, 200, right=False) < 0.9
+    assert spread_after(speakers, 200, right=True) > 0.999
