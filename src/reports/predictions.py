@@ -10,9 +10,6 @@ from rich.console import Console
 from rich.text import Text
 
 from src.explain import Explained
-from src.reports.pictures.heatmap import draw_heatmap
-from src.reports.pictures.strip import draw_strip
-from src.reports.pictures.style import save
 from src.reports.tables import prediction_table
 from src.reports.words import plain
 
@@ -39,27 +36,37 @@ def show(
             print(json.dumps(_record(text, said, class_names, top), ensure_ascii=False))
         else:
             console.print(Text(f"“{plain(text, 200)}”", style="dim"))
-            console.print(
-                prediction_table(class_names, np.array(said.probabilities), said.words, np.array(said.weights))
-            )
+            probabilities, weights = np.array(said.probabilities), np.array(said.weights)
+            console.print(prediction_table(class_names, probabilities, said.words, weights, top))
 
 
 def draw(explained: Sequence[Explained], folder: Path) -> list[Path]:
-    """A strip for each text, and a heat-map where words attend to words; returns what was written."""
+    """A strip for each text; where words attend to words also a heat-map, and one for each head of several.
+
+    Returns:
+        What was written.
+    """
+    from src.reports.pictures.heatmap import draw_heads, draw_heatmap
+    from src.reports.pictures.strip import draw_strip
+    from src.reports.pictures.style import save
+
     written = []
     for number, said in enumerate(explained):
         title = f"text {number}: {said.predicted} ({max(said.probabilities):.2f})"
-        written.append(save(draw_strip(said.words, np.array(said.weights), title), folder / f"strip_{number}.png"))
+        pictures = {"strip": draw_strip(said.words, np.array(said.weights), title)}
         if said.matrix is not None:
-            picture = draw_heatmap(said.words, np.array(said.matrix), title)
-            written.append(save(picture, folder / f"heatmap_{number}.png"))
+            pictures["heatmap"] = draw_heatmap(said.words, said.matrix, title)
+            if len(said.matrix) > 1:
+                pictures["heads"] = draw_heads(said.words, said.matrix, title)
+        written += [save(picture, folder / f"{name}_{number}.png") for name, picture in pictures.items()]
     return written
 
 
 def _record(text: str, said: Explained, class_names: Sequence[str], top: int) -> dict[str, object]:
+    shares = [round(share, 6) for share in said.probabilities]
     return {
         "text": text,
         "label": said.predicted,
-        "probabilities": dict(zip(class_names, said.probabilities, strict=True)),
-        "words": [{"word": word, "weight": weight} for word, weight in said.top(top)],
+        "probabilities": dict(zip(class_names, shares, strict=True)),
+        "words": [{"word": word, "weight": round(weight, 6)} for word, weight in said.top(top)],
     }

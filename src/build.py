@@ -1,0 +1,146 @@
+"""The only place that makes objects of configuration."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from src.checkpoint import Card, load
+from src.config import check
+from src.data.codec import Codec
+from src.errors import UserError
+from src.models.classifier import Classifier
+from src.models.groups import parameter_groups
+from src.models.loss import Loss
+from src.models.position.rotary import Rotary
+
+if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
+    import pytorch_lightning as pl
+
+    from src.data.datamodule import TextDataModule
+    from src.lit import LitClassifier
+
+
+def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
+    """An object of the node `cfg.<key>`, given positional arguments that only the run knows.
+
+    Raises:
+        UserError: if its constructor refuses an option; the message starts with the option's dotted path.
+    """
+    node = OmegaConf.select(cfg, key)
+    try:
+        return instantiate(node, _partial_=True, _convert_="all")(*args, **kwargs)
+    except ValueError as error:
+        raise UserError(f"{key}: {error}") from error
+
+
+def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
+    """The data, tokenized and split: vocabulary, classes and sizes are known from here on.
+
+    Args:
+        cfg: has `data`.
+        codec: of a trained model that is to read the data; None lets the data's own tokenizer learn.
+    """
+    data: TextDataModule = make(cfg, "data")
+    if codec is not None:
+        data.read_as(codec)
+    data.prepare_data()
+    data.setup("fit")
+    return data
+
+
+def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
+    """Wire the parts in the order of the flow; each is told how many features the one before gives."""
+    embedding = make(cfg, "model.embedding", vocabulary)
+    position = make(cfg, "model.position", embedding.output_dim)
+    encoder = make(cfg, "model.encoder", position.output_dim)
+    attention = make(cfg, "model.attention", encoder.output_dim)
+    if isinstance(position, Rotary):
+        try:
+            position.attach(encoder, attention)
+        except ValueError as error:
+            raise UserError(f"model.position: {error}") from error
+    pooling = make(cfg, "model.pooling", attention.output_dim)
+    head = make(cfg, "model.head", pooling.output_dim, num_logits)
+    return Classifier(embedding, position, encoder, attention, pooling, head)
+
+
+def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
+    """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
+    try:
+        groups = parameter_groups(model, cfg.per_part)
+    except ValueError as error:
+        raise UserError(f"per_part: {error}") from error
+    return make(cfg, "optimizer", groups)
+
+
+def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> dict[str, Any] | None:
+    """Lightning's scheduler config; a scheduler by the step is told how many steps there will be."""
+    if "_target_" not in cfg.scheduler:
+        return None
+    if cfg.scheduler._target_.endswith("OneCycleLR"):
+        return {"scheduler": make(cfg, "scheduler", optimizer, total_steps=steps), "interval": "step"}
+    return {"scheduler": make(cfg, "scheduler", optimizer), "interval": "epoch", "monitor": "val/loss"}
+
+
+def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
+    """What is learned, for data with the card's vocabulary and classes."""
+    loss: Loss = make(cfg, "loss", card.class_counts)
+    return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
+
+
+def module(cfg: DictConfig, card: Card, parts: tuple[Classifier, Loss] | None = None) -> "LitClassifier":
+    """The LightningModule that trains `parts`, or new ones."""
+    from src.lit import LitClassifier
+
+    return LitClassifier(
+        *(parts or untrained(cfg, card)),
+        len(card.class_counts),
+        partial(optimizer, cfg),
+        partial(scheduler, cfg),
+        card.to_dict(),
+    )
+
+
+def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss]]:
+    """A trained model from a checkpoint alone, and what the checkpoint says of it.
+
+    Args:
+        path: of the checkpoint.
+        extras: of the command, not of the checkpoint: a file must not say itself which modules to trust.
+
+    Raises:
+        UserError: if the file is no checkpoint of Heed's, or names classes that are not trusted.
+    """
+    card, weights = load(path)
+    check(OmegaConf.create({"model": card.config["model"], "loss": card.config["loss"], "extras": extras}))
+    model, loss = untrained(card.cfg, card)
+    try:
+        torch.nn.ModuleDict({"model": model, "loss": loss}).load_state_dict(weights)
+    except RuntimeError as error:
+        raise UserError(f"{path}: its weights do not fit its own configuration ({error})") from error
+    return card, (model, loss)
+
+
+def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":
+    """The Trainer with the configured callbacks and loggers, and with the run's own watchers."""
+    from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
+
+    callbacks = [make(cfg, f"callbacks.{name}") for name in cfg.callbacks or ()]
+    loggers = [make(cfg, f"logger.{name}") for name in cfg.logger or ()]
+
+    def chosen(kind: type) -> bool:
+        return any(isinstance(callback, kind) for callback in callbacks)
+
+    return make(
+        cfg,
+        "trainer",
+        callbacks=[*watchers, *callbacks],
+        logger=loggers or False,
+        enable_checkpointing=chosen(Checkpoint),
+        enable_progress_bar=chosen(ProgressBar),
+        enable_model_summary=chosen(ModelSummary),
+    )

@@ -1,0 +1,49 @@
+"""Gradient norms of each part, so that vanishing and exploding can be seen."""
+
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+
+class GradientNorms(pl.Callback):
+    """Writes the L2 norm of each part's gradient, before clipping, to a CSV file: step, part, norm.
+
+    Norms are fetched from the device once an epoch.
+
+    Args:
+        path: the file to write.
+        every_n_steps: steps between two measurements, at least 1.
+
+    Raises:
+        ValueError: if `every_n_steps` is below 1.
+    """
+
+    def __init__(self, path: str, every_n_steps: int = 10) -> None:
+        if every_n_steps < 1:
+            raise ValueError(f"every_n_steps={every_n_steps} must be at least 1")
+        self.path = Path(path)
+        self.every_n_steps = every_n_steps
+        self._measured: list[tuple[int, str, Tensor]] = []
+
+    def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: Any, optimizer: Optimizer) -> None:
+        if trainer.global_step % self.every_n_steps:
+            return
+        for name, part in pl_module.model.named_children():
+            gradients = [p.grad for p in part.parameters() if p.grad is not None]
+            if gradients:
+                norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+                self._measured.append((trainer.global_step, name, norm))
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not self._measured or not trainer.is_global_zero:
+            return
+        steps, parts, norms = zip(*self._measured, strict=True)
+        self._measured = []
+        header = "" if self.path.exists() else "step,part,norm\n"
+        rows = zip(steps, parts, torch.stack(norms).tolist(), strict=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))

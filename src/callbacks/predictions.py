@@ -1,0 +1,59 @@
+"""Every prediction of an evaluation, kept for tables, pictures and comparisons between runs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+
+
+class Predictions(pl.Callback):
+    """Writes `<folder>/<split>.npz` after an evaluation of its own (not those between epochs), in the split's order.
+
+    Args:
+        folder: where to write.
+        class_names: the classes in the order of the probabilities.
+    """
+
+    def __init__(self, folder: Path, class_names: tuple[str, ...]) -> None:
+        self.folder = folder
+        self.class_names = class_names
+        self._batches: list[dict[str, Tensor]] = []
+
+    def _collect(self, trainer: pl.Trainer, outputs: Any) -> None:
+        if trainer.state.fn != "fit":
+            self._batches.append(outputs)
+
+    def _write(self, trainer: pl.Trainer, split: str) -> None:
+        if not self._batches:
+            return
+        columns = {key: torch.cat([batch[key] for batch in self._batches]).cpu().numpy() for key in self._batches[0]}
+        self._batches = []
+        if trainer.world_size > 1:
+            shards: list[Any] = [None] * trainer.world_size
+            torch.distributed.all_gather_object(shards, columns)
+            columns = {key: np.concatenate([shard[key] for shard in shards]) for key in columns}
+        index, rows = np.unique(columns["index"], return_index=True)
+        if trainer.is_global_zero:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            np.savez_compressed(
+                self.folder / f"{split}.npz",
+                probabilities=columns["probabilities"][rows].astype(np.float32),
+                labels=columns["labels"][rows],
+                index=index,
+                class_names=np.array(self.class_names),
+            )
+
+    def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
+        self._collect(trainer, outputs)
+
+    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
+        self._collect(trainer, outputs)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._write(trainer, "val")
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._write(trainer, "test")

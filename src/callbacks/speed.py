@@ -1,0 +1,47 @@
+"""How fast training and evaluation went."""
+
+import time
+from typing import Any
+
+import pytorch_lightning as pl
+
+from src.models.types import Batch
+
+
+class Speed(pl.Callback):
+    """Times each training epoch, without its validation, and counts its texts.
+
+    After a run, `epochs` holds a (texts, seconds) pair for each whole training epoch.
+    """
+
+    def __init__(self) -> None:
+        self.epochs: list[tuple[int, float]] = []
+        self.seconds: dict[str, float] = {}
+        self._texts = 0
+        self._start = 0.0
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._texts = 0
+        self._start = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        self._texts += len(batch.labels)
+        if trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+            outputs["loss"].item()  # a device has done its work only now
+            seconds = time.perf_counter() - self._start
+            self.epochs.append((self._texts, seconds))
+            pl_module.log("train/texts_per_second", self._texts / seconds, on_step=False, on_epoch=True)
+
+    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._start = time.perf_counter()
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.seconds["test"] = time.perf_counter() - self._start
+
+    @property
+    def texts_per_second(self) -> float | None:
+        """Over all whole training epochs; None before the first."""
+        texts, seconds = (sum(column) for column in zip(*self.epochs, strict=True)) if self.epochs else (0, 0.0)
+        return texts / seconds if seconds else None

@@ -1,0 +1,44 @@
+"""Evaluate a checkpoint: `python -m src.eval ckpt_path=outputs/train/runs/…/checkpoints/best.ckpt`."""
+
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig, OmegaConf
+
+from src.config import check, entry
+
+if TYPE_CHECKING:
+    from src.checkpoint import Card
+
+
+@entry("eval")
+def main(cfg: DictConfig) -> None:
+    """Measure a checkpoint on the data that it was trained on, or on `data=…` of the same classes."""
+    from src import build
+    from src.callbacks.predictions import Predictions
+    from src.run import Run
+
+    with Run(cfg) as run:
+        card, parts = build.restore(cfg.ckpt_path, cfg.extras)
+        data = build.datamodule(with_data(cfg, card), card.codec)
+        module = build.module(card.cfg, card, parts)
+        trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions", data.class_names)])
+        run.describe(data, module, trainer)
+        (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
+        run.report(trainer)
+
+
+def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
+    """`cfg` with the data to evaluate on: those it chooses, or the checkpoint's own with `+data.…=…` changed.
+
+    Raises:
+        UserError: an option or a class of the data is wrong or not trusted.
+    """
+    given = cfg.get("data") or {}
+    data = given if "_target_" in given else OmegaConf.merge(card.cfg.data, given)
+    chosen = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
+    check(chosen, "eval")
+    return chosen
+
+
+if __name__ == "__main__":
+    main()

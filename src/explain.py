@@ -1,0 +1,93 @@
+"""Predictions for texts, each with the weight of every word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from src.data.codec import Codec
+from src.models.classifier import Classifier, mean_weights
+from src.models.loss import Loss
+
+HEADS_WORDS = 64  # of a text with more, the map is the mean over heads
+MAP_WORDS = 512  # of a text with more there is no map
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A text's prediction and what the attention looked at.
+
+    Args:
+        predicted: the most probable class.
+        probabilities: of each class, in the order of the class names.
+        words: the tokens as written in the text.
+        weights: of each word, summing to 1 over the text.
+        matrix: token × token weights, H×L×L, or 1×L×L for the mean over heads of a text of more than 64 words; None
+            where the attention has no such map, where the text has more than 512 words, or where none was asked for.
+    """
+
+    predicted: str
+    probabilities: list[float]
+    words: list[str]
+    weights: list[float]
+    matrix: np.ndarray | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: weights in six decimals, maps in four."""
+        return {
+            "predicted": self.predicted,
+            "probabilities": self.probabilities,
+            "words": self.words,
+            "weights": [round(weight, 6) for weight in self.weights],
+            "matrix": None if self.matrix is None else self.matrix.astype(np.float64).round(4).tolist(),
+        }
+
+    def top(self, count: int = 10) -> list[tuple[str, float]]:
+        """The most attended words, largest weight first."""
+        pairs = zip(self.words, self.weights, strict=True)
+        return sorted(pairs, key=lambda pair: -pair[1])[:count]
+
+
+@torch.inference_mode()
+def explain(
+    model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], batch_size: int = 32, maps: bool = True
+) -> list[Explained]:
+    """Classify texts and weigh their words.
+
+    Args:
+        model: a trained model; it is put into evaluation mode.
+        loss: makes probabilities of its logits.
+        codec: its tokenizer and class names.
+        texts: any number of texts.
+        batch_size: texts at a time.
+        maps: keep token × token maps.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    explained = []
+    for start in range(0, len(texts), batch_size):
+        some = texts[start : start + batch_size]
+        batch = codec.batch(some)
+        tokens, mask = batch.tokens.to(device), batch.mask.to(device)
+        probabilities = loss.probabilities(model(tokens, mask)).cpu()  # N×C
+        weights = model.weights(tokens, mask).float()  # N×H×T×L
+        means = mean_weights(weights).cpu()  # N×L
+        for row, text in enumerate(some):
+            words = codec.words(text)
+            size = len(words)
+            matrix = None
+            if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
+                heads = weights[row, :, :size, :size]  # H×L×L
+                matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
+            explained.append(
+                Explained(
+                    predicted=codec.class_names[int(probabilities[row].argmax())],
+                    probabilities=probabilities[row].tolist(),
+                    words=words,
+                    weights=means[row, :size].tolist(),
+                    matrix=matrix,
+                )
+            )
+    return explained

@@ -1,0 +1,149 @@
+"""The LightningModule: what is learned from a batch, and what is measured on it."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+from torchmetrics import MetricCollection
+from torchmetrics.classification import (
+    MulticlassAccuracy,
+    MulticlassAUROC,
+    MulticlassCalibrationError,
+    MulticlassF1Score,
+    MulticlassPrecision,
+    MulticlassRecall,
+)
+
+from src.models.classifier import Classifier
+from src.models.loss import Loss
+from src.models.types import Batch
+
+MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
+MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
+
+
+def classification_metrics(num_classes: int) -> MetricCollection:
+    """The metrics of every evaluation, by the names that logs and tables use."""
+    averaged = {"precision": MulticlassPrecision, "recall": MulticlassRecall, "f1": MulticlassF1Score}
+    metrics: dict[str, Any] = {
+        f"{name}_{average}": metric(num_classes, average=average)
+        for name, metric in averaged.items()
+        for average in ("macro", "micro")
+    }
+    metrics["acc"] = MulticlassAccuracy(num_classes, average="micro")
+    metrics["auroc"] = MulticlassAUROC(num_classes)
+    metrics["ece"] = MulticlassCalibrationError(num_classes, n_bins=15)
+    return MetricCollection(metrics)
+
+
+class LitClassifier(pl.LightningModule):
+    """Trains a `Classifier`.
+
+    Args:
+        model: the classifier.
+        loss: what to minimize; it also makes probabilities of logits.
+        num_classes: C.
+        make_optimizer: given the model.
+        make_scheduler: given the optimizer and the number of steps; returns Lightning's scheduler config or None.
+        card: what a checkpoint must hold besides weights to be used alone; plain containers only.
+    """
+
+    def __init__(
+        self,
+        model: Classifier,
+        loss: Loss,
+        num_classes: int,
+        make_optimizer: MakeOptimizer,
+        make_scheduler: MakeScheduler,
+        card: dict[str, Any],
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = loss
+        self.make_optimizer = make_optimizer
+        self.make_scheduler = make_scheduler
+        self.card = card
+        self.train_acc = MulticlassAccuracy(num_classes, average="micro")
+        metrics = classification_metrics(num_classes)
+        self.val_metrics = metrics.clone(prefix="val/")
+        self.test_metrics = metrics.clone(prefix="test/")
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Probability of each class: N×L ids, N×L bool → N×C."""
+        return self.loss.probabilities(self.model(tokens, mask))
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        logits = self.model(batch.tokens, batch.mask)
+        loss = self.loss(logits, batch.labels)
+        size = len(batch.labels)
+        self.train_acc(self.loss.probabilities(logits.detach()), batch.labels)
+        self.log("train/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
+        self.log("train/acc", self.train_acc, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
+        return loss
+
+    def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
+        logits = self.model(batch.tokens, batch.mask)
+        probabilities = self.loss.probabilities(logits)
+        metrics.update(probabilities, batch.labels)
+        size = len(batch.labels)
+        self.log(f"{stage}/loss", self.loss(logits, batch.labels), prog_bar=True, batch_size=size, sync_dist=True)
+        return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
+        return self._evaluate(batch, "val", self.val_metrics)
+
+    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
+        return self._evaluate(batch, "test", self.test_metrics)
+
+    def on_validation_epoch_end(self) -> None:
+        self._log_metrics(self.val_metrics)
+
+    def on_test_epoch_end(self) -> None:
+        self._log_metrics(self.test_metrics)
+
+    def _log_metrics(self, metrics: MetricCollection) -> None:
+        self.log_dict(metrics.compute())
+        metrics.reset()
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self.make_optimizer(self.model)
+        scheduler = self.make_scheduler(optimizer, _total_steps(self.trainer))
+        return {"optimizer": optimizer} | ({"lr_scheduler": scheduler} if scheduler else {})
+
+    def on_train_epoch_end(self) -> None:
+        for config in self.trainer.lr_scheduler_configs:
+            if isinstance(config.scheduler, ReduceLROnPlateau):
+                config.scheduler.step(self.trainer.callback_metrics["val/loss"])
+
+    def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
+        """Lightning steps a plateau scheduler after the epoch's checkpoint is written: on_train_epoch_end did it."""
+        if not isinstance(scheduler, ReduceLROnPlateau):
+            scheduler.step()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["heed"] = self.card
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        checkpoint["rng"] = {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        if self.trainer.state.fn == "fit":  # dropout goes on where it stopped
+            torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
+            if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
+                torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
+
+
+def _total_steps(trainer: pl.Trainer) -> int:
+    """Optimizer steps of the whole training.
+
+    Lightning's own `estimated_stepping_batches` would set the loaders up before a checkpoint has told them where to
+    resume.
+    """
+    batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
+    limit = trainer.limit_train_batches
+    batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
+    steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
+    return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps

@@ -1,0 +1,31 @@
+"""Classify texts: `python -m src.predict ckpt_path=… text="A film to remember"`, `file=…`, or texts in a pipe."""
+
+from omegaconf import DictConfig
+
+from src.config import entry
+
+
+@entry("predict", free_text=("text",))
+def main(cfg: DictConfig) -> None:
+    """One prediction for each text, with the words that the attention looked at most."""
+    from pathlib import Path
+
+    from src import build
+    from src.errors import UserError
+    from src.explain import explain
+    from src.reports.predictions import draw, show
+    from src.texts import read_texts
+
+    for name in ("top", "batch_size"):
+        if cfg[name] < 1:
+            raise UserError(f"{name}={cfg[name]} must be at least 1")
+    texts = read_texts(cfg.text, cfg.file)
+    card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
+    explained = explain(model, loss, card.codec, texts, cfg.batch_size, maps=cfg.pictures is not None)
+    show(texts, explained, card.codec.class_names, cfg.json, cfg.top)
+    if cfg.pictures is not None:
+        draw(explained, Path(cfg.pictures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""A run: its folder, its record in `result.json`, and its end, whatever that is."""
+
+import json
+import logging
+import os
+import platform
+import resource
+import shlex
+import subprocess
+import sys
+import time
+import warnings
+from datetime import datetime, timezone
+from importlib.metadata import distributions, version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from src.callbacks.speed import Speed
+from src.callbacks.stop import StopOnSignal, Stopped
+from src.data.datamodule import TextDataModule
+from src.lit import LitClassifier
+from src.reports.draw import draw_all
+from src.summary import final_metrics, log_pictures, show
+
+PACKAGES = (
+    "torch",
+    "pytorch-lightning",
+    "torchmetrics",
+    "hydra-core",
+    "tokenizers",
+    "datasets",
+    "wandb",
+    "numpy",
+)
+
+
+class Run:
+    """Context of one training run.
+
+    On entry it writes the resolved config, sets the seed and takes over Ctrl-C and SIGTERM. On exit it closes
+    the loggers and writes `result.json` with the status completed, interrupted or failed. A run that a signal
+    stopped leaves the process with 128 plus the signal's number.
+
+    Args:
+        cfg: the whole configuration.
+    """
+
+    def __init__(self, cfg: DictConfig) -> None:
+        self.cfg = cfg
+        self.folder = Path(cfg.paths.output_dir)
+        self.config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
+        self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
+        self.speed = Speed()
+        self.record: dict[str, Any] = {
+            "format": 1,
+            "task": cfg.task_name,
+            "status": "failed",
+            "error": None,
+            "command": shlex.join(["python", "-m", "src.train", *sys.argv[1:]]),
+            "overrides": _overrides(),
+            "seed": cfg.seed,
+            "choices": _choices(),
+        }
+        self._started = time.perf_counter()
+
+    def __enter__(self) -> "Run":
+        self.record["started"] = _now()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "config.yaml").write_text(OmegaConf.to_yaml(self.cfg, resolve=True), encoding="utf-8")
+        if self.cfg.extras.ignore_warnings:
+            warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
+            for name in ("pytorch_lightning", "lightning_fabric"):
+                logging.getLogger(name).setLevel(logging.WARNING)
+        self.record["seed"] = pl.seed_everything(self.cfg.seed, workers=True, verbose=False)
+        self.stop.install()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop.restore()
+        if isinstance(error, Stopped):
+            self.record.update(status="interrupted", error=str(error))
+        elif error is None:
+            self.record["status"] = "completed"
+        else:
+            self.record["error"] = f"{type(error).__name__}: {error}"
+        if "wandb" in sys.modules and sys.modules["wandb"].run is not None:
+            sys.modules["wandb"].finish(exit_code=int(error is not None))
+        self._write()
+        if isinstance(error, Stopped):
+            print(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}", flush=True)
+            raise SystemExit(128 + error.signum) from None
+
+    def _write(self) -> None:
+        """Put the record down; a run that ends in the midst of its reports has one all the same."""
+        self.record["seconds"] = {
+            "total": time.perf_counter() - self._started,
+            "fit": sum(seconds for _, seconds in self.speed.epochs),
+            "per_epoch": [seconds for _, seconds in self.speed.epochs],
+            **self.speed.seconds,
+        }
+        self.record["texts_per_second"] = self.speed.texts_per_second
+        self.record["peak_memory_mb"] = _peak_memory()
+        self.record["finished"] = _now()
+        text = json.dumps(self.record, indent=2, allow_nan=False)
+        (self.folder / "result.json").write_text(text, encoding="utf-8")
+
+    def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
+        """Record what is trained, on what, and where."""
+        parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
+        self.record["data"] = {
+            "fingerprint": data.fingerprint_,
+            "class_names": list(data.class_names),
+            "vocabulary": len(data.vocabulary),
+            **data.sizes,
+        }
+        self.record["parameters"] = {
+            "total": sum(parts.values()),
+            "trainable": sum(p.numel() for p in module.parameters() if p.requires_grad),
+            "by_part": parts,
+        }
+        device = trainer.strategy.root_device
+        is_cuda = device.type == "cuda"
+        self.record["device"] = torch.cuda.get_device_name(device) if is_cuda else platform.processor() or "cpu"
+        self.record["precision"] = str(trainer.precision)
+        self.record["versions"] = {
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        }
+        self.record["git_commit"] = _git_commit()
+
+    def report(self, trainer: pl.Trainer) -> None:
+        """Measure the predictions, draw, and show the table."""
+        if not trainer.is_global_zero:
+            return
+        metrics = final_metrics(self.folder)
+        self.record["metrics"] = {name: metric._asdict() for name, metric in metrics.items()}
+        self._write()
+        pictures = draw_all(self.folder)
+        log_pictures(pictures, trainer.loggers)
+        show(metrics, self.folder)
+
+    def selected(self, trainer: pl.Trainer) -> str | None:
+        """The checkpoint to evaluate: the best one, or the one given when nothing was trained."""
+        best = trainer.checkpoint_callback
+        if not isinstance(best, ModelCheckpoint) or not best.best_model_path or best.best_model_score is None:
+            return self.cfg.ckpt_path if not self.cfg.train else None
+        self.record["best"] = {
+            "checkpoint": os.path.relpath(best.best_model_path, self.folder),
+            "monitor": best.monitor,
+            "value": best.best_model_score.item(),
+            "epoch": torch.load(best.best_model_path, map_location="cpu", weights_only=True)["epoch"],
+        }
+        return best.best_model_path
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()
+
+
+def _overrides() -> list[str]:
+    from hydra.core.hydra_config import HydraConfig
+
+    return list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else []
+
+
+def _choices() -> dict[str, str]:
+    """Which option of each config group was chosen, by the group's last name."""
+    from hydra.core.hydra_config import HydraConfig
+
+    if not HydraConfig.initialized():
+        return {}
+    chosen = HydraConfig.get().runtime.choices
+    return {key.split("/")[-1]: str(value) for key, value in chosen.items() if not key.startswith("hydra")}
+
+
+def _versions() -> dict[str, str]:
+    installed = {distribution.metadata["Name"].lower() for distribution in distributions()}
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES if name in installed},
+    }
+
+
+def _git_commit() -> str | None:
+    here = Path(__file__).parent
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
+def _peak_memory() -> dict[str, float | None]:
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+    cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None
+    return {"process": process, "cuda": cuda}

@@ -1,0 +1,46 @@
+"""What a finished run shows: final numbers with intervals, pictures, and a table on the terminal."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pytorch_lightning.loggers import WandbLogger
+from rich.console import Console
+
+from src.reports.metrics import Metric, evaluate
+from src.reports.tables import files_table, metric_table
+
+
+def final_metrics(folder: Path) -> dict[str, Metric]:
+    """Every metric of every split that was predicted, by names such as test/acc."""
+    metrics: dict[str, Metric] = {}
+    for path in sorted((folder / "predictions").glob("*.npz")):
+        with np.load(path) as held:
+            found = evaluate(held["probabilities"], held["labels"], [str(name) for name in held["class_names"]])
+        metrics |= {f"{path.stem}/{name}": metric for name, metric in found.items()}
+    return metrics
+
+
+def log_pictures(pictures: list[Path], loggers: list[Any]) -> None:
+    """Hand the pictures and the page of examples to W&B, where it is used."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            import wandb
+
+            for picture in pictures:
+                media = (
+                    wandb.Html(picture.read_text("utf-8")) if picture.suffix == ".html" else wandb.Image(str(picture))
+                )
+                logger.experiment.log({f"pictures/{picture.stem}": media})
+
+
+def show(metrics: dict[str, Metric], folder: Path) -> None:
+    """Print the test metrics, or validation's where nothing was tested, and every file that was written."""
+    tested = {name: metric for name, metric in metrics.items() if name.startswith("test/")}
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    console.print(metric_table(tested or metrics))
+    written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
+    console.print(files_table(folder, written))
+    for offline in sorted((folder / "wandb").glob("offline-run-*")):
+        console.print(f"W&B, kept offline: wandb sync {offline}", soft_wrap=True)

@@ -1,0 +1,36 @@
+"""Train and test a classifier: `python -m src.train model/attention=luong_general`."""
+
+from omegaconf import DictConfig
+
+from src.config import entry
+
+
+@entry("train")
+def main(cfg: DictConfig) -> float | None:
+    """One run; returns the selected checkpoint's score, which a search over hyperparameters optimizes."""
+    from src import build
+    from src.callbacks.predictions import Predictions
+    from src.checkpoint import Card
+    from src.run import Run
+
+    with Run(cfg) as run:
+        data = build.datamodule(cfg)
+        module = build.module(cfg, Card(run.config, data.codec, data.class_counts))
+        predictions = Predictions(run.folder / "predictions", data.class_names)
+        trainer = build.trainer(cfg, [run.stop, run.speed, predictions])
+        run.describe(data, module, trainer)
+        if cfg.train:
+            if cfg.ckpt_path is None:
+                module.model.load_pretrained()
+            trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
+            run.stop.check()
+        if cfg.test:
+            best = run.selected(trainer)
+            trainer.validate(module, data, ckpt_path=best, weights_only=True, verbose=False)
+            trainer.test(module, data, ckpt_path=best, weights_only=True, verbose=False)
+            run.report(trainer)
+    return run.record.get("best", {}).get("value")
+
+
+if __name__ == "__main__":
+    main()

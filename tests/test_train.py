@@ -1,0 +1,144 @@
+"""A whole run, in this process: what it leaves, how it resumes, and that it is the same twice."""
+
+import csv
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.errors import UserError
+from src.lit import LitClassifier
+from src.models.types import Batch
+from tests.helpers import train
+
+
+def weights(folder: Path, name: str = "last") -> dict[str, torch.Tensor]:
+    return torch.load(folder / "checkpoints" / f"{name}.ckpt", weights_only=True)["state_dict"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    return folder, train(folder)
+
+
+def test_a_run_leaves_what_the_design_lists(finished: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = finished
+    left = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert left >= {
+        "config.yaml",
+        "result.json",
+        "csv/metrics.csv",
+        "checkpoints/best.ckpt",
+        "checkpoints/last.ckpt",
+        "predictions/val.npz",
+        "predictions/test.npz",
+        "gradients.csv",
+        "attention.json",
+        "attention_stats.npz",
+        "pictures/curves.png",
+        "pictures/confusion.png",
+    }
+    assert result["status"] == "completed"
+    assert result["error"] is None
+    assert result["data"]["train"] + result["data"]["val"] + result["data"]["test"] == 39
+    assert result["parameters"]["total"] == sum(result["parameters"]["by_part"].values())
+    assert len(result["seconds"]["per_epoch"]) == 2
+    assert result["versions"]["torch"] == torch.__version__
+
+
+def test_metrics_have_the_same_names_and_values_everywhere(finished: tuple[Path, dict[str, Any]]) -> None:
+    """The table of intervals is computed from predictions, the log by torchmetrics: they must agree."""
+    folder, result = finished
+    logged: dict[str, float] = {}
+    with (folder / "csv" / "metrics.csv").open() as file:
+        for row in csv.DictReader(file):
+            logged |= {key: float(value) for key, value in row.items() if value}
+    for name in ("acc", "f1_macro", "f1_micro", "precision_macro", "recall_macro", "auroc", "ece"):
+        stated = result["metrics"][f"test/{name}"]
+        assert stated["value"] == pytest.approx(logged[f"test/{name}"], abs=1e-5), name
+        assert stated["low"] - 1e-6 <= stated["value"] <= stated["high"] + 1e-6
+        assert stated["n"] == result["data"]["test"]
+    predictions = np.load(folder / "predictions" / "test.npz")
+    accuracy = (predictions["probabilities"].argmax(1) == predictions["labels"]).mean()
+    assert result["metrics"]["test/acc"]["value"] == pytest.approx(accuracy)
+
+
+def test_examples_weigh_words_of_the_text(finished: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = finished
+    examples = json.loads((folder / "attention.json").read_text())
+    assert examples
+    for example in examples:
+        assert len(example["words"]) == len(example["weights"])
+        assert sum(example["weights"]) == pytest.approx(1, abs=1e-4)
+        assert example["label"] in result["data"]["class_names"]
+
+
+def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, result = finished
+    again = train(tmp_path / "run")
+    assert again["metrics"] == result["metrics"]
+    for name, value in weights(tmp_path / "run").items():
+        assert torch.equal(value, weights(folder)[name]), name
+    other = train(tmp_path / "other", "seed=1")
+    assert any(not torch.equal(value, weights(folder)[name]) for name, value in weights(tmp_path / "other").items())
+    assert other["seed"] == 1
+
+
+DROPOUTS = ("model.embedding.dropout=0.3", "model.head.dropout=0.3", "data.batch_size=5")
+PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0", "scheduler.min_lr=0.0")
+
+
+@pytest.mark.parametrize("scheduler", [("scheduler=one_cycle",), PLATEAU], ids=["one_cycle", "plateau"])
+@pytest.mark.parametrize(
+    ("step", "saved"),
+    [
+        pytest.param(2, 3, id="within the first epoch"),
+        pytest.param(5, 6, id="at the last step of an epoch, whose validation is finished first"),
+        pytest.param(8, 9, id="within the second epoch"),
+    ],
+)
+def test_resuming_is_exact(
+    step: int, saved: int, scheduler: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while step `step` runs, and a resumed run, equal three epochs at a stretch, bit for bit."""
+    options = [*DROPOUTS, *scheduler, "trainer.max_epochs=3"]  # of six batches each
+    train(tmp_path / "whole", *options)
+    training_step = LitClassifier.training_step
+
+    def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
+        if self.global_step == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return training_step(self, batch, batch_idx)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LitClassifier, "training_step", interrupted)
+        with pytest.raises(SystemExit) as stopped:
+            train(tmp_path / "half", *options)
+    assert stopped.value.code == 128 + signal.SIGINT
+    result = json.loads((tmp_path / "half" / "result.json").read_text())
+    assert (result["status"], result["error"]) == ("interrupted", "stopped by SIGINT")
+    last = tmp_path / "half" / "checkpoints" / "last.ckpt"
+    assert torch.load(last, weights_only=True)["global_step"] == saved
+
+    train(tmp_path / "resumed", *options, f"ckpt_path='{last}'")
+    for name, value in weights(tmp_path / "whole").items():
+        assert torch.equal(value, weights(tmp_path / "resumed")[name]), name
+
+
+def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the loss became nan at batch 2 of epoch 0"):
+        train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30")
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["status"] == "failed"
+    assert "the loss became nan" in result["error"]
+
+
+def test_an_option_out_of_range_is_named_by_its_path(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"model\.head: dropout=1\.5 must lie in"):
+        train(tmp_path / "run", "model.head.dropout=1.5")
