@@ -1,6 +1,9 @@
 """What several tests need: the configuration of a small run, and the run itself."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +11,8 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-CONF = str(Path(__file__).parents[1] / "conf")
+ROOT = Path(__file__).parents[1]
+CONF = str(ROOT / "conf")
 
 
 def small_config(folder: Path, overrides: Sequence[str] = (), config_name: str = "train") -> DictConfig:
@@ -22,7 +26,41 @@ def train(folder: Path, *overrides: str) -> dict[str, Any]:
     """Run `src.train` in this process and return its result.json."""
     from src.train import main
 
-    quiet = ["logger=csv", "~callbacks.progress", "~callbacks.model_summary"]
+    chosen = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
+    quiet = ["logger=csv"] if chosen else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *quiet, *overrides])
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
+
+
+def trained(folder: Path, *overrides: str) -> Path:
+    """The last checkpoint of a run without evaluation and pictures."""
+    train(folder, "callbacks=checkpoints", "test=false", *overrides)
+    return folder / "checkpoints" / "last.ckpt"
+
+
+def evaluate(folder: Path, checkpoint: Path, *overrides: str) -> dict[str, Any]:
+    """Run `src.eval` in this process and return its result.json."""
+    from src.eval import main
+
+    with initialize_config_dir(CONF, version_base="1.3"):
+        given = [f"ckpt_path='{checkpoint}'", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
+        cfg = compose("eval", [*given, *overrides])
+    main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    return json.loads((folder / "result.json").read_text())
+
+
+def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:
+    """What `subprocess` takes to run `python -m src.<name>` in `folder`, where it finds no configuration of the user."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
+    environment |= {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+    options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8"}
+    return [sys.executable, "-m", f"src.{name}", *arguments], options
+
+
+def run(folder: Path, name: str, *arguments: str, given: str | bytes | None = None) -> str:
+    """Standard output of `python -m src.<name>` in `folder`, which must succeed."""
+    line, options = command(folder, name, *arguments)
+    done = subprocess.run(line, **options, input=given, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
