@@ -10,18 +10,30 @@ class LinearHead(nn.Module):
         input_dim: D, features of a pooled text.
         num_logits: logits that the loss asks for.
         dropout: probability in [0, 1) of dropping a feature.
+        init_std: start W at normal noise of this spread and b at zero; None is torch's default.
         freeze: keep W and b at their initial values, so that what stands before must do the learning.
 
     Raises:
         ValueError: if `dropout` is outside [0, 1).
     """
 
-    def __init__(self, input_dim: int, num_logits: int, *, dropout: float = 0.0, freeze: bool = False) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        num_logits: int,
+        *,
+        dropout: float = 0.0,
+        init_std: float | None = None,
+        freeze: bool = False,
+    ) -> None:
         super().__init__()
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(input_dim, num_logits).requires_grad_(not freeze)
+        if init_std is not None:
+            nn.init.normal_(self.linear.weight, std=init_std)
+            nn.init.zeros_(self.linear.bias)
 
     def forward(self, features: Tensor) -> Tensor:
         """N×D → N×num_logits."""
