@@ -1,6 +1,7 @@
 """The only place that makes objects of configuration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from src.config import check
 from src.data.codec import Codec
 from src.errors import UserError
 from src.models.classifier import Classifier
+from src.models.encoder.pretrained import PretrainedEncoder
 from src.models.groups import parameter_groups
 from src.models.loss import Loss
 from src.models.position.rotary import Rotary
@@ -30,9 +32,19 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     Raises:
         UserError: if its constructor refuses an option; the message starts with the option's dotted path.
     """
-    node = OmegaConf.select(cfg, key)
+    with named(key):
+        return instantiate(OmegaConf.select(cfg, key), _partial_=True, _convert_="all")(*args, **kwargs)
+
+
+@contextmanager
+def named(key: str) -> Iterator[None]:
+    """Give what is refused within its dotted path.
+
+    Raises:
+        UserError: for a ValueError.
+    """
     try:
-        return instantiate(node, _partial_=True, _convert_="all")(*args, **kwargs)
+        yield
     except ValueError as error:
         raise UserError(f"{key}: {error}") from error
 
@@ -57,12 +69,13 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
     embedding = make(cfg, "model.embedding", vocabulary)
     position = make(cfg, "model.position", embedding.output_dim)
     encoder = make(cfg, "model.encoder", position.output_dim)
+    if isinstance(encoder, PretrainedEncoder):
+        with named("model.encoder"):
+            encoder.require(embedding)
     attention = make(cfg, "model.attention", encoder.output_dim)
     if isinstance(position, Rotary):
-        try:
+        with named("model.position"):
             position.attach(encoder, attention)
-        except ValueError as error:
-            raise UserError(f"model.position: {error}") from error
     pooling = make(cfg, "model.pooling", attention.output_dim)
     head = make(cfg, "model.head", pooling.output_dim, num_logits)
     return Classifier(embedding, position, encoder, attention, pooling, head)
@@ -70,10 +83,8 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
 
 def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
     """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
-    try:
+    with named("per_part"):
         groups = parameter_groups(model, cfg.per_part)
-    except ValueError as error:
-        raise UserError(f"per_part: {error}") from error
     return make(cfg, "optimizer", groups)
 
 
@@ -82,7 +93,9 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
     if "_target_" not in cfg.scheduler:
         return None
     if cfg.scheduler._target_.endswith("OneCycleLR"):
-        return {"scheduler": make(cfg, "scheduler", optimizer, total_steps=steps), "interval": "step"}
+        peaks = [group["lr"] for group in optimizer.param_groups]  # each part keeps its own rate
+        one_cycle = make(cfg, "scheduler", optimizer, max_lr=peaks, total_steps=steps)
+        return {"scheduler": one_cycle, "interval": "step"}
     return {"scheduler": make(cfg, "scheduler", optimizer), "interval": "epoch", "monitor": "val/loss"}
 
 
@@ -96,12 +109,14 @@ def module(cfg: DictConfig, card: Card, parts: tuple[Classifier, Loss] | None = 
     """The LightningModule that trains `parts`, or new ones."""
     from src.lit import LitClassifier
 
+    model, loss = parts or untrained(cfg, card)
     return LitClassifier(
-        *(parts or untrained(cfg, card)),
+        model,
+        loss,
         len(card.class_counts),
         partial(optimizer, cfg),
         partial(scheduler, cfg),
-        card.to_dict(),
+        card.with_options(model.found()).to_dict(),
     )
 
 
@@ -118,16 +133,27 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     card, weights = load(path)
     check(OmegaConf.create({"model": card.config["model"], "loss": card.config["loss"], "extras": extras}))
     model, loss = untrained(card.cfg, card)
-    try:
-        torch.nn.ModuleDict({"model": model, "loss": loss}).load_state_dict(weights)
-    except RuntimeError as error:
-        raise UserError(f"{path}: its weights do not fit its own configuration ({error})") from error
+    fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     return card, (model, loss)
+
+
+def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
+    """Load a checkpoint's weights into a module.
+
+    Raises:
+        UserError: if they belong to a module of other sizes or parts.
+    """
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise UserError(f"{path}: its weights do not fit this model: {first}") from error
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":
     """The Trainer with the configured callbacks and loggers, and with the run's own watchers."""
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
+    from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
     callbacks = [make(cfg, f"callbacks.{name}") for name in cfg.callbacks or ()]
     loggers = [make(cfg, f"logger.{name}") for name in cfg.logger or ()]
@@ -135,12 +161,15 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
     def chosen(kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in callbacks)
 
-    return make(
-        cfg,
-        "trainer",
-        callbacks=[*watchers, *callbacks],
-        logger=loggers or False,
-        enable_checkpointing=chosen(Checkpoint),
-        enable_progress_bar=chosen(ProgressBar),
-        enable_model_summary=chosen(ModelSummary),
-    )
+    try:
+        return make(
+            cfg,
+            "trainer",
+            callbacks=[*watchers, *callbacks],
+            logger=loggers or False,
+            enable_checkpointing=chosen(Checkpoint),
+            enable_progress_bar=chosen(ProgressBar),
+            enable_model_summary=chosen(ModelSummary),
+        )
+    except MisconfigurationException as error:
+        raise UserError(f"trainer: {error} Choose another, such as trainer=cpu") from error

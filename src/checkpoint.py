@@ -1,7 +1,8 @@
 """What a checkpoint holds besides weights, so that it can be used alone, and how one is read."""
 
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ class Card:
         """Plain containers only, so that a checkpoint loads with `weights_only=True`."""
         return {"config": self.config, "codec": self.codec.to_dict(), "class_counts": self.class_counts}
 
+    def with_options(self, found: Mapping[str, Mapping[str, Any]]) -> "Card":
+        """With these options of parts of the model written into its configuration."""
+        model = {name: {**options, **found.get(name, {})} for name, options in self.config["model"].items()}
+        return replace(self, config={**self.config, "model": model})
+
     @classmethod
     def from_dict(cls, card: dict[str, Any]) -> "Card":
         return cls(card["config"], Codec.from_dict(card["codec"]), card["class_counts"])
@@ -53,8 +59,6 @@ def load(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
         raise UserError(f"{path}: no such checkpoint; a run keeps its own in <run folder>/checkpoints/")
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
     except Exception as error:  # torch raises a different one for every way in which a file can be broken
         raise UserError(f"{path}: {_ailment(path)}") from error
     if not isinstance(checkpoint, dict) or "heed" not in checkpoint or "state_dict" not in checkpoint:
@@ -67,8 +71,11 @@ def load(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
 
 def _ailment(path: Path) -> str:
     """Why torch cannot read a file; torch writes zip files, whose directory stands at their end."""
-    with path.open("rb") as file:
-        start = file.read(2)
+    try:
+        with path.open("rb") as file:
+            start = file.read(2)
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
     if not start:
         return "the file is empty"
     if start == b"PK" and not zipfile.is_zipfile(path):

@@ -29,7 +29,7 @@ GIVEN_FIRST = {
     "scheduler": 1,
 }
 GIVEN_NAMES = {
-    "scheduler": ("total_steps",),
+    "scheduler": ("max_lr", "total_steps"),
     "trainer": ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"),
 }
 

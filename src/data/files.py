@@ -36,6 +36,19 @@ def existing(path: str | Path, option: str) -> Path:
     raise UserError(f"{option}={path}: there is no {full.name!r} in {folder}{beside}")
 
 
+def local(name: str, option: str) -> Path | None:
+    """Where a model's files stand here; None for a name on the hub.
+
+    What exists is a path, and so is what looks like one (`./…`, `/…`, `~…`, `….json`).
+
+    Raises:
+        UserError: it looks like a path, but nothing stands there.
+    """
+    if name.startswith((".", "/", "~")) or name.endswith(".json") or Path(name).exists():
+        return existing(name, option)
+    return None
+
+
 def content_hash(paths: Iterable[Path]) -> str:
     """Hex SHA-256 over the bytes of all files, in the order given; their names and dates do not count."""
     total = hashlib.sha256()

@@ -14,7 +14,8 @@ from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from src.data.cut import PAD_ID
-from src.data.files import content_hash, existing
+from src.data.files import content_hash, existing, local
+from src.data.glove import bundled_words
 from src.data.hub import connection
 from src.errors import UserError
 
@@ -28,7 +29,8 @@ WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apos
 class Tokenizer:
     """A trained tokenizer. Id 0 is padding, which no text contains, and id 1 an unknown word.
 
-    A pretrained model's ids, where 0 and 1 mean something else, are all moved up by two to keep that promise.
+    A pretrained model's ids, where 0 and 1 mean something else, are all moved up by two, its `shift`, to keep that
+    promise.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
@@ -36,7 +38,7 @@ class Tokenizer:
         self._backend.no_truncation()
         self._backend.no_padding()
         ours = backend.token_to_id(PAD) == PAD_ID and backend.token_to_id(UNKNOWN) == UNKNOWN_ID
-        self._shift = 0 if ours else 2
+        self.shift = 0 if ours else 2
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ class Tokenizer:
         tokens = [""] * (max(ids.values()) + 1)  # a pretrained model's ids may have gaps
         for token, i in ids.items():
             tokens[i] = token
-        return (PAD, UNKNOWN, *tokens) if self._shift else tuple(tokens)
+        return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
 
     def encode(self, texts: Sequence[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """All tokens of all texts, untruncated and without a model's special tokens.
@@ -59,7 +61,7 @@ class Tokenizer:
             for encoding in self._backend.encode_batch_fast(block, add_special_tokens=False)
         ]
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self._shift)
+        tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
         np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may spell out "<pad>"
         return tokens, np.concatenate([[0], lengths.cumsum()])
 
@@ -67,6 +69,17 @@ class Tokenizer:
         """What each token looks like in `text`: its own letters and case, whether known or not."""
         spans = self._backend.encode(text, add_special_tokens=False).offsets
         return [text[start:stop].strip() for start, stop in spans]
+
+    def around(self) -> tuple[list[int], list[int]]:
+        """The special tokens that the model puts before and behind a text, such as [CLS] and [SEP].
+
+        As ids of the model, without `shift`.
+        """
+        encoding = self._backend.encode("a", add_special_tokens=True)
+        special = encoding.special_tokens_mask
+        before = special.index(0) if 0 in special else len(special)
+        behind = special[::-1].index(0) if 0 in special else 0
+        return encoding.ids[:before], encoding.ids[len(special) - behind :]
 
     def to_json(self) -> str:
         """Everything about it, as text."""
@@ -135,7 +148,23 @@ class _Learned(TokenizerBuilder, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Word(_Learned):
-    """Words with their inner apostrophes, and single punctuation marks: *don't* is one token, *good!* two."""
+    """Words with their inner apostrophes, and single punctuation marks: *don't* is one token, *good!* two.
+
+    Args:
+        glove_words: know the words of the bundled GloVe vectors besides, whatever `vocab_size`, so that a new text's
+            words find their vectors even where no training text has them.
+    """
+
+    glove_words: bool = False
+
+    def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
+        learned = super().train(texts, progress)
+        if not self.glove_words:
+            return learned
+        words = dict.fromkeys([*learned.vocabulary, *bundled_words()])
+        backend = tokenizers.Tokenizer.from_str(learned.to_json())
+        backend.model = models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN)
+        return Tokenizer(backend)
 
     def _parts(self) -> tuple[models.Model, trainers.Trainer]:
         return models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**self._options())
@@ -189,11 +218,10 @@ class Pretrained(TokenizerBuilder):
         return f"{self!r} {content_hash([path]) if path else ''}"
 
     def _path(self) -> Path | None:
-        name = self.name_or_path
-        if not (name.startswith((".", "/", "~")) or name.endswith(".json") or Path(name).exists()):
-            return None
-        path = existing(name, "data.tokenizer.name_or_path")
-        return existing(path / "tokenizer.json", "data.tokenizer.name_or_path") if path.is_dir() else path
+        path = local(self.name_or_path, "data.tokenizer.name_or_path")
+        if path is None or path.is_file():
+            return path
+        return existing(path / "tokenizer.json", "data.tokenizer.name_or_path")
 
     def _download(self) -> Path:
         from huggingface_hub import hf_hub_download

@@ -1,6 +1,6 @@
 """The one flow: embedding → position → encoder → attention → pooling → head."""
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,13 @@ class Attention(Protocol):
 
     def weights(self, encoded: Encoded) -> Tensor: ...
     def __call__(self, encoded: Encoded) -> Encoded: ...
+
+
+@runtime_checkable
+class Finding(Protocol):
+    """A part that looks some of its options up elsewhere; given these, it is built again without looking."""
+
+    found: dict[str, Any]
 
 
 class Classifier(nn.Module):
@@ -52,6 +59,10 @@ class Classifier(nn.Module):
         for part in self.children():
             if isinstance(part, Pretrained):
                 part.load_pretrained()
+
+    def found(self) -> dict[str, dict[str, Any]]:
+        """Options that parts looked up elsewhere, by part: a checkpoint must carry them to be used alone."""
+        return {name: part.found for name, part in self.named_children() if isinstance(part, Finding)}
 
     def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor]:
         """Encode the tokens that the embedding knows, moved to the front; also the order they were put in, N×L."""

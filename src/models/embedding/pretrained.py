@@ -1,0 +1,71 @@
+"""The word vectors of a pretrained Hugging Face model."""
+
+from collections.abc import Sequence
+
+import torch
+
+from src.errors import UserError
+from src.models import pretrained
+from src.models.embedding.learned import LearnedEmbedding
+
+
+class PretrainedEmbedding(LearnedEmbedding):
+    """The input vectors of a pretrained model, for the tokens of its own tokenizer.
+
+    The rest of the model is `PretrainedEncoder`, but any encoder may read these vectors. The model is read by
+    `load_pretrained`: a trained checkpoint needs no file.
+
+    Args:
+        vocabulary: the tokens by id.
+        name_or_path: the model's folder, or its name on the hub.
+        dim: D, features of a vector; None asks the model.
+        freeze: keep the vectors as they are.
+        dropout: probability in [0, 1) of dropping a feature of a vector.
+        word_dropout: probability in [0, 1) of reading a token as unknown while training.
+
+    Raises:
+        ValueError: if an option is outside its range, or no model is named.
+        UserError: if there is no such model.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        *,
+        name_or_path: str | None = None,
+        dim: int | None = None,
+        freeze: bool = False,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+    ) -> None:
+        if name_or_path is None:
+            raise ValueError(pretrained.MISSING_NAME)
+        dim = pretrained.word_dim(name_or_path) if dim is None else dim
+        super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
+        self.found = {"dim": dim}
+        self.vocabulary = tuple(vocabulary)
+        self.name_or_path = name_or_path
+        self.table.weight.requires_grad_(not freeze)
+
+    def load_pretrained(self) -> None:
+        """Fill the table from the model. The unknown token, which only word dropout reads, starts at their mean.
+
+        Raises:
+            UserError: if the tokens are not the model's, or its vectors are of another size.
+        """
+        own = pretrained.tokenizer(self.name_or_path)
+        if own.vocabulary != self.vocabulary:
+            raise UserError(
+                f"the tokens are not those of {self.name_or_path}: write data/tokenizer=pretrained "
+                f"data.tokenizer.name_or_path={self.name_or_path}"
+            )
+        vectors = pretrained.word_vectors(self.name_or_path)  # rows×D
+        tokens = len(self.vocabulary) - own.shift
+        if len(vectors) < tokens or vectors.shape[1] != self.output_dim:
+            raise UserError(
+                f"{self.name_or_path}: has {len(vectors)}×{vectors.shape[1]} word vectors where {tokens}×"
+                f"{self.output_dim} are needed; leave model.embedding.dim out, and take the model's own tokenizer"
+            )
+        with torch.no_grad():
+            self.table.weight[: own.shift] = vectors.mean(0)  # padding and unknown
+            self.table.weight[own.shift :] = vectors[:tokens]
