@@ -35,14 +35,21 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         UserError: no such file, no vectors in it, or a line that is none, which is named by number.
     """
     if path is None:
+        known = bundled_words()
         with np.load(BUNDLED, allow_pickle=False) as file:
-            known, vectors = file["words"].tobytes().decode().split("\n"), file["vectors"]
+            vectors = file["vectors"]
         wanted = set(words)
         rows = [i for i, word in enumerate(known) if word in wanted]
         return [known[i] for i in rows], vectors[rows]
     full = existing(path, "path of the word vectors")
     with _opened(full) as (file, size):
         return _parse(file, size, full, {word.encode() for word in words})
+
+
+def bundled_words() -> list[str]:
+    """The words of the bundled vectors, most frequent first."""
+    with np.load(BUNDLED, allow_pickle=False) as file:
+        return file["words"].tobytes().decode().split("\n")
 
 
 @contextmanager

@@ -171,3 +171,12 @@ def test_a_hub_name_without_a_network_says_so(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(hub, "_answers", lambda address: False)
     with pytest.raises(UserError, match="the hub does not answer"):
         Pretrained("nobody/no-such-model").train([])
+
+
+def test_glove_words_are_known_besides_the_training_texts() -> None:
+    texts = ["a xylograph stood", "a xylograph fell"]
+    plain, wide = Whitespace(min_frequency=1).train(texts), Whitespace(min_frequency=1, glove_words=True).train(texts)
+    assert wide.vocabulary[: len(plain.vocabulary)] == plain.vocabulary
+    assert len(wide.vocabulary) == 10_003  # padding, unknown, and the one word that the 10,000 lack
+    tokens, _ = wide.encode(["a fantastic xylograph gnrt"])
+    assert [wide.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
