@@ -20,6 +20,7 @@ import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.utilities import rank_zero_only
 
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
@@ -54,7 +55,7 @@ class Run:
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.folder = Path(cfg.paths.output_dir)
-        self.config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
+        self.config: dict[str, Any] = _anchored(OmegaConf.to_container(cfg, resolve=True))
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.record: dict[str, Any] = {
@@ -62,7 +63,7 @@ class Run:
             "task": cfg.task_name,
             "status": "failed",
             "error": None,
-            "command": shlex.join(["python", "-m", "src.train", *sys.argv[1:]]),
+            "command": shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
             "overrides": _overrides(),
             "seed": cfg.seed,
             "choices": _choices(),
@@ -72,7 +73,8 @@ class Run:
     def __enter__(self) -> "Run":
         self.record["started"] = _now()
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "config.yaml").write_text(OmegaConf.to_yaml(self.cfg, resolve=True), encoding="utf-8")
+        if self._leads:
+            (self.folder / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
         if self.cfg.extras.ignore_warnings:
             warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
             for name in ("pytorch_lightning", "lightning_fabric"):
@@ -95,11 +97,19 @@ class Run:
             sys.modules["wandb"].finish(exit_code=int(error is not None))
         self._write()
         if isinstance(error, Stopped):
-            print(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}", flush=True)
+            if self._leads and Path(self.stop.checkpoint).exists():
+                print(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}", flush=True)
             raise SystemExit(128 + error.signum) from None
+
+    @property
+    def _leads(self) -> bool:
+        """Whether this is the process that writes, where several train together."""
+        return getattr(rank_zero_only, "rank", 0) == 0
 
     def _write(self) -> None:
         """Put the record down; a run that ends in the midst of its reports has one all the same."""
+        if not self._leads:
+            return
         self.record["seconds"] = {
             "total": time.perf_counter() - self._started,
             "fit": sum(seconds for _, seconds in self.speed.epochs),
@@ -113,7 +123,9 @@ class Run:
         (self.folder / "result.json").write_text(text, encoding="utf-8")
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record what is trained, on what, and where."""
+        """Record what is trained, on what, and where; tell the loggers the configuration."""
+        for logger in trainer.loggers:
+            logger.log_hyperparams(self.config)
         parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         self.record["data"] = {
             "fingerprint": data.fingerprint_,
@@ -130,10 +142,7 @@ class Run:
         is_cuda = device.type == "cuda"
         self.record["device"] = torch.cuda.get_device_name(device) if is_cuda else platform.processor() or "cpu"
         self.record["precision"] = str(trainer.precision)
-        self.record["versions"] = {
-            "python": platform.python_version(),
-            **{name: version(name) for name in PACKAGES},
-        }
+        self.record["versions"] = _versions()
         self.record["git_commit"] = _git_commit()
 
     def report(self, trainer: pl.Trainer) -> None:
@@ -159,6 +168,20 @@ class Run:
             "epoch": torch.load(best.best_model_path, map_location="cpu", weights_only=True)["epoch"],
         }
         return best.best_model_path
+
+
+def _anchored(node: Any) -> Any:
+    """The configuration with its relative paths made absolute, so that a checkpoint's data is found from anywhere."""
+    if not isinstance(node, dict):
+        return node
+
+    def anchor(key: str, value: Any) -> Any:
+        if not isinstance(value, str) or not key.endswith(("path", "_dir")):
+            return _anchored(value)
+        full = Path(value).expanduser().absolute()
+        return str(full) if key.endswith("_dir") or full.exists() else value  # a name on the hub is no path
+
+    return {key: anchor(str(key), value) for key, value in node.items()}
 
 
 def _now() -> str:

@@ -10,7 +10,7 @@ def main(cfg: DictConfig) -> float | None:
     """One run; returns the selected checkpoint's score, which a search over hyperparameters optimizes."""
     from src import build
     from src.callbacks.predictions import Predictions
-    from src.checkpoint import Card
+    from src.checkpoint import Card, load
     from src.run import Run
 
     with Run(cfg) as run:
@@ -19,6 +19,8 @@ def main(cfg: DictConfig) -> float | None:
         predictions = Predictions(run.folder / "predictions", data.class_names)
         trainer = build.trainer(cfg, [run.stop, run.speed, predictions])
         run.describe(data, module, trainer)
+        if cfg.ckpt_path is not None:
+            build.fill(module, load(cfg.ckpt_path)[1], cfg.ckpt_path)
         if cfg.train:
             if cfg.ckpt_path is None:
                 module.model.load_pretrained()

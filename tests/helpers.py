@@ -51,7 +51,7 @@ def evaluate(folder: Path, checkpoint: Path, *overrides: str) -> dict[str, Any]:
 
 
 def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:
-    """What `subprocess` takes to run `python -m src.<name>` in `folder`, where it finds no configuration of the user."""
+    """What `subprocess` takes to run `python -m src.<name>` in `folder`."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
     environment |= {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
     options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8"}
@@ -64,3 +64,12 @@ def run(folder: Path, name: str, *arguments: str, given: str | bytes | None = No
     done = subprocess.run(line, **options, input=given, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def recorded(run: Path) -> dict[str, Any]:
+    """What W&B itself reads back of the only offline run in a run's folder."""
+    (log,) = (run / "wandb").glob("offline-run-*/*.wandb")
+    wandb = str(Path(sys.executable).parent / "wandb")
+    line = [wandb, "leet", "inspect", "--summary", "--json", str(log)]
+    done = subprocess.run(line, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    return json.loads(done.stdout)

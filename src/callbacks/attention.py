@@ -69,7 +69,8 @@ class AttentionRecorder(pl.Callback):
         texts = data.texts("test", chosen) + self.texts
         explained = explain(module.model, module.loss, data.codec, texts)
         examples = [{**what, **said.to_dict()} for what, said in zip(about, explained, strict=True)]
-        (self.folder / "attention.json").write_text(json.dumps(examples), encoding="utf-8")
+        text = json.dumps(examples, separators=(",", ":"))
+        (self.folder / "attention.json").write_text(text, encoding="utf-8")
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:

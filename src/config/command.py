@@ -1,16 +1,19 @@
 """From a command line to a function that gets a checked configuration; torch is not imported before that."""
 
+import errno
 import functools
 import os
 import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra._internal.utils import get_args_parser
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, InstantiationException
 from omegaconf import DictConfig, OmegaConf
 
@@ -36,8 +39,8 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
     """Make a function of a configuration the `main` of a command.
 
     All mistakes of the command line and of the configuration are shown together before the function, and
-    whatever it imports, is reached. A `UserError`, then or later, ends the program with its message and exit
-    code 1; in a sweep too. Any other exception keeps its full traceback.
+    whatever it imports, is reached. A `UserError` or a full disk, then or later, ends the program with a message
+    and exit code 1; in a sweep too. Any other exception keeps its full traceback.
 
     Args:
         config_name: the primary config in conf/, without `.yaml`.
@@ -52,26 +55,23 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
             @functools.wraps(task)
             def job(cfg: DictConfig) -> Any:
                 sys.argv = typed  # Lightning starts the other processes of a run with what was typed
-                try:
+                with one_message(HydraConfig.get().runtime.output_dir):
                     check(cfg, config_name)
                     return task(cfg)
-                except UserError as error:
-                    raise SystemExit(f"Error: {error}") from None
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
-                sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
-                if flags.hydra_help or flags.shell_completion:
-                    run_hydra(job)()
-                    return
-                repository = look_over(flags, config_name)
-                if flags.help:
-                    about = sys.modules[task.__module__].__doc__ or ""
-                    show(page(repository, flags.overrides, about, shutil.get_terminal_size().columns))
-                else:
-                    run_hydra(job)()
-            except UserError as error:
-                raise SystemExit(f"Error: {error}") from None
+                with one_message("the folder of the run"):
+                    sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
+                    if flags.hydra_help or flags.shell_completion:
+                        run_hydra(job)()
+                        return
+                    repository = look_over(flags, config_name)
+                    if flags.help:
+                        about = sys.modules[task.__module__].__doc__ or ""
+                        show(page(repository, flags.overrides, about, shutil.get_terminal_size().columns))
+                    else:
+                        run_hydra(job)()
             except InstantiationException:
                 raise
             except HydraException as error:  # Hydra's word for a mistake in the configuration
@@ -83,6 +83,23 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
 
     run_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
     return decorate
+
+
+@contextmanager
+def one_message(folder: str) -> Iterator[None]:
+    """End the program with one message where the user can mend the matter: a mistake, or the full disk of `folder`."""
+    try:
+        yield
+    except UserError as error:
+        raise SystemExit(f"Error: {error}") from None
+    except BrokenPipeError:  # whoever reads, such as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = error.filename2 or error.filename or folder
+        raise SystemExit(f"Error: the disk is full, so {where} could not be written; make room and run again") from None
 
 
 def arranged(argv: list[str]) -> tuple[list[str], Namespace]:

@@ -12,7 +12,7 @@ def test_every_part_is_named_with_its_size(tmp_path: Path, capsys: pytest.Captur
     quiet = ["logger=none", "callbacks=parts_summary"]
     cfg = small_config(tmp_path / "run", [*options, *quiet])
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
-    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if len(line.split()) == 5}
+    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line.split()}
     assert rows["encoder"][1:] == ["Recurrent", "12", "2,784", "2,784"]  # 2 · 4 · 6 · (50 + 6 + 2)
     assert rows["embedding"][1:] == ["GloveEmbedding", "50", "1,800", "0"]
-    assert rows["head"][3] == "39"  # 3 · (12 + 1)
+    assert rows["head"][1:] == ["LinearHead", "39", "39"]  # 3 · (12 + 1)

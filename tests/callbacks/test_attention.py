@@ -1,0 +1,89 @@
+"""Examples with their weights, and where the weight of many texts falls."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src.callbacks.attention import BINS, AttentionRecorder, by_position
+from tests.helpers import train
+
+MINE = "an excellent product, truly"
+
+
+def test_the_weight_of_a_word_is_spread_over_its_span() -> None:
+    share = by_position(np.array([0.2, 0.5, 0.3]))  # each word covers 16 2/3 of the 50 bins
+    assert share.shape == (BINS,)
+    assert share.sum() == pytest.approx(1)
+    assert share[:16] == pytest.approx(0.2 * 3 / 50)
+    assert share[16] == pytest.approx((0.2 * 2 / 3 + 0.5 / 3) * 3 / 50)
+    assert share[17:33] == pytest.approx(0.5 * 3 / 50)
+    assert share[34:] == pytest.approx(0.3 * 3 / 50)
+
+
+@pytest.mark.parametrize("length", [1, 7, 50, 113])
+def test_an_even_spread_is_even_at_any_length(length: int) -> None:
+    assert by_position(np.full(length, 1 / length)) == pytest.approx(1 / BINS)
+
+
+def test_more_words_than_bins_are_summed() -> None:
+    weights = np.arange(100.0)
+    assert by_position(weights) == pytest.approx(weights.reshape(50, 2).sum(1))
+
+
+def test_a_text_without_words_has_no_weight() -> None:
+    assert by_position(np.empty(0)).tolist() == [0.0] * BINS
+
+
+def test_numbers_are_checked() -> None:
+    with pytest.raises(ValueError, match="sample=-1 must not be negative"):
+        AttentionRecorder("folder", sample=-1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("attention") / "run"
+    mine = f"callbacks.attention.texts=['{MINE}']"
+    train(folder, "callbacks=attention", mine, "callbacks.attention.examples=2", "model/attention=multi_head")
+    return folder
+
+
+def test_examples_are_followed_by_texts_of_ones_own(folder: Path) -> None:
+    *examples, mine = json.loads((folder / "attention.json").read_text())
+    assert {example["split"] for example in examples} == {"test"}
+    assert (mine["split"], mine["index"], mine["label"]) == ("text", 0, None)
+    assert mine["words"] == ["an", "excellent", "product", ",", "truly"]
+    assert sum(mine["probabilities"]) == pytest.approx(1, abs=1e-5)
+    assert sum(mine["weights"]) == pytest.approx(1, abs=1e-4)
+    assert (folder / "pictures" / "strip_text_0.png").exists()
+
+
+def test_examples_are_confidently_right_and_wrong_and_the_same_again(folder: Path) -> None:
+    *examples, _ = json.loads((folder / "attention.json").read_text())
+    right = [example["predicted"] == example["label"] for example in examples]
+    assert right in ([True, False], [True], [False])
+    with np.load(folder / "predictions" / "test.npz") as held:
+        for example in examples:
+            row = held["index"].tolist().index(example["index"])
+            assert example["probabilities"] == pytest.approx(held["probabilities"][row].tolist(), abs=1e-5)
+            assert example["label"] == held["class_names"][held["labels"][row]]
+
+
+def test_maps_are_words_by_words_for_each_head(folder: Path) -> None:
+    for example in json.loads((folder / "attention.json").read_text()):
+        matrix = np.array(example["matrix"])
+        words = len(example["words"])
+        assert matrix.shape[1:] == (words, words)
+        assert len(matrix) > 1
+        assert matrix.sum(-1) == pytest.approx(1, abs=5e-5 * words)
+        assert matrix.mean((0, 1)) == pytest.approx(example["weights"], abs=6e-5)
+        assert (folder / "pictures" / f"heads_{example['split']}_{example['index']}.png").exists()
+
+
+def test_statistics_are_of_the_whole_small_split(folder: Path) -> None:
+    with np.load(folder / "attention_stats.npz") as held:
+        assert len(held["length"]) == len(held["entropy"]) == 8
+        assert held["position_mean"].sum() == pytest.approx(1)
+        assert (held["entropy"] <= np.log(held["length"]) + 1e-6).all()
+        assert held["effective"] == pytest.approx(np.exp(held["entropy"]))

@@ -1,0 +1,45 @@
+"""The first loss that is no number is named, however rarely the losses are looked at."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from src.callbacks.finite_loss import FiniteLoss
+from src.errors import UserError
+
+BATCHES = 7
+
+
+def watch(losses: list[float], every_n_steps: int) -> int:
+    """Batches seen until the callback stopped training, or all of them."""
+    callback = FiniteLoss(every_n_steps)
+    progress = SimpleNamespace(is_last_batch=False)
+    loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress))
+    trainer: Any = SimpleNamespace(fit_loop=loop, current_epoch=2)
+    module: Any = None
+    callback.on_train_start(trainer, module)
+    for number, loss in enumerate(losses):
+        progress.is_last_batch = number == BATCHES - 1
+        callback.on_train_batch_end(trainer, module, {"loss": torch.tensor(loss)}, None, number)
+    return len(losses)
+
+
+@pytest.mark.parametrize("every_n_steps", [1, 3, 25])
+@pytest.mark.parametrize("at", [0, 2, 3, 6])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_the_first_bad_batch_is_named(every_n_steps: int, at: int, value: float) -> None:
+    losses = [0.5] * at + [value] * (BATCHES - at)
+    with pytest.raises(UserError, match=f"the loss became {value} at batch {at} of epoch 2"):
+        watch(losses, every_n_steps)
+
+
+@pytest.mark.parametrize("every_n_steps", [1, 3, 25])
+def test_a_finite_loss_goes_on(every_n_steps: int) -> None:
+    assert watch([0.5, 1e30, -3.0, 0.0, 1e-30, 2.0, 1.0], every_n_steps) == BATCHES
+
+
+def test_the_interval_is_checked() -> None:
+    with pytest.raises(ValueError, match="every_n_steps=0 must be at least 1"):
+        FiniteLoss(0)

@@ -1,0 +1,49 @@
+"""Norms of the gradients of each part, as a CSV file."""
+
+import csv
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from src.callbacks.gradients import GradientNorms
+
+
+def model() -> Any:
+    """Two parts with gradients of norm 5 and 13, and one that is frozen."""
+    parts = nn.ModuleDict({"encoder": nn.Linear(2, 1, bias=False), "head": nn.Linear(1, 1), "frozen": nn.Linear(1, 1)})
+    parts["encoder"].weight.grad = torch.tensor([[3.0, 4.0]])
+    parts["head"].weight.grad, parts["head"].bias.grad = torch.tensor([[5.0]]), torch.tensor([12.0])
+    return SimpleNamespace(model=parts)
+
+
+def steps(callback: GradientNorms, first: int, last: int) -> None:
+    module, optimizer = model(), torch.optim.SGD([nn.Parameter(torch.zeros(1))], 0.1)
+    for step in range(first, last):
+        trainer: Any = SimpleNamespace(global_step=step, is_global_zero=True)
+        callback.on_before_optimizer_step(trainer, module, optimizer)
+    callback.on_train_epoch_end(trainer, module)
+
+
+def test_norms_of_each_part_with_gradients(tmp_path: Path) -> None:
+    path = tmp_path / "gradients.csv"
+    callback = GradientNorms(str(path), every_n_steps=3)
+    steps(callback, 0, 5)
+    steps(callback, 5, 8)
+    with path.open() as file:
+        rows = [(row["step"], row["part"], float(row["norm"])) for row in csv.DictReader(file)]
+    assert rows == [(step, part, norm) for step in "036" for part, norm in (("encoder", 5.0), ("head", 13.0))]
+
+
+def test_an_epoch_without_a_measurement_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "gradients.csv"
+    steps(GradientNorms(str(path), every_n_steps=100), 1, 5)
+    assert not path.exists()
+
+
+def test_the_interval_is_checked() -> None:
+    with pytest.raises(ValueError, match="every_n_steps=0 must be at least 1"):
+        GradientNorms("gradients.csv", 0)

@@ -1,0 +1,89 @@
+"""What Ctrl-C and SIGTERM do, in and outside training. That training resumes exactly is in test_train.py."""
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from src.callbacks.stop import StopOnSignal, Stopped
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.fixture
+def stop() -> Iterator[StopOnSignal]:
+    stop = StopOnSignal("last.ckpt")
+    stop.install()
+    yield stop
+    stop.restore()
+
+
+def trainer(last: bool) -> Any:
+    trainer = Mock()
+    trainer.fit_loop.epoch_loop.batch_progress.is_last_batch = last
+    return trainer
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
+def test_outside_training_it_stops_at_once(stop: StopOnSignal, signum: int) -> None:
+    with pytest.raises(Stopped, match=signal.Signals(signum).name) as stopped:
+        os.kill(os.getpid(), signum)
+    assert stopped.value.signum == signum
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
+def test_within_an_epoch_it_saves_and_stops_after_the_step(stop: StopOnSignal, signum: int) -> None:
+    training = trainer(last=False)
+    stop.on_train_start(training, Mock())
+    os.kill(os.getpid(), signum)
+    training.save_checkpoint.assert_not_called()
+    with pytest.raises(Stopped):
+        stop.on_train_batch_end(training)
+    training.save_checkpoint.assert_called_once_with("last.ckpt")
+
+
+def test_at_the_end_of_an_epoch_its_validation_comes_first(stop: StopOnSignal) -> None:
+    training = trainer(last=True)
+    stop.on_train_start(training, Mock())
+    os.kill(os.getpid(), signal.SIGTERM)
+    stop.on_train_batch_end(training)
+    with pytest.raises(Stopped):
+        stop.on_train_epoch_start(training, Mock())
+    training.save_checkpoint.assert_not_called()  # the checkpoint callbacks have saved the epoch
+
+
+def test_the_second_signal_stops_at_once(stop: StopOnSignal) -> None:
+    stop.on_train_start(trainer(last=False), Mock())
+    os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(Stopped):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_nothing_stops_without_a_signal(stop: StopOnSignal) -> None:
+    training = trainer(last=False)
+    stop.on_train_start(training, Mock())
+    stop.on_train_batch_end(training)
+    stop.on_train_epoch_start(training, Mock())
+    stop.check()
+    training.save_checkpoint.assert_not_called()
+
+
+@pytest.mark.parametrize("end", ["on_train_end", "on_exception"])
+def test_after_training_it_stops_at_once_again(stop: StopOnSignal, end: str) -> None:
+    training = trainer(last=False)
+    stop.on_train_start(training, Mock())
+    getattr(stop, end)(training, Mock())
+    with pytest.raises(Stopped):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_the_signals_are_given_back() -> None:
+    before = [signal.getsignal(signum) for signum in SIGNALS]
+    stop = StopOnSignal("last.ckpt")
+    stop.install()
+    stop.install()  # as at the start of training, over Lightning's own handlers
+    stop.restore()
+    assert [signal.getsignal(signum) for signum in SIGNALS] == before

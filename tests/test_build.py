@@ -1,0 +1,153 @@
+"""Objects of configuration: options, a user's own parts, and runs with less than usual."""
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
+
+from src import build
+from src.config import check
+from src.errors import UserError
+from tests.helpers import evaluate, small_config, train, trained
+
+VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
+
+
+def model(*overrides: str) -> tuple[Any, Any]:
+    cfg = small_config(Path("unused"), overrides)
+    return cfg, build.classifier(cfg, VOCABULARY, num_logits=3)
+
+
+def test_the_parts_are_told_each_others_sizes() -> None:
+    _, parts = model("model.encoder.hidden_dim=7", "model/pooling=mean_max", "model.embedding.dim=5")
+    assert parts.embedding.table.weight.shape == (len(VOCABULARY), 5)
+    assert parts.encoder.output_dim == 14
+    assert parts.head.linear.weight.shape == (3, 28)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["model.embedding.dropout=1.5"], r"model\.embedding: dropout=1\.5 must lie in"),
+        (["model.encoder.hidden_dim=0"], r"model\.encoder: hidden_dim=0"),
+        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: .*7"),
+        (["model/position=rotary"], r"model\.position: "),
+    ],
+)
+def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], said: str) -> None:
+    with pytest.raises(UserError, match=f"^{said}"):
+        model(*overrides)
+
+
+def test_options_of_one_part_reach_its_parameters_alone() -> None:
+    cfg, parts = model("optimizer.lr=0.5", "+per_part.head.lr=0.25")
+    optimizer = build.optimizer(cfg, parts)
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    assert {rates[id(p)] for p in parts.head.parameters()} == {0.25}
+    assert {rates[id(p)] for p in parts.encoder.parameters()} == {0.5}
+    assert len(rates) == sum(p.requires_grad for p in parts.parameters())
+
+
+def test_a_part_without_a_name_is_refused() -> None:
+    cfg, parts = model()
+    cfg.per_part = {"hat": {"lr": 0.1}}
+    with pytest.raises(UserError, match=r"^per_part: .*hat"):
+        build.optimizer(cfg, parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "interval"),
+    [("none", None, None), ("plateau", ReduceLROnPlateau, "epoch"), ("one_cycle", OneCycleLR, "step")],
+)
+def test_schedulers_step_when_they_should(name: str, kind: type | None, interval: str | None) -> None:
+    cfg, parts = model(f"scheduler={name}")
+    made = build.scheduler(cfg, build.optimizer(cfg, parts), steps=13)
+    if kind is None:
+        assert made is None
+        return
+    assert made is not None
+    assert isinstance(made["scheduler"], kind)
+    assert made["interval"] == interval
+    if isinstance(made["scheduler"], OneCycleLR):
+        assert made["scheduler"].total_steps == 13
+
+
+MINE = '''
+from torch import Tensor
+
+from src.models.attention.query import QueryAttention
+
+
+class Negative(QueryAttention):
+    """Attends to what is least like the query."""
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        return -(keys @ query.unsqueeze(-1)).squeeze(-1)
+'''
+
+
+def test_an_attention_of_ones_own_trains_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_attention.py").write_text(MINE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    mine = ["model/attention=none", "model.attention._target_=my_attention.Negative"]
+    trust = "extras.trusted_modules=[my_attention]"
+    with pytest.raises(UserError, match=r"my_attention is not a trusted module; if you trust it, write extras"):
+        check(small_config(tmp_path / "run", mine))
+    check(small_config(tmp_path / "run", [*mine, trust]))
+    checkpoint = trained(tmp_path / "run", *mine, trust)
+    with pytest.raises(UserError, match="my_attention is not a trusted module"):
+        evaluate(tmp_path / "eval", checkpoint)
+    assert evaluate(tmp_path / "eval", checkpoint, trust)["status"] == "completed"
+
+
+def test_a_run_without_loggers_and_callbacks_still_tests(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", "logger=none", "callbacks=none")
+    assert result["metrics"]["test/acc"]["n"] == 8
+    left = {path.name for path in (tmp_path / "run").iterdir()}
+    assert left == {"config.yaml", "result.json", "predictions", "pictures"}
+
+
+@pytest.mark.filterwarnings("ignore:No positive samples in targets")  # in a single batch, and debugging hides nothing
+@pytest.mark.parametrize("mode", ["default", "fdr", "limit", "overfit", "profiler"])
+def test_each_debug_mode_runs(mode: str, tmp_path: Path) -> None:
+    result = train(tmp_path / "run", f"debug={mode}")
+    assert result["task"] == "debug"
+    assert result["status"] == "completed"
+
+
+def test_overfitting_learns_its_batches(tmp_path: Path) -> None:
+    same = small_config(tmp_path, ["debug=overfit"]).trainer
+    batches, epochs = f"+trainer.overfit_batches={same.overfit_batches}", f"trainer.max_epochs={same.max_epochs}"
+    train(tmp_path / "run", "callbacks=none", "test=false", "optimizer.lr=0.03", batches, epochs)
+    with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
+        accuracy = [float(row["train/acc"]) for row in csv.DictReader(file) if row["train/acc"]]
+    assert accuracy[-1] == 1
+
+
+@pytest.mark.parametrize("encoder", ["rnn", "bilstm", "gru"])
+@pytest.mark.parametrize("attention", ["bahdanau", "luong_general", "multi_head"])
+def test_half_precision_trains_on_the_cpu(encoder: str, attention: str, tmp_path: Path) -> None:
+    parts = [f"model/encoder={encoder}", f"model/attention={attention}", "model.encoder.hidden_dim=8"]
+    path = trained(tmp_path / "run", *parts, "trainer.precision=bf16-mixed")
+    with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
+        losses = [float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]]
+    assert len(losses) == 2
+    assert all(math.isfinite(loss) for loss in losses)
+    weights = torch.load(path, weights_only=True)["state_dict"]
+    assert {value.dtype for value in weights.values() if value.is_floating_point()} == {torch.float32}
+
+
+def test_lightning_adds_nothing_that_was_not_chosen(tmp_path: Path) -> None:
+    """No progress bar, no summary, no checkpoint of its own."""
+    cfg = small_config(tmp_path, ["callbacks=finite_loss", "logger=none"])
+    trainer = build.trainer(cfg)
+    names = {type(callback).__name__ for callback in trainer.callbacks}  # type: ignore[attr-defined]
+    assert "FiniteLoss" in names
+    assert not {"RichProgressBar", "TQDMProgressBar", "ModelSummary", "ModelCheckpoint"} & names
+    assert not trainer.loggers
+    assert OmegaConf.is_config(cfg)

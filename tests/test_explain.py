@@ -1,0 +1,80 @@
+"""Predictions with the weight of every word."""
+
+import numpy as np
+import pytest
+import torch
+
+from src import build
+from src.checkpoint import Card
+from src.explain import Explained, explain
+from src.models.classifier import Classifier
+from src.models.loss import Loss
+from tests.helpers import small_config, trained
+
+TEXTS = ["An EXCELLENT product, truly", "bad", "so " * 90 + "good", "it works well " * 200, ""]
+HEADS = 4
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, Loss]:
+    folder = tmp_path_factory.mktemp("explain") / "run"
+    path = trained(folder, "model/attention=multi_head", f"model.attention.heads={HEADS}", "data.max_length=600")
+    card, (model, loss) = build.restore(str(path), small_config(folder).extras)
+    return card, model, loss
+
+
+@pytest.fixture(scope="module")
+def explained(parts: tuple[Card, Classifier, Loss]) -> list[Explained]:
+    card, model, loss = parts
+    return explain(model, loss, card.codec, TEXTS, batch_size=2)
+
+
+def test_each_word_as_written_has_its_weight(explained: list[Explained]) -> None:
+    assert explained[0].words == ["An", "EXCELLENT", "product", ",", "truly"]
+    assert [len(each.words) for each in explained] == [5, 1, 91, 600, 0]
+    for each in explained[:-1]:
+        assert len(each.weights) == len(each.words)
+        assert sum(each.weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_gets_the_same_answer_alone(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+    card, model, loss = parts
+    for text, said in zip(TEXTS, explained, strict=True):
+        (alone,) = explain(model, loss, card.codec, [text])
+        assert alone.probabilities == pytest.approx(said.probabilities, abs=1e-5)
+        assert alone.weights == pytest.approx(said.weights, abs=1e-5)
+        assert alone.predicted == card.codec.class_names[int(np.argmax(alone.probabilities))]
+
+
+def test_it_answers_as_a_trained_model_does(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+    card, model, loss = parts
+    batch = card.codec.batch(TEXTS)
+    with torch.inference_mode():
+        probabilities = loss.probabilities(model.eval()(batch.tokens, batch.mask))
+    assert torch.tensor([each.probabilities for each in explained]) == pytest.approx(probabilities, abs=1e-5)
+
+
+def test_maps_shrink_with_the_length_of_the_text(explained: list[Explained]) -> None:
+    shapes = [None if each.matrix is None else each.matrix.shape for each in explained]
+    assert shapes == [(HEADS, 5, 5), None, (1, 91, 91), None, None]
+    for each in explained:
+        if each.matrix is not None:
+            assert each.matrix.sum(-1) == pytest.approx(1, abs=1e-5)
+            assert each.matrix.mean((0, 1)) == pytest.approx(each.weights, abs=1e-5)
+
+
+def test_no_map_is_kept_unasked(parts: tuple[Card, Classifier, Loss]) -> None:
+    card, model, loss = parts
+    (said,) = explain(model, loss, card.codec, TEXTS[:1], maps=False)
+    assert said.matrix is None
+
+
+def test_plain_values_are_rounded() -> None:
+    said = Explained("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
+    plain = said.to_dict()
+    assert (plain["weights"], plain["matrix"]) == ([0.333333], [[[0.3333]]])
+
+
+def test_the_top_words_come_largest_first() -> None:
+    said = Explained("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
+    assert said.top(2) == [("b", 0.5), ("c", 0.3)]

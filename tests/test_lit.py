@@ -1,0 +1,96 @@
+"""What is measured in training and evaluation, by one process and by two."""
+
+import csv
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src import build
+from src.checkpoint import Card
+from src.lit import _total_steps, classification_metrics
+from tests.helpers import run, small_config, train
+
+
+def logged(folder: Path) -> dict[str, float]:
+    """The last value of each metric."""
+    with (folder / "csv" / "metrics.csv").open() as file:
+        return {name: float(value) for row in csv.DictReader(file) for name, value in row.items() if value}
+
+
+def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> None:
+    """A model that does not learn, in uneven batches, against the whole splits at once."""
+    options = ["optimizer=sgd", "optimizer.lr=0.0", "data.batch_size=5", "trainer.max_epochs=1"]
+    train(tmp_path / "run", *options, "callbacks=checkpoints", "test=false")
+    path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")
+    cfg = small_config(tmp_path / "run", options)
+    card, (model, loss) = build.restore(path, cfg.extras)
+    data = build.datamodule(cfg, card.codec)
+    model.eval()
+    for split in ("train", "val"):
+        batch = data.codec.batch(data.texts(split, range(data.sizes[split])), data.part(split).labels)
+        with torch.no_grad():
+            logits = model(batch.tokens, batch.mask)
+        assert logged(tmp_path / "run")[f"{split}/loss"] == pytest.approx(loss(logits, batch.labels).item(), rel=1e-5)
+        accuracy = (loss.probabilities(logits).argmax(1) == batch.labels).float().mean().item()
+        assert logged(tmp_path / "run")[f"{split}/acc"] == pytest.approx(accuracy, rel=1e-5)
+
+
+def test_metrics_by_hand() -> None:
+    probabilities = torch.tensor([[0.7, 0.2, 0.1], [0.4, 0.5, 0.1], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]])
+    labels = torch.tensor([0, 0, 1, 2])  # predicted 0, 1, 1, 2
+    metrics = classification_metrics(3)
+    metrics.update(probabilities, labels)
+    found = {name: value.item() for name, value in metrics.compute().items()}
+    assert found["acc"] == found["f1_micro"] == found["precision_micro"] == found["recall_micro"] == 0.75
+    assert found["precision_macro"] == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert found["recall_macro"] == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert found["f1_macro"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+    assert found["auroc"] == 1
+    assert found["ece"] == pytest.approx((abs(1 - 0.7) + abs(0 - 0.5) + abs(2 - 1.2)) / 4)
+
+
+def test_it_answers_with_probabilities(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path / "run", ["model.encoder.hidden_dim=5"])
+    data = build.datamodule(cfg)
+    module = build.module(cfg, Card({"model": {}}, data.codec, data.class_counts)).eval()
+    batch = data.codec.batch(["a good product", "bad"])
+    probabilities = module(batch.tokens, batch.mask)
+    assert probabilities.shape == (2, 3)
+    assert probabilities.sum(1).tolist() == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ({}, 7 * 5),
+        ({"accumulate_grad_batches": 3}, 3 * 5),
+        ({"limit_train_batches": 2}, 2 * 5),
+        ({"limit_train_batches": 0.5}, 3 * 5),
+        ({"max_steps": 11}, 11),
+    ],
+)
+def test_the_scheduler_is_told_the_steps_that_come(options: dict[str, Any], steps: int) -> None:
+    defaults = {"limit_train_batches": 1.0, "accumulate_grad_batches": 1, "max_epochs": 5, "max_steps": -1}
+    loader = SimpleNamespace(train_dataloader=lambda: range(7))
+    trainer: Any = SimpleNamespace(**{**defaults, **options}, datamodule=loader)
+    assert _total_steps(trainer) == steps
+
+
+def test_two_processes_divide_the_work(tmp_path: Path) -> None:
+    small = ("model.encoder.hidden_dim=6", "trainer.max_epochs=2", "logger=csv", "hydra.run.dir=run")
+    run(tmp_path, "train", "trainer=ddp_sim", *small, "callbacks=checkpoints", "data.batch_size=3")
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["status"] == "completed"
+    assert result["metrics"]["test/acc"]["n"] == 8
+    for split in ("val", "test"):
+        with np.load(tmp_path / "run" / "predictions" / f"{split}.npz") as held:
+            assert held["index"].tolist() == list(range(result["data"][split]))
+            right = (held["probabilities"].argmax(1) == held["labels"]).mean()
+        assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx(right)
+    state = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert state["global_step"] == 2 * 5  # 28 texts, 3 for each of the two

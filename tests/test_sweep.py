@@ -1,0 +1,85 @@
+"""The twenty models of the report, and a sweep of real runs."""
+
+import csv
+import json
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hydra import compose, initialize_config_dir
+
+from src.config import check
+from tests.helpers import CONF, recorded, run
+
+ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
+ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")
+
+
+def test_the_report_has_twenty_variants() -> None:
+    given = ["experiment=twenty_variants", "paths.output_dir=unused"]
+    with initialize_config_dir(CONF, version_base="1.3"):
+        params = compose("train", given, return_hydra_config=True).hydra.sweeper.params
+        variants = list(product(*([(key, choice) for choice in str(params[key]).split(",")] for key in params)))
+        kinds = set()
+        for variant in variants:
+            cfg = compose("train", [*given, *(f"{key}={choice}" for key, choice in variant)])
+            check(cfg)
+            kinds.add((cfg.model.encoder._target_, cfg.model.encoder.cell, cfg.model.encoder.bidirectional, variant[1]))
+            assert cfg.data._target_.endswith("Imdb")
+            assert (cfg.data.max_length, cfg.data.batch_size) == (500, 32)
+            assert (cfg.model.embedding.dim, cfg.model.encoder.hidden_dim) == (100, 128)
+            assert (cfg.optimizer._target_, cfg.optimizer.lr) == ("torch.optim.Adam", 0.001)
+            assert cfg.trainer.max_epochs == 5
+            assert cfg.loss._target_.endswith("BinaryCrossEntropy")
+    assert set(variants) == {
+        (("model/encoder", encoder), ("model/attention", attention)) for encoder in ENCODERS for attention in ATTENTIONS
+    }
+    assert len(variants) == len(kinds) == 20
+
+
+def imdb(folder: Path) -> Path:
+    """A tiny data set in IMDb's layout."""
+    folder.mkdir()
+    for split, rows in (("train", 40), ("test", 10)):
+        texts = [f"film {i} was {'good' if i % 2 else 'bad'}" for i in range(rows)]
+        table = pa.table({"text": texts, "label": [i % 2 for i in range(rows)]})
+        pq.write_table(table, folder / f"{split}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The folders of two variants with two seeds each."""
+    folder = tmp_path_factory.mktemp("sweep")
+    path = f"data.path={imdb(folder / 'imdb')}"
+    variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=1,2")
+    small = ("data.limit=20", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=[csv,wandb]")
+    run(folder, "train", "-m", *variants, path, *small)
+    (multirun,) = (folder / "outputs" / "twenty_variants" / "multiruns").iterdir()
+    return sorted(path.parent for path in multirun.glob("*/result.json"))
+
+
+def test_each_job_has_a_folder_and_a_result_of_its_own(sweep: list[Path]) -> None:
+    results = [json.loads((folder / "result.json").read_text()) for folder in sweep]
+    assert [result["status"] for result in results] == ["completed"] * 4
+    jobs = {(result["choices"]["attention"], result["seed"]) for result in results}
+    assert jobs == {("none", 1), ("none", 2), ("bahdanau", 1), ("bahdanau", 2)}
+    assert [folder.name.split("_")[0] for folder in sweep] == ["0", "1", "2", "3"]
+    assert len({result["data"]["fingerprint"] for result in results}) == 1
+    assert all(result["metrics"]["test/acc"]["n"] == 10 for result in results)
+    for folder in sweep:
+        left = {path.name for path in folder.iterdir()}
+        assert left >= {"config.yaml", "csv", "checkpoints", "predictions", "pictures", "train.log", "wandb"}
+
+
+def test_each_job_has_a_wandb_run_of_its_own(sweep: list[Path]) -> None:
+    logs = [recorded(folder) for folder in sweep]
+    assert len({log["run_id"] for log in logs}) == 4
+    for folder, log in zip(sweep, logs, strict=True):
+        assert log["state"] == "finished"
+        assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]
+        with (folder / "csv" / "metrics.csv").open() as file:
+            (tested,) = [row["test/loss"] for row in csv.DictReader(file) if row["test/loss"]]
+        assert log["summary"]["test/loss"] == pytest.approx(float(tested))
