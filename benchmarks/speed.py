@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -73,7 +74,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cfg = configuration(options, folder)
         data = build.datamodule(cfg)
-        module = build.module(cfg, Card({}, data.codec, data.class_counts))
+        module = build.module(cfg, Card(OmegaConf.to_container(cfg, resolve=True), data.codec, data.class_counts))
         texts = data.texts("train", range(data.sizes["train"]))
         rows, size = padded(texts, 500)
         model = ReportModel(size).to(options.device)
