@@ -165,7 +165,7 @@ class Run:
             "checkpoint": os.path.relpath(best.best_model_path, self.folder),
             "monitor": best.monitor,
             "value": best.best_model_score.item(),
-            "epoch": torch.load(best.best_model_path, map_location="cpu", weights_only=True)["epoch"],
+            "epoch": torch.load(best.best_model_path, map_location="cpu", mmap=True, weights_only=True)["epoch"],
         }
         return best.best_model_path
 

@@ -12,7 +12,6 @@ import torch
 
 from src.data.datamodule import TextDataModule
 from src.explain import explain
-from src.models.classifier import mean_weights
 
 BINS = 50  # of relative position
 
@@ -81,7 +80,7 @@ class AttentionRecorder(pl.Callback):
         for number, batch in enumerate(loader):
             if number % every:
                 continue
-            weights = mean_weights(module.model.weights(batch.tokens.to(module.device), batch.mask.to(module.device)))
+            weights = module.model.token_weights(batch.tokens.to(module.device), batch.mask.to(module.device))
             weights = weights.double().cpu()  # N×L
             length = batch.mask.sum(1).cpu().numpy()  # N
             entropies.append(torch.special.entr(weights).sum(1).numpy())

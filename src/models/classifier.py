@@ -64,11 +64,12 @@ class Classifier(nn.Module):
         """Options that parts looked up elsewhere, by part: a checkpoint must carry them to be used alone."""
         return {name: part.found for name, part in self.named_children() if isinstance(part, Finding)}
 
-    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor]:
-        """Encode the tokens that the embedding knows, moved to the front; also the order they were put in, N×L."""
+    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
+        """Encode the tokens that the embedding knows, moved to the front; also the order N×L, None if none moved."""
         known = self.embedding.known(tokens, mask)  # N×L
-        order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
+        order = None
         if known is not mask:
+            order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
             tokens, mask = tokens.gather(1, order), known.gather(1, order)
         states = self.position(self.embedding(tokens, mask), mask)
         return self.encoder(states, mask), order
@@ -82,6 +83,8 @@ class Classifier(nn.Module):
         """The attention's weights N×H×T×L over the tokens as given; tokens that were dropped get 0."""
         encoded, order = self._read(tokens, mask)
         weights = self.attention.weights(encoded)
+        if order is None:
+            return weights
         back = torch.argsort(order, dim=1)[:, None, None, :]  # where each given token went
         weights = weights.gather(3, back.expand_as(weights))
         if weights.shape[2] == tokens.shape[1]:  # token × token: the rows were moved as well
