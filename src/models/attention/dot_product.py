@@ -5,6 +5,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
+from src.models.attention.dropped import dropped_attention
 from src.models.attention.self_attention import SelfAttention
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary
@@ -14,7 +15,7 @@ from src.models.types import Encoded
 class DotProductAttention(SelfAttention):
     """softmax(q kᵀ) v over the real keys, each head for itself.
 
-    A subclass gives `project`, and `merge` if heads are to be mixed. `forward` uses torch's fused kernel and
+    A subclass gives `project`, and `merge` if heads are to be mixed. `forward` uses a fused kernel and
     never holds the weights; `weights` computes them when asked.
 
     Args:
@@ -77,9 +78,11 @@ class DotProductAttention(SelfAttention):
 
 
 def fused(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
-    """torch's kernel for softmax(q kᵀ) v, where `visible` says which keys each query may see.
+    """softmax(q kᵀ) v without holding the weights, where `visible` says which keys each query may see.
 
     A query without a single key would give NaN on some backends: it sees all, and its caller zeroes it.
     """
     visible = visible | ~visible.any(-1, keepdim=True)
+    if drop_rate and queries.device.type == "cpu":
+        return dropped_attention(queries, keys, values, visible, drop_rate)
     return F.scaled_dot_product_attention(queries, keys, values, visible, drop_rate, scale=1.0)
