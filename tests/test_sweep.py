@@ -11,6 +11,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from src.config import check
+from src.config.presets import store_variants
 from tests.helpers import CONF, recorded, run
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
@@ -37,6 +38,16 @@ def test_the_report_has_twenty_variants() -> None:
         (("model/encoder", encoder), ("model/attention", attention)) for encoder in ENCODERS for attention in ATTENTIONS
     }
     assert len(variants) == len(kinds) == 20
+
+
+@pytest.mark.parametrize(("encoder", "attention"), list(product(ENCODERS, ATTENTIONS)))
+def test_each_variant_is_a_preset_of_its_own(encoder: str, attention: str) -> None:
+    store_variants(Path(CONF))
+    name, unused = f"report_{encoder}_{attention}", "paths.output_dir=unused"
+    swept = ["experiment=twenty_variants", f"model/encoder={encoder}", f"model/attention={attention}"]
+    with initialize_config_dir(CONF, version_base="1.3"):
+        preset = compose("train", [f"experiment={name}", unused])
+        assert preset == compose("train", [*swept, f"task_name={name}", unused])
 
 
 def imdb(folder: Path) -> Path:

@@ -24,6 +24,7 @@ from src.config.free_text import quoted
 from src.config.help import page, show
 from src.config.mistakes import report
 from src.config.overrides import mistakes_of
+from src.config.presets import store_variants
 from src.config.repository import Repository
 from src.errors import UserError
 
@@ -81,6 +82,7 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
 
         return main
 
+    store_variants(CONF)
     run_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
     return decorate
 
