@@ -36,6 +36,20 @@ def existing(path: str | Path, option: str) -> Path:
     raise UserError(f"{option}={path}: there is no {full.name!r} in {folder}{beside}")
 
 
+def existing_file(path: str | Path, option: str) -> Path:
+    """As `existing`, for what must be a file.
+
+    Raises:
+        UserError: nothing stands there, or a folder; names what the folder holds.
+    """
+    full = existing(path, option)
+    if full.is_dir():
+        within = sorted(entry.name for entry in full.iterdir() if entry.is_file())
+        some = f"; name one of its files: {', '.join(within[:5])}" if within else ""
+        raise UserError(f"{option}={path}: is a folder, not a file{some}")
+    return full
+
+
 def local(name: str, option: str) -> Path | None:
     """Where a model's files stand here; None for a name on the hub.
 

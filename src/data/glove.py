@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from src.data.files import existing
+from src.data.files import existing_file
 from src.errors import UserError
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
@@ -41,7 +41,7 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         wanted = set(words)
         rows = [i for i, word in enumerate(known) if word in wanted]
         return [known[i] for i in rows], vectors[rows]
-    full = existing(path, "path of the word vectors")
+    full = existing_file(path, "path of the word vectors")
     with _opened(full) as (file, size):
         return _parse(file, size, full, {word.encode() for word in words})
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, existing
+from src.data.files import content_hash, existing, existing_file
 from src.errors import UserError
 
 
@@ -31,3 +31,13 @@ def test_a_hash_follows_content_and_not_names(tmp_path: Path) -> None:
     a, b, c, d = (tmp_path / name for name in "abcd")
     assert content_hash([a]) == content_hash([b])
     assert len({content_hash(files) for files in ([a], [c], [d], [a, c], [c, a], [])}) == 6
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").touch()
+    (tmp_path / "within").mkdir()
+    with pytest.raises(UserError, match=r"is a folder, not a file; name one of its files: train\.tsv$"):
+        existing_file(tmp_path, "data.path")
+    with pytest.raises(UserError, match=r"is a folder, not a file$"):
+        existing_file(tmp_path / "within", "data.path")
+    assert existing_file(tmp_path / "train.tsv", "data.path") == tmp_path / "train.tsv"

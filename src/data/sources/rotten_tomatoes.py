@@ -9,7 +9,7 @@ import numpy as np
 
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing
+from src.data.files import content_hash, existing_file
 from src.data.table import encode_labels, examples, read_rows
 
 CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
@@ -26,7 +26,7 @@ class RottenTomatoes(TextDataModule):
 
     def __init__(self, path: str, **loading: Any) -> None:
         super().__init__(**loading)
-        self.path = existing(path, "data.path")
+        self.path = existing_file(path, "data.path")
 
     def fingerprint(self) -> str:
         return f"rotten_tomatoes {content_hash([self.path])}"

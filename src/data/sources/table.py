@@ -6,7 +6,7 @@ from typing import Any
 from src.data.cache import SPLITS
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing
+from src.data.files import content_hash, existing_file
 from src.data.table import checked_policy, encode_labels, examples, known_classes, names_of, read_rows
 
 
@@ -38,7 +38,7 @@ class Table(TextDataModule):
         super().__init__(**loading)
         given = {"path": path, "val_path": val_path, "test_path": test_path}
         self.paths = {
-            split: existing(file, f"data.{option}")
+            split: existing_file(file, f"data.{option}")
             for split, (option, file) in zip(SPLITS, given.items(), strict=True)
             if file is not None
         }
