@@ -6,7 +6,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,10 +50,11 @@ def code_version(*classes: type) -> str:
     return content_hash(sorted(theirs | set(Path(__file__).parent.rglob("*.py"))))
 
 
-def cached(folder: Path, key: str, build: Callable[[], Tokenized]) -> Tokenized:
+def cached(folder: Path, key: str, build: Callable[[], Tokenized], alias: Callable[[Tokenized], str]) -> Tokenized:
     """What `build` returns, from `<folder>/<key>.npz` if a run before has built it.
 
-    Of several jobs at once one builds and the others wait. A file that does not read back is built anew.
+    Of several jobs at once one builds and the others wait. A file that does not read back is built anew. The same
+    file is found under the key that `alias` gives, too.
 
     Raises:
         UserError: the folder cannot be written to, or its disk is full.
@@ -70,6 +71,7 @@ def cached(folder: Path, key: str, build: Callable[[], Tokenized]) -> Tokenized:
             found = build()
             with _explained(folder):
                 _write(path, found)
+                _link(path, folder / f"{alias(found)}.npz")
         return found
     finally:
         lock.release()
@@ -103,6 +105,12 @@ def _write(path: Path, data: Tokenized) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _link(path: Path, alias: Path) -> None:
+    """Give a file a second name, where the disk allows and that is free."""
+    with suppress(OSError):
+        os.link(path, alias)
 
 
 def _read(path: Path) -> Tokenized | None:

@@ -124,10 +124,16 @@ class TextDataModule(pl.LightningDataModule, ABC):
             return
         splitting = (self.val_fraction, self.test_fraction, self.split_seed, self.limit)
         content = f"{self.fingerprint()} {splitting}"
-        code = code_version(type(self), type(self.tokenizer))
-        reading = f"{self.tokenizer.fingerprint()} {tokenizers.__version__} {code}"
         self.fingerprint_ = _hash(content)[:16]
-        data = cached(self.cache_dir, _hash(f"{content} {reading}"), self._tokenize)
+
+        def key(tokenizer: TokenizerBuilder) -> str:
+            code = code_version(type(self), type(tokenizer))
+            return _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
+
+        def trained(data: Tokenized) -> str:  # how evaluations will read the same texts
+            return key(Trained(Tokenizer.from_json(data.tokenizer)))
+
+        data = cached(self.cache_dir, key(self.tokenizer), self._tokenize, trained)
         self._data = data if self._known_classes is None else _renumbered(data, self._known_classes)
         self.class_names = self._data.class_names
         self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.window, self.class_names)

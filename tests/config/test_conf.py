@@ -11,7 +11,10 @@ from src.config.overrides import mistakes_of
 from src.config.repository import Repository, without_hydra
 from src.config.schema import COMMANDS, WITHIN
 
-NEEDED = {"ckpt_path", "data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"}
+NEEDED = {
+    *("ckpt_path", "callbacks.lexicon.path"),
+    *("data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"),
+}
 
 
 WHOLE_RUNS = ("experiment", "debug", "hparams_search")  # groups whose files set options of other groups

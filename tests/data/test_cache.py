@@ -3,6 +3,7 @@
 import errno
 import multiprocessing
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -44,20 +45,29 @@ def never() -> Tokenized:
     raise AssertionError("built again")
 
 
+def keep(folder: Path, key: str, build: Callable[[], Tokenized]) -> Tokenized:
+    return cached(folder, key, build, lambda _: f"{key} as trained")
+
+
+def test_what_was_built_is_found_under_its_other_name_too(tmp_path: Path) -> None:
+    keep(tmp_path, "key", data)
+    assert same(keep(tmp_path, "key as trained", never), data())
+
+
 def test_the_second_time_nothing_is_built(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    assert same(cached(folder, "key", data), data())
-    assert same(cached(folder, "key", never), data())
+    assert same(keep(folder, "key", data), data())
+    assert same(keep(folder, "key", never), data())
 
 
 def test_another_key_is_another_entry(tmp_path: Path) -> None:
-    cached(tmp_path, "one", data)
-    assert same(cached(tmp_path, "other", lambda: data(1)), data(1))
+    keep(tmp_path, "one", data)
+    assert same(keep(tmp_path, "other", lambda: data(1)), data(1))
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other"])
 def test_a_damaged_file_is_built_anew(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
-    cached(tmp_path, "key", data)
+    keep(tmp_path, "key", data)
     path = tmp_path / "key.npz"
     content = path.read_bytes()
     at = content.find(data().train.tokens.tobytes())
@@ -69,15 +79,15 @@ def test_a_damaged_file_is_built_anew(tmp_path: Path, damage: str, caplog: pytes
         "other": b"not a zip file at all",
     }
     path.write_bytes(wrong[damage])
-    assert same(cached(tmp_path, "key", data), data())
+    assert same(keep(tmp_path, "key", data), data())
     assert "damaged" in caplog.text
-    assert same(cached(tmp_path, "key", never), data())
+    assert same(keep(tmp_path, "key", never), data())
 
 
 def test_a_failing_build_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
-        cached(tmp_path, "key", never)
-    assert same(cached(tmp_path, "key", data), data())
+        keep(tmp_path, "key", never)
+    assert same(keep(tmp_path, "key", data), data())
 
 
 def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,14 +96,14 @@ def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(cache.np, "savez", full)
     with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*No space left"):
-        cached(tmp_path, "key", data)
+        keep(tmp_path, "key", data)
     assert not list(tmp_path.glob("*.npz")) and not list(tmp_path.glob("*.tmp"))
 
 
 def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"data\.cache_dir"):
-        cached(tmp_path / "file", "key", data)
+        keep(tmp_path / "file", "key", data)
 
 
 def test_an_error_of_the_source_is_not_blamed_on_the_cache(tmp_path: Path) -> None:
@@ -101,7 +111,7 @@ def test_an_error_of_the_source_is_not_blamed_on_the_cache(tmp_path: Path) -> No
         raise PermissionError("the source")
 
     with pytest.raises(PermissionError, match="the source"):
-        cached(tmp_path, "key", unreadable)
+        keep(tmp_path, "key", unreadable)
 
 
 def slow_job(folder: Path) -> None:
@@ -111,7 +121,7 @@ def slow_job(folder: Path) -> None:
         time.sleep(0.3)
         return data()
 
-    assert same(cached(folder, "key", build), data())
+    assert same(keep(folder, "key", build), data())
 
 
 def test_parallel_jobs_build_once(tmp_path: Path) -> None:

@@ -77,6 +77,17 @@ def test_the_vocabulary_comes_from_the_training_part_alone(reviews: Path, loadin
     assert not (first["val"] | first["test"]) & set(module.vocabulary)
 
 
+def test_a_trained_model_finds_what_its_training_tokenized(
+    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codec = ready(reviews, loading).codec
+    monkeypatch.setattr(Table, "read", lambda self: pytest.fail("the file was read again"))
+    again = Table(str(reviews), **loading)
+    again.read_as(codec)
+    again.setup()
+    assert again.vocabulary == codec.tokenizer.vocabulary
+
+
 def test_a_cached_start_reads_no_text(reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     first = ready(reviews, loading)
     monkeypatch.setattr(Table, "read", pytest.fail)
@@ -103,7 +114,7 @@ def test_whatever_changes_the_tokens_is_tokenized_anew(
 ) -> None:
     ready(reviews, loading)
     ready(reviews, loading, **change)
-    assert len(list(Path(loading["cache_dir"]).glob("*.npz"))) == 2
+    assert len({path.stat().st_ino for path in Path(loading["cache_dir"]).glob("*.npz")}) == 2
 
 
 def test_changed_content_is_tokenized_anew(reviews: Path, loading: dict[str, Any]) -> None:
