@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks bench bench-gpu constraints clean
+.PHONY: help venv train test lint types format hooks bench bench-gpu bench-costs bench-growth constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,11 +35,18 @@ format: venv  ## fix style and formatting in place
 hooks: venv  ## run the checks at every git commit
 	$(RUN) -m pre_commit install
 
-bench: venv  ## measure training speed on the CPU
-	$(RUN) -m benchmarks.speed
+# Options of a benchmark: make bench BENCH="--data-path=… --works=bilstm"; each says with --help what it takes.
+bench: venv  ## measure training speed on the CPU against plain PyTorch
+	$(RUN) -m benchmarks.speed $(BENCH)
 
-bench-gpu: venv  ## measure training speed on a CUDA GPU
-	$(RUN) -m benchmarks.speed --device=cuda
+bench-gpu: venv  ## the same on a CUDA GPU, in bf16
+	$(RUN) -m benchmarks.speed --device=cuda $(BENCH)
+
+bench-costs: venv  ## measure evaluation, tokenizing, start and memory
+	$(RUN) -m benchmarks.costs $(BENCH)
+
+bench-growth: venv  ## measure and draw how cost grows with length and number of texts
+	$(RUN) -m benchmarks.growth --out=docs/pictures $(BENCH)
 
 constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay
 	$(RUN) -m pip install -qq uv

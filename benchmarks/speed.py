@@ -1,113 +1,139 @@
 """Training speed against plain PyTorch, interleaved in one run: `python -m benchmarks.speed [--device=cuda]`.
 
-Both train the same model, BiLSTM + Luong general, on the same reviews: the yardstick as the twenty-model report does
-(padded to 500 tokens, batches of 32), Heed through its own data module and Trainer.
+Each work is a model that Heed trains through its own data module and Trainer, and a competent user in a plain loop;
+of the BiLSTM also a bare loop over Heed's own model and batches. On a GPU all train in bf16.
 """
 
 import argparse
-import json
-import logging
-import platform
-import statistics
-import tempfile
-import time
+import sys
 from pathlib import Path
 from typing import Any
 
 import torch
-from hydra import compose, initialize_config_dir
-from omegaconf import OmegaConf
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
-from benchmarks.yardsticks import ReportModel, loop, padded
-from src import build
-from src.callbacks.speed import Speed
-from src.checkpoint import Card
+from benchmarks import command, memory
+from benchmarks.charts import draw_speed
+from benchmarks.measure import Reader, Spread, in_turn, ratios
+from benchmarks.ours import Ours, evenly
+from benchmarks.works import BARE, HEED, WORKS, Work
+from benchmarks.yardsticks import Plain, padded, train
+from src.errors import UserError
+from src.reports.pictures.style import save
 
-CONF = Path(__file__).resolve().parents[1] / "conf"
+TRAIN, TEST = 16_000, 100  # made-up reviews: enough for the buckets to be as fine as in IMDb
+PLAIN = 1600  # reviews that a plain loop has, at most
+WEIGHED = 320  # reviews that each process trains on whose memory is measured
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(given: list[str]) -> argparse.Namespace:
+    parser = command.parser(__doc__)
+    command.add_data(parser)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--data-path", help="a folder with IMDb's parquet files; without it the hub is asked")
-    parser.add_argument("--texts", type=int, default=1600, help="reviews in each of our epochs")
-    parser.add_argument("--repeats", type=int, default=5, help="times that each of the two is measured, in turn")
-    parser.add_argument("--out", type=Path, help="a JSON file for the figures")
-    return parser.parse_args()
+    parser.add_argument("--works", type=command.names(list(WORKS)), default=list(WORKS), help=", ".join(WORKS))
+    parser.add_argument("--seconds", type=float, default=4.0, help="of one measurement")
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each, in turn")
+    options = parser.parse_args(given)
+    if options.quick:
+        options.seconds, options.repeats = 0.5, 3
+    if options.seconds <= 0 or options.repeats < 1:
+        parser.error("--seconds and --repeats must be above 0")
+    return options
 
 
-def configuration(options: argparse.Namespace, folder: str) -> Any:
-    overrides = [
-        "experiment=twenty_variants",
-        "model/encoder=bilstm",
-        "model/attention=luong_general",
-        f"data.limit={options.texts}",
-        f"paths.output_dir={folder}",
-        f"trainer={'gpu' if options.device == 'cuda' else 'cpu'}",
-        "trainer.max_epochs=1",
-        "+trainer.limit_val_batches=0",
-        "callbacks=none",
-        "logger=none",
-    ]
-    if options.data_path:
-        overrides.append(f"data.path='{Path(options.data_path).resolve()}'")
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("train", overrides)
+def contestants(work: Work, ours: Ours) -> dict[str, Reader]:
+    """What trains this model, Heed first."""
+    readers: dict[str, Reader] = {HEED: ours.train}
+    for name, plain in work.plain.items():
+        readers[name] = plain_reader(plain, ours)
+    if work.bare:
+        readers[BARE] = ours.train_bare
+    return readers
 
 
-def texts_per_second(step: Any, texts: int, device: str) -> float:
-    """Speed of a loop that yields how many texts each of its steps took."""
-    start, done = time.perf_counter(), 0
-    while done < texts:
-        done += next(step)
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return done / (time.perf_counter() - start)
+def plain_reader(plain: Plain, ours: Ours) -> Reader:
+    """A plain loop over reviews of Heed's, cut and padded its own way."""
+    dataset, vocabulary = padded(*ours.texts(PLAIN), plain.length)
+    by_length = dataset.tensors[1].argsort()
+    model = plain.model(vocabulary).to(ours.device)
+
+    def read(reviews: int) -> float:
+        rows = evenly(by_length.numpy(), reviews)
+        some = torch.utils.data.TensorDataset(*(column[rows] for column in dataset.tensors))
+        return train(model, plain.loss, some, ours.device)
+
+    return read
 
 
-def main() -> None:
-    options = arguments()
-    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory() as folder:
-        cfg = configuration(options, folder)
-        data = build.datamodule(cfg)
-        module = build.module(cfg, Card(OmegaConf.to_container(cfg, resolve=True), data.codec, data.class_counts))
-        texts = data.texts("train", range(data.sizes["train"]))
-        rows, size = padded(texts, 500)
-        model = ReportModel(size).to(options.device)
-        labels = torch.from_numpy(data.part("train").labels)
-        plain = loop(model, rows.to(options.device), labels.to(options.device))
-        share = options.texts if options.device == "cuda" else options.texts // 4  # the slower one, over fewer
-        texts_per_second(plain, share // 4, options.device)  # warm up
-        figures: dict[str, list[float]] = {"plain loop": [], "heed": []}
-        for repeat in track(range(options.repeats + 1), "Measuring", transient=True):
-            speed = Speed()
-            build.trainer(cfg, [speed]).fit(module, data)
-            if repeat:  # the first warms up
-                figures["heed"].append(speed.texts_per_second or 0.0)
-                figures["plain loop"].append(texts_per_second(plain, share, options.device))
-    ratios = [ours / theirs for ours, theirs in zip(figures["heed"], figures["plain loop"], strict=True)]
-    show(figures, ratios, options)
+def peaks(name: str, overrides: list[str], folder: Path, device: str) -> dict[str, float | None]:
+    """Peak memory in MB of each contestant alone: above its imports, or on the GPU."""
+    overrides = [*overrides, f"data.limit={WEIGHED}"]
+    ours = Ours(overrides, folder, device)  # tokenizes, so that no process has to
+    rows = folder / "rows.pt"
+    job = {"work": name, "overrides": overrides, "folder": str(folder), "device": device, "rows": str(rows)}
+    found: dict[str, float | None] = {}
+    for contestant in WORKS[name].contestants:
+        if plain := WORKS[name].plain.get(contestant):
+            dataset, vocabulary = padded(*ours.texts(WEIGHED), plain.length)
+            torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
+        used = memory.run("benchmarks.contestant", {**job, "contestant": contestant})
+        found[contestant] = used["on_device"] if device == "cuda" else memory.above_imports(used)
+    return found
 
 
-def show(figures: dict[str, list[float]], ratios: list[float], options: argparse.Namespace) -> None:
-    device = torch.cuda.get_device_name() if options.device == "cuda" else f"{platform.machine()}, CPU"
-    table = Table(
-        title=f"BiLSTM + Luong general, training, reviews a second ({device}, {torch.get_num_threads()} threads)"
-    )
-    for column in ("", "median", "min", "max"):
-        table.add_column(column, justify="left" if not column else "right")
-    for name, values in [*figures.items(), ("ratio", ratios)]:
-        numbers = (statistics.median(values), min(values), max(values))
-        table.add_row(name, *(f"{value:.2f}" if name == "ratio" else f"{value:,.0f}" for value in numbers))
-    Console().print(table)
-    if options.out:
-        record = {"device": device, "torch": torch.__version__, "texts": options.texts, "ratio": ratios, **figures}
-        options.out.write_text(json.dumps(record, indent=2))
+def measured(name: str, options: argparse.Namespace, data: list[str], folder: Path) -> dict[str, Any]:
+    """One work's record: the speeds and peak memory of every contestant, and how often Heed's the others' speed is."""
+    work = WORKS[name]
+    overrides = [*work.overrides, *data]
+    ours = Ours(overrides, folder, options.device)
+    speeds = in_turn(contestants(work, ours), options.seconds, options.repeats, work.title)
+    peak = {} if options.quick else peaks(name, overrides, folder, options.device)
+    return {
+        "work": name,
+        "title": work.title,
+        "contestants": [
+            {
+                "name": contestant,
+                "reviews_per_second": speeds[contestant],
+                "ratio": None if contestant == HEED else ratios(speeds[HEED], speeds[contestant]),
+                "peak_mb": peak.get(contestant),
+            }
+            for contestant in work.contestants
+        ],
+    }
+
+
+def table(record: dict[str, Any]) -> Table:
+    """Medians, with the lowest and the highest."""
+    shown = command.table("Training", record, ("", "reviews/s", "Heed is × as fast", "MB"))
+    for work in record["works"]:
+        shown.add_section()
+        shown.add_row(f"[bold]{work['title']}")
+        for row in work["contestants"]:
+            ratio = Spread.of(row["ratio"]).show(2) if row["ratio"] else ""
+            peak = "" if row["peak_mb"] is None else f"{row['peak_mb']:,.0f}"
+            shown.add_row(row["name"], Spread.of(row["reviews_per_second"]).show(0), ratio, peak)
+    return shown
+
+
+def main(folder: Path, given: list[str] | None = None) -> None:
+    options = arguments(sys.argv[1:] if given is None else given)
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise UserError("--device=cuda: torch finds no GPU here; leave it out to measure the CPU")
+    data = command.reviews(options, folder, TRAIN, TEST)
+    record: dict[str, Any] = {
+        "machine": command.machine(options.device),
+        "data": command.described(options),
+        "works": [],
+    }
+    for name in options.works:
+        record["works"].append(measured(name, options, data, folder))
+        command.write(options.out, "speed", record)  # at once: the next may be interrupted
+    Console().print(table(record))
+    save(draw_speed(record), options.out / "speed.png")
+    print(f"Written to {options.out}: speed.json, speed.png")
 
 
 if __name__ == "__main__":
-    main()
+    command.start(main)

@@ -21,6 +21,7 @@ from src.models.position.rotary import Rotary
 
 if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
     import pytorch_lightning as pl
+    from pytorch_lightning.loggers import Logger
 
     from src.data.datamodule import TextDataModule
     from src.lit import LitClassifier
@@ -150,13 +151,17 @@ def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -
         raise UserError(f"{path}: its weights do not fit this model: {first}") from error
 
 
-def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trainer":
-    """The Trainer with the configured callbacks and loggers, and with the run's own watchers."""
+def loggers(cfg: DictConfig) -> "list[Logger]":
+    """The configured loggers; those that write elsewhere make sure that they can."""
+    return [make(cfg, f"logger.{name}") for name in cfg.logger or ()]
+
+
+def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
+    """The Trainer with the configured callbacks, and with the run's own watchers and loggers."""
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
     from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
     callbacks = [make(cfg, f"callbacks.{name}") for name in cfg.callbacks or ()]
-    loggers = [make(cfg, f"logger.{name}") for name in cfg.logger or ()]
 
     def chosen(kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in callbacks)
@@ -166,7 +171,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = ()) -> "pl.Trai
             cfg,
             "trainer",
             callbacks=[*watchers, *callbacks],
-            logger=loggers or False,
+            logger=list(loggers) or False,
             enable_checkpointing=chosen(Checkpoint),
             enable_progress_bar=chosen(ProgressBar),
             enable_model_summary=chosen(ModelSummary),

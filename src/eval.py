@@ -18,10 +18,11 @@ def main(cfg: DictConfig) -> None:
     from src.run import Run
 
     with Run(cfg) as run:
+        run.track(build.loggers(cfg))
         card, parts = build.restore(cfg.ckpt_path, cfg.extras)
+        trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
         module = build.module(card.cfg, card, parts)
-        trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions", data.class_names)])
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer)

@@ -20,6 +20,7 @@ import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from src.callbacks.speed import Speed
@@ -27,8 +28,10 @@ from src.callbacks.stop import StopOnSignal, Stopped
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.reports.draw import draw_all
-from src.summary import final_metrics, log_pictures, show
+from src.summary import final_metrics, show
+from src.tracking.tracker import Report, Tracker, costs
 
+log = logging.getLogger(__name__)
 PACKAGES = (
     "torch",
     "pytorch-lightning",
@@ -58,6 +61,7 @@ class Run:
         self.config: dict[str, Any] = _anchored(OmegaConf.to_container(cfg, resolve=True))
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
+        self.loggers: list[Logger] = []
         self.record: dict[str, Any] = {
             "format": 1,
             "task": cfg.task_name,
@@ -93,9 +97,12 @@ class Run:
             self.record["status"] = "completed"
         else:
             self.record["error"] = f"{type(error).__name__}: {error}"
-        if "wandb" in sys.modules and sys.modules["wandb"].run is not None:
-            sys.modules["wandb"].finish(exit_code=int(error is not None))
         self._write()
+        for tracker in self._trackers:
+            try:
+                tracker.close(self.record["status"], costs(self.record))
+            except Exception as failure:  # a server that is gone must not hide how the run ended
+                log.warning("%s could not be closed: %s", type(tracker).__name__, failure)
         if isinstance(error, Stopped):
             if self._leads and Path(self.stop.checkpoint).exists():
                 print(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}", flush=True)
@@ -122,10 +129,23 @@ class Run:
         text = json.dumps(self.record, indent=2, allow_nan=False)
         (self.folder / "result.json").write_text(text, encoding="utf-8")
 
-    def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record what is trained, on what, and where; tell the loggers the configuration."""
-        for logger in trainer.loggers:
+    @property
+    def _trackers(self) -> list[Tracker]:
+        return [logger for logger in self.loggers if isinstance(logger, Tracker)] if self._leads else []
+
+    def track(self, loggers: list[Logger]) -> None:
+        """Begin the logs: from here on, however the run ends, they say so."""
+        self.loggers = loggers
+        for logger in loggers:
             logger.log_hyperparams(self.config)
+
+    def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
+        """Record what is trained, on what, and where."""
+        own = {group: choice for group, choice in self.record["choices"].items() if choice != "None"}
+        choices = self.record["choices"] = {**module.card["config"].get("choices", {}), **own}
+        variant = " · ".join(choices[part] for part in ("encoder", "attention") if part in choices)
+        for tracker in self._trackers:
+            tracker.describe({"choices": choices, "variant": variant, "overrides": self.record["overrides"]})
         parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         self.record["data"] = {
             "fingerprint": data.fingerprint_,
@@ -152,8 +172,10 @@ class Run:
         metrics = final_metrics(self.folder)
         self.record["metrics"] = {name: metric._asdict() for name, metric in metrics.items()}
         self._write()
-        pictures = draw_all(self.folder)
-        log_pictures(pictures, trainer.loggers)
+        drawn = draw_all(self.folder)
+        report = Report.of(self.folder, metrics, drawn, trainer.global_step)
+        for tracker in self._trackers:
+            tracker.show(report)
         show(metrics, self.folder)
 
     def selected(self, trainer: pl.Trainer) -> str | None:

@@ -1,11 +1,9 @@
-"""What a finished run shows: final numbers with intervals, pictures, and a table on the terminal."""
+"""What a finished run shows: final numbers with intervals, and a table on the terminal."""
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from pytorch_lightning.loggers import WandbLogger
 from rich.console import Console
 
 from src.reports.metrics import Metric, evaluate
@@ -20,19 +18,6 @@ def final_metrics(folder: Path) -> dict[str, Metric]:
             found = evaluate(held["probabilities"], held["labels"], [str(name) for name in held["class_names"]])
         metrics |= {f"{path.stem}/{name}": metric for name, metric in found.items()}
     return metrics
-
-
-def log_pictures(pictures: list[Path], loggers: list[Any]) -> None:
-    """Hand the pictures and the page of examples to W&B, where it is used."""
-    for logger in loggers:
-        if isinstance(logger, WandbLogger):
-            import wandb
-
-            for picture in pictures:
-                media = (
-                    wandb.Html(picture.read_text("utf-8")) if picture.suffix == ".html" else wandb.Image(str(picture))
-                )
-                logger.experiment.log({f"pictures/{picture.stem}": media})
 
 
 def show(metrics: dict[str, Metric], folder: Path) -> None:

@@ -14,10 +14,11 @@ def main(cfg: DictConfig) -> float | None:
     from src.run import Run
 
     with Run(cfg) as run:
+        run.track(build.loggers(cfg))
+        trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(cfg)
-        module = build.module(cfg, Card(run.config, data.codec, data.class_counts))
-        predictions = Predictions(run.folder / "predictions", data.class_names)
-        trainer = build.trainer(cfg, [run.stop, run.speed, predictions])
+        config = {**run.config, "choices": run.record["choices"]}
+        module = build.module(cfg, Card(config, data.codec, data.class_counts))
         run.describe(data, module, trainer)
         if cfg.ckpt_path is not None:
             build.fill(module, load(cfg.ckpt_path)[1], cfg.ckpt_path)

@@ -109,7 +109,7 @@ def test_a_run_without_loggers_and_callbacks_still_tests(tmp_path: Path) -> None
     result = train(tmp_path / "run", "logger=none", "callbacks=none")
     assert result["metrics"]["test/acc"]["n"] == 8
     left = {path.name for path in (tmp_path / "run").iterdir()}
-    assert left == {"config.yaml", "result.json", "predictions", "pictures"}
+    assert left == {"config.yaml", "result.json", "predictions", "pictures", "page.html"}
 
 
 @pytest.mark.filterwarnings("ignore:No positive samples in targets")  # in a single batch, and debugging hides nothing

@@ -13,6 +13,7 @@ from hydra import compose, initialize_config_dir
 from src.config import check
 from src.config.presets import store_variants
 from tests.helpers import CONF, recorded, run
+from tests.tracking.records import records
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
 ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")
@@ -90,6 +91,9 @@ def test_each_job_has_a_wandb_run_of_its_own(sweep: list[Path]) -> None:
     assert len({log["run_id"] for log in logs}) == 4
     for folder, log in zip(sweep, logs, strict=True):
         assert log["state"] == "finished"
+        begun = records(folder, "run")[0]
+        said = (begun["run_group"], begun["job_type"], begun["display_name"])
+        assert said == (folder.parent.name, "train", folder.name)
         assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]
         with (folder / "csv" / "metrics.csv").open() as file:
             (tested,) = [row["test/loss"] for row in csv.DictReader(file) if row["test/loss"]]

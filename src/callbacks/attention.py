@@ -22,6 +22,7 @@ class AttentionRecorder(pl.Callback):
     Args:
         folder: where to write both.
         examples: texts to show, half of them confidently right and half confidently wrong where there are such.
+        shared: further ones, drawn from the split alone: every run on the same data shows the same.
         sample: texts to measure, at the least where the split has as many; evenly over all lengths.
         texts: sentences of one's own, explained behind the examples.
 
@@ -29,11 +30,14 @@ class AttentionRecorder(pl.Callback):
         ValueError: if a number is negative.
     """
 
-    def __init__(self, folder: str, examples: int = 6, sample: int = 1000, texts: Sequence[str] = ()) -> None:
-        if examples < 0 or sample < 0:
-            raise ValueError(f"examples={examples} and sample={sample} must not be negative")
+    def __init__(
+        self, folder: str, examples: int = 6, shared: int = 4, sample: int = 1000, texts: Sequence[str] = ()
+    ) -> None:
+        if min(examples, shared, sample) < 0:
+            raise ValueError(f"examples={examples}, shared={shared} and sample={sample} must not be negative")
         self.folder = Path(folder)
         self.examples = examples
+        self.shared = shared
         self.sample = sample
         self.texts = list(texts)
         self._confident: list[tuple[float, bool, int]] = []  # probability, right, index
@@ -54,12 +58,13 @@ class AttentionRecorder(pl.Callback):
             self._write_statistics(data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
-        chosen: list[int] = []
+        indices = sorted(row[2] for row in self._confident)
+        chosen = random.Random(0).sample(indices, min(self.shared, len(indices)))
         for right in (True, False):
             rows = sorted((row for row in self._confident if row[1] is right), key=lambda row: (-row[0], row[2]))
             pool = rows[: max(50, self.examples)]  # among the most confident, any: the very first are often alike
             random.Random(0).shuffle(pool)
-            chosen += [row[2] for row in pool[: self.examples // 2]]
+            chosen += [row[2] for row in pool[: self.examples // 2] if row[2] not in chosen]
         labels = [data.class_names[label] for label in data.part("test").labels[chosen]]
         about: list[dict[str, Any]] = [
             {"split": "test", "index": index, "label": label} for index, label in zip(chosen, labels, strict=True)

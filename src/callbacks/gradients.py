@@ -1,16 +1,19 @@
 """Gradient norms of each part, so that vanishing and exploding can be seen."""
 
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
 from torch.optim import Optimizer
 
 
 class GradientNorms(pl.Callback):
-    """Writes the L2 norm of each part's gradient, before clipping, to a CSV file: step, part, norm.
+    """Writes the L2 norm of each part's gradient, before clipping, to a CSV file (step, part, norm) and to the loggers.
 
     Norms are fetched from the device once an epoch.
 
@@ -44,6 +47,10 @@ class GradientNorms(pl.Callback):
         steps, parts, norms = zip(*self._measured, strict=True)
         self._measured = []
         header = "" if self.path.exists() else "step,part,norm\n"
-        rows = zip(steps, parts, torch.stack(norms).tolist(), strict=True)
+        rows = list(zip(steps, parts, torch.stack(norms).tolist(), strict=True))
         with self.path.open("a", encoding="utf-8") as file:
             file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
+        for logger in trainer.loggers:
+            if not isinstance(logger, CSVLogger):  # they have this file
+                for step, measured in groupby(rows, key=itemgetter(0)):
+                    logger.log_metrics({f"gradients/{part}": norm for _, part, norm in measured}, step)

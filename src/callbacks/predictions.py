@@ -14,12 +14,10 @@ class Predictions(pl.Callback):
 
     Args:
         folder: where to write.
-        class_names: the classes in the order of the probabilities.
     """
 
-    def __init__(self, folder: Path, class_names: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.class_names = class_names
         self._batches: list[dict[str, Tensor]] = []
 
     def _collect(self, trainer: pl.Trainer, outputs: Any) -> None:
@@ -43,7 +41,7 @@ class Predictions(pl.Callback):
                 probabilities=columns["probabilities"][rows].astype(np.float32),
                 labels=columns["labels"][rows],
                 index=index,
-                class_names=np.array(self.class_names),
+                class_names=np.array(trainer.datamodule.class_names),  # type: ignore[attr-defined]
             )
 
     def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:

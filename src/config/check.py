@@ -137,11 +137,12 @@ def _part(node: DictConfig, path: str, trusted: Collection[str]) -> Iterator[Mis
 
 def _options(node: DictConfig, takes: Signature, path: str, given: Collection[str]) -> Iterator[Mistake]:
     choices = [name for name in takes.options if name not in given]
+    written: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
     for key in map(str, node):
-        if key in OWN_KEYS or OmegaConf.is_missing(node, key):
+        if key in OWN_KEYS or OmegaConf.is_missing(node, key) or _refers(written[key]):
             continue
         value, here = _value(node, key), _join(path, key)
-        if isinstance(value, Unresolved) or _refers(node, key):
+        if isinstance(value, Unresolved):
             continue
         if key in given:
             yield Mistake(f"{here}={shown(value)}", "is set by the program: leave it out")
@@ -173,9 +174,8 @@ def _value(node: DictConfig | ListConfig, key: Any) -> Any:
         return OmegaConf.to_container(value, resolve=False)
 
 
-def _refers(node: DictConfig, key: str) -> bool:
-    """Whether the value is another key's, which has been checked where it stands."""
-    written = OmegaConf.to_container(node, resolve=False)[key]  # type: ignore[index,call-overload]
+def _refers(written: object) -> bool:
+    """Whether a value is another key's, which has been checked where it stands."""
     return isinstance(written, str) and re.fullmatch(r"\$\{[\w.]+\}", written) is not None
 
 

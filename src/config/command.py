@@ -22,6 +22,7 @@ from src.config.complaints import explain
 from src.config.folder import job_folder
 from src.config.free_text import quoted
 from src.config.help import page, show
+from src.config.job import job as job_called
 from src.config.mistakes import report
 from src.config.overrides import mistakes_of
 from src.config.presets import store_variants
@@ -34,6 +35,7 @@ CONF = SRC.parent / "conf"
 Task = Callable[[DictConfig], Any]
 
 OmegaConf.register_new_resolver("job_folder", job_folder, replace=True)
+OmegaConf.register_new_resolver("job", job_called, replace=True)
 
 
 def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:

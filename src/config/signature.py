@@ -2,6 +2,7 @@
 
 import inspect
 import typing
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ class Signature(NamedTuple):
     open: bool  # takes names beyond those listed
 
 
+@cache
 def of_class(cls: type) -> Signature:
     """The options of `cls`: its constructor's, and where that takes **kwargs also those of the next one up.
 
@@ -51,6 +53,7 @@ def of_class(cls: type) -> Signature:
     return Signature(options, open=gathers)
 
 
+@cache
 def of_record(record: type) -> Signature:
     """The options of a TypedDict: its keys, none of them required."""
     hints = typing.get_type_hints(record)

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from src.config.mistakes import did_you_mean, nearest
+from src.errors import UserError
 
 TRUSTED = frozenset(
     {
@@ -80,6 +81,8 @@ def _module(path: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name == path or error.name == path.rpartition(".")[0]:
             return None
+        if isinstance(error, UserError):  # it says which extra to install
+            raise ValueError(str(error)) from error
         raise ValueError(f"{path} needs the module {error.name}, which is not installed") from error
 
 

@@ -10,6 +10,7 @@ from src.reports.files import (
     read_examples,
     read_gradients,
     read_history,
+    read_lexicon_share,
     read_predictions,
     read_result,
     read_statistics,
@@ -20,6 +21,7 @@ from src.reports.pictures.confusion import draw_confusion
 from src.reports.pictures.curves import draw_curves
 from src.reports.pictures.gradients import draw_gradients
 from src.reports.pictures.heatmap import draw_heads, draw_heatmap
+from src.reports.pictures.lexicon import draw_lexicon
 from src.reports.pictures.reliability import draw_reliability
 from src.reports.pictures.spread import draw_entropy, draw_position
 from src.reports.pictures.strip import draw_strip
@@ -27,7 +29,7 @@ from src.reports.pictures.style import save
 
 
 def draw_all(run: Path) -> list[Path]:
-    """Draw the run's pictures and its page of examples into `pictures/`.
+    """Draw the run's pictures and its page: `pictures/`, `page.html`.
 
     A file that the run did not leave (no test, no gradients, no attention) costs its pictures, nothing else.
 
@@ -41,6 +43,7 @@ def draw_all(run: Path) -> list[Path]:
         raise UserError(f"{run} is no folder: name the folder that a run left.")
     result, predictions = read_result(run), read_predictions(run)
     history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
+    lexicon = read_lexicon_share(run)
     names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
     examples = read_examples(run, names)
     to, written = run / "pictures", []
@@ -53,12 +56,14 @@ def draw_all(run: Path) -> list[Path]:
     if gradients:
         put(draw_gradients(gradients), "gradients")
     if predictions:
-        split, probabilities, labels, _ = predictions
+        split, probabilities, labels, *_ = predictions
         put(draw_confusion(confusion(probabilities, labels), names, split), "confusion")
         put(draw_reliability(calibration_bins(probabilities, labels), split), "reliability")
     if statistics:
         put(draw_position(statistics), "attention_position")
         put(draw_entropy(statistics), "attention_entropy")
+    if lexicon is not None and lexicon["words"]:
+        put(draw_lexicon(lexicon), "attention_lexicon")
     for example in examples:
         words, matrix, title = example.words, example.matrix, example.title
         put(draw_strip(words, example.weights, f"Attention by word, {title}"), f"strip_{example.name}")
@@ -66,6 +71,6 @@ def draw_all(run: Path) -> list[Path]:
             put(draw_heatmap(words, matrix, title), f"heatmap_{example.name}")
             if len(matrix) > 1:
                 put(draw_heads(words, matrix, title), f"heads_{example.name}")
-    if examples:
-        written.append(write_page(examples, to / "examples.html"))
+    if page := write_page(run):
+        written.append(page)
     return written

@@ -22,6 +22,7 @@ class Predictions(NamedTuple):
     probabilities: np.ndarray  # n×C float
     labels: np.ndarray  # n int64
     class_names: list[str]
+    index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class Example:
     words: list[str]
     weights: np.ndarray  # L
     matrix: np.ndarray | None  # H×L×L, where every word attends to every word
+
+    @property
+    def maps(self) -> dict[str, np.ndarray]:
+        """Word × word weights of each layer that has such a map: H×L×L by the layer's name."""
+        return {} if self.matrix is None else {"attention": self.matrix}
 
     @property
     def name(self) -> str:
@@ -69,7 +75,7 @@ def read_predictions(run: Path) -> Predictions | None:
     def read(path: Path) -> Predictions:
         with path.open("rb") as file, np.load(file) as held:  # np.load leaves a broken file open
             names = [str(name) for name in held["class_names"]]
-            return Predictions(path.stem, held["probabilities"], held["labels"], names)
+            return Predictions(path.stem, held["probabilities"], held["labels"], names, held["index"])
 
     return _read(run / "predictions" / "test.npz", read) or _read(run / "predictions" / "val.npz", read)
 
@@ -136,6 +142,10 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
         ]
 
     return _read(run / "attention.json", read) or []
+
+
+def read_lexicon_share(run: Path) -> dict[str, Any] | None:
+    return _read(run / "lexicon.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
 
 
 def read_result(run: Path) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def test_numbers_are_checked() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"
     mine = f"callbacks.attention.texts=['{MINE}']"
-    train(folder, "callbacks=attention", mine, "callbacks.attention.examples=2", "model/attention=multi_head")
+    few = ["callbacks.attention.examples=2", "callbacks.attention.shared=0"]
+    train(folder, "callbacks=attention", mine, *few, "model/attention=multi_head")
     return folder
 
 
@@ -79,6 +80,17 @@ def test_maps_are_words_by_words_for_each_head(folder: Path) -> None:
         assert matrix.sum(-1) == pytest.approx(1, abs=5e-5 * words)
         assert matrix.mean((0, 1)) == pytest.approx(example["weights"], abs=6e-5)
         assert (folder / "pictures" / f"heads_{example['split']}_{example['index']}.png").exists()
+
+
+def test_shared_texts_are_those_of_any_other_run(tmp_path: Path) -> None:
+    few = ["callbacks.attention.examples=2", "callbacks.attention.shared=3"]
+    shown = []
+    for seed in (1, 2):
+        train(tmp_path / str(seed), "callbacks=attention", *few, f"seed={seed}")
+        shown.append([held["index"] for held in json.loads((tmp_path / str(seed) / "attention.json").read_text())])
+    assert shown[0][:3] == shown[1][:3]
+    for indices in shown:
+        assert 3 <= len(indices) == len(set(indices)) <= 5
 
 
 def test_statistics_are_of_the_whole_small_split(folder: Path) -> None:

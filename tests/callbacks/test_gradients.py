@@ -1,12 +1,14 @@
-"""Norms of the gradients of each part, as a CSV file."""
+"""Norms of the gradients of each part, as a CSV file and in the loggers."""
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from pytorch_lightning.loggers import CSVLogger
 from torch import nn
 
 from src.callbacks.gradients import GradientNorms
@@ -20,10 +22,20 @@ def model() -> Any:
     return SimpleNamespace(model=parts)
 
 
-def steps(callback: GradientNorms, first: int, last: int) -> None:
+class Told:
+    """A logger that remembers."""
+
+    def __init__(self) -> None:
+        self.metrics: list[tuple[int, dict[str, float]]] = []
+
+    def log_metrics(self, metrics: dict[str, float], step: int) -> None:
+        self.metrics.append((step, metrics))
+
+
+def steps(callback: GradientNorms, first: int, last: int, loggers: Sequence[Any] = ()) -> None:
     module, optimizer = model(), torch.optim.SGD([nn.Parameter(torch.zeros(1))], 0.1)
     for step in range(first, last):
-        trainer: Any = SimpleNamespace(global_step=step, is_global_zero=True)
+        trainer: Any = SimpleNamespace(global_step=step, is_global_zero=True, loggers=loggers)
         callback.on_before_optimizer_step(trainer, module, optimizer)
     callback.on_train_epoch_end(trainer, module)
 
@@ -36,6 +48,14 @@ def test_norms_of_each_part_with_gradients(tmp_path: Path) -> None:
     with path.open() as file:
         rows = [(row["step"], row["part"], float(row["norm"])) for row in csv.DictReader(file)]
     assert rows == [(step, part, norm) for step in "036" for part, norm in (("encoder", 5.0), ("head", 13.0))]
+
+
+def test_loggers_are_told_but_those_of_csv_which_have_the_file(tmp_path: Path) -> None:
+    told, to_csv = Told(), CSVLogger(str(tmp_path))
+    steps(GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=2), 0, 4, [told, to_csv])
+    norms = {"gradients/encoder": 5.0, "gradients/head": 13.0}
+    assert told.metrics == [(0, norms), (2, norms)]
+    assert to_csv.experiment.metrics == []
 
 
 def test_an_epoch_without_a_measurement_writes_nothing(tmp_path: Path) -> None:

@@ -13,6 +13,12 @@ from src.callbacks.predictions import Predictions
 NAMES = ("bad", "fair", "good")
 
 
+def stand_in(doing: str) -> Any:
+    """As much of a Trainer as the callback asks for."""
+    data, state = SimpleNamespace(class_names=NAMES), SimpleNamespace(fn=doing)
+    return SimpleNamespace(state=state, world_size=1, is_global_zero=True, datamodule=data)
+
+
 def outputs(index: list[int]) -> dict[str, torch.Tensor]:
     """Row i has label i mod 3, and probability i/100 of the first class."""
     at = torch.tensor(index)
@@ -22,8 +28,8 @@ def outputs(index: list[int]) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize(("split", "hook"), [("test", "test"), ("val", "validation")])
 def test_rows_stand_in_their_order_and_once(tmp_path: Path, split: str, hook: str) -> None:
-    callback = Predictions(tmp_path / "predictions", NAMES)
-    trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="evaluate"), world_size=1, is_global_zero=True)
+    callback = Predictions(tmp_path / "predictions")
+    trainer = stand_in("evaluate")
     module: Any = None
     for index in ([4, 1], [3, 0], [2, 4]):  # several processes may share a split's last row
         getattr(callback, f"on_{hook}_batch_end")(trainer, module, outputs(index))
@@ -37,8 +43,8 @@ def test_rows_stand_in_their_order_and_once(tmp_path: Path, split: str, hook: st
 
 
 def test_validation_between_epochs_leaves_nothing(tmp_path: Path) -> None:
-    callback = Predictions(tmp_path, NAMES)
-    trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="fit"), world_size=1, is_global_zero=True)
+    callback = Predictions(tmp_path)
+    trainer = stand_in("fit")
     module: Any = None
     callback.on_validation_batch_end(trainer, module, outputs([0, 1]))
     callback.on_validation_end(trainer, module)

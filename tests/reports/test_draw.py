@@ -24,8 +24,8 @@ def test_a_whole_run_has_every_picture(make_run: Callable[..., Path]) -> None:
         "heatmap_test_2",
         "strip_test_3",
     ]
-    assert [path.name for path in written] == [*(f"{name}.png" for name in names), "examples.html"]
-    assert set(written) == set((run / "pictures").iterdir())
+    assert [path.name for path in written] == [*(f"{name}.png" for name in names), "page.html"]
+    assert set(written) == {*(run / "pictures").iterdir(), run / "page.html"}
     for path in written[:-1]:
         height, width, _ = imread(path).shape
         assert 200 < height < 2500 and 400 < width < 2500, path.name
@@ -43,7 +43,7 @@ def test_drawing_again_replaces(make_run: Callable[..., Path]) -> None:
         ("gradients.csv", {"gradients.png"}),
         ("predictions/test.npz", {"confusion.png", "reliability.png"}),
         ("attention_stats.npz", {"attention_position.png", "attention_entropy.png"}),
-        ("attention.json", {"strip_test_0.png", "examples.html"}),
+        ("attention.json", {"strip_test_0.png"}),
         ("result.json", set()),
     ],
 )

@@ -1,0 +1,54 @@
+"""Speeds measured in turn, and the arithmetic of comparing them."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import track
+
+LEAST = 64  # reviews in a measurement: two batches
+
+Reader = Callable[[int], float]  # reads about so many reviews and returns how many it read a second
+
+
+class Spread(NamedTuple):
+    """Several measurements of one thing."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        return cls(statistics.median(values), min(values), max(values))
+
+    def show(self, digits: int) -> str:
+        """The median, and the lowest to the highest."""
+        median, low, high = (f"{value:,.{digits}f}" for value in self)
+        return f"{median} ({low}–{high})"
+
+
+def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, doing: str = "") -> dict[str, list[float]]:
+    """Reviews a second of each contestant, `repeats` times.
+
+    One after another they read for about `seconds` each, in the opposite order every other time, so that what slows
+    the machine for a while slows them all. The first round, which warms up, does not count.
+    """
+    reviews = {}
+    for name, read in contestants.items():
+        read(LEAST)
+        reviews[name] = max(LEAST, round(seconds * read(LEAST)))
+    speeds: dict[str, list[float]] = {name: [] for name in contestants}
+    console = Console(stderr=True)
+    for repeat in track(range(repeats + 1), doing, console=console, transient=True, disable=not console.is_terminal):
+        for name in list(contestants)[:: -1 if repeat % 2 else 1]:
+            speed = contestants[name](reviews[name])
+            if repeat:
+                speeds[name].append(speed)
+    return speeds
+
+
+def ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """How many times as fast as theirs ours was, round by round."""
+    return [mine / other for mine, other in zip(ours, theirs, strict=True)]

@@ -1,0 +1,126 @@
+"""What a score costs: in seconds, parameters and memory."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from src.comparison.comparison import Comparison
+from src.comparison.page.about import factors, value
+from src.comparison.page.names import heading
+from src.comparison.rows import Row
+from src.comparison.scores import LOWER_IS_BETTER
+from src.reports.page.chart import SHAPES, Shape, dot, linear, logarithmic, mark, plot, upright
+from src.reports.page.document import Section
+from src.reports.page.html import Html, join, tag
+from src.reports.page.pick import panes, picker
+from src.reports.page.say import brief, share
+from src.reports.words import plain
+
+COLOURS = 7  # of the style sheet
+LONGEST = 24  # letters of a name in a chart
+WIDE, HIGH = 40, 7  # per cent of the chart that it takes up
+
+
+class Cost(NamedTuple):
+    """One of the things that a variant costs."""
+
+    label: str
+    unit: str
+    of: Callable[[Row], float | None]
+
+
+COSTS = {
+    "seconds": Cost("Seconds an epoch", "seconds", lambda row: row.seconds_per_epoch and row.seconds_per_epoch.value),
+    "parameters": Cost("Parameters", "parameters", lambda row: row.parameters),
+    "memory": Cost("Peak memory", "MB", lambda row: row.peak_memory_mb),
+}
+
+
+class Look(NamedTuple):
+    """How a variant's mark is told from the others': its colour and its shape."""
+
+    colours: Mapping[str, int]  # by the value of the first factor
+    shapes: Mapping[str, Shape]  # by that of the second
+    first: str | None
+    second: str | None
+
+    def of(self, row: Row) -> tuple[Shape, str]:
+        shape = self.shapes.get(value(row.variant, self.second)) if self.second else None
+        return shape or "circle", self.colour(value(row.variant, self.first)) if self.first else "s0"
+
+    def colour(self, held: str) -> str:
+        return f"s{self.colours[held]}"
+
+
+def cost(comparison: Comparison) -> Section | None:
+    """The compared score against each cost; the names are of those variants that no cheaper one beats."""
+    metric, look = comparison.metric, _look(comparison)
+    charts = {}
+    for name, held in COSTS.items():
+        points = [(row, price) for row in comparison.rows if metric in row.metrics and (price := held.of(row))]
+        if len(points) > 1:
+            charts[name] = _chart(points, held, metric, look)
+    if not charts:
+        return None
+    labels = {name: COSTS[name].label for name in charts}
+    tools = tag("div", picker("cost", "Against", labels), _key(look), class_="pickers")
+    caption = (
+        "Means over seeds with their 95 % intervals. Names are those of variants that no cheaper one beats, as far as "
+        "there is room; hover over a mark for its name. Seconds: the median epoch of a run, without validation, on the "
+        "machine that trained. Memory: the highest of the runs; the accelerator's where there is one, else the "
+        "process's, which in a sequential sweep all jobs share."
+    )
+    return Section("cost", f"{heading(metric)} against cost", caption, join(tools, panes("cost", charts)))
+
+
+def _chart(points: Sequence[tuple[Row, float]], cost: Cost, metric: str, look: Look) -> Html:
+    x = logarithmic(price for _, price in points)
+    y = linear((end for row, _ in points for end in row.metrics[metric] if end is not None), ticks=5)
+    marks, best, frontier = [], None, []
+    for row, price in sorted(points, key=lambda point: point[1]):
+        score, low, high = row.metrics[metric]
+        left, top = x.at(price), y.down(score)
+        shape, colour = look.of(row)
+        if low is not None and high is not None:
+            marks.append(upright(left, y.down(low), y.down(high), colour))
+        marks.append(dot(left, top, shape, colour, f"{row.variant.name}: {share(score)}, {brief(price)} {cost.unit}"))
+        if best is None or (score < best if metric in LOWER_IS_BETTER else score > best):
+            best = score
+            frontier.append((row.variant.name, left, top))
+    marks += _names(frontier[::-1])
+    said = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
+    return plot(x, y, join(*marks), across=f"{cost.label} (log scale)", up=heading(metric), said=said)
+
+
+def _names(frontier: Sequence[tuple[str, float, float]]) -> list[Html]:
+    """Names beside their marks, on the side where there is room; the first come first, the rest as they fit."""
+    taken: list[tuple[float, float]] = []
+    names = []
+    for text, left, top in frontier:
+        if any(abs(left - x) < WIDE and abs(top - y) < HIGH for x, y in taken):
+            continue
+        taken.append((left, top))
+        shift, kind = (9, "name") if left < 50 else (-9, "name before")
+        names.append(tag("text", plain(text, LONGEST), x=f"{left}%", y=f"{top}%", dx=shift, dy="-0.55em", class_=kind))
+    return names
+
+
+def _look(comparison: Comparison) -> Look:
+    varying = factors(comparison)
+    first = next((name for name, values in varying.items() if len(values) <= COLOURS), None)
+    second = next((name for name, values in varying.items() if name != first and len(values) <= len(SHAPES)), None)
+    colours = {held: at for at, held in enumerate(varying[first])} if first else {}
+    shapes = dict(zip(varying[second], SHAPES, strict=False)) if second else {}
+    return Look(colours, shapes, first, second)
+
+
+def _key(look: Look) -> Html:
+    """What colours and shapes stand for."""
+
+    def entry(shape: Shape, kind: str, text: str) -> Html:
+        drawn = tag("svg", mark(shape), class_=f"dot {kind}", viewBox="-7 -7 14 14", aria_hidden="true")
+        return tag("li", drawn, text)
+
+    coloured = [entry("circle", look.colour(held), held) for held in look.colours]
+    shaped = [entry(shape, "soft", held) for held, shape in look.shapes.items()]
+    lists = [tag("ul", *entries, class_="key") for entries in (coloured, shaped) if entries]
+    return join(*lists)

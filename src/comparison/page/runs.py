@@ -1,0 +1,42 @@
+"""What single runs left, side by side: curves and confusion matrices."""
+
+import numpy as np
+
+from src.comparison.comparison import Comparison
+from src.reports.files import read_history
+from src.reports.metrics import confusion
+from src.reports.page.confusion import confusion_table
+from src.reports.page.curves import many_runs
+from src.reports.page.document import Section
+from src.reports.page.html import tag
+from src.reports.page.say import count
+
+
+def curves(comparison: Comparison) -> Section | None:
+    """A small chart for each variant."""
+    variants = []
+    for variant in comparison.variants:
+        histories = [history for run in variant.runs if (history := read_history(run.folder))]
+        variants.append((variant.name, histories))
+    if not any(histories for _, histories in variants):
+        return None
+    caption = (
+        "By epoch, from 0. A line for each seed, all charts on one scale, the best variant first. What was tested is "
+        "each run's best checkpoint on validation, which need not be the last."
+    )
+    return Section("curves", "Curves", caption, many_runs(variants))
+
+
+def confusions(comparison: Comparison) -> Section:
+    """A table for each variant."""
+    tables = []
+    for variant in comparison.variants:
+        held = [run.predictions() for run in variant.runs]
+        counts = np.sum([confusion(one.probabilities, one.labels) for one in held], axis=0)
+        title = f"{variant.name}, {count(len(held), 'seed')}"
+        tables.append(confusion_table(counts, comparison.class_names, title))
+    caption = (
+        "Texts by true class (row) and predicted class (column), with their share of the row, over all seeds together: "
+        "each text counts once a seed."
+    )
+    return Section("confusion", "Confusion", caption, tag("div", *tables, class_="tables"))

@@ -1,0 +1,91 @@
+"""Scores as means of one number a text, so that one resampling of the texts serves them all."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from src.reports.calibration import which_bin
+from src.reports.metrics import losses
+
+LOWER_IS_BETTER = {"ece", "nll", "brier"}
+
+
+def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return (probabilities.argmax(1) == labels).astype(np.float64)
+
+
+def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Mean over classes that are true or predicted anywhere; linear in the texts' shares about the value."""
+    predicted = probabilities.argmax(1)
+    parts = []
+    for c in range(probabilities.shape[1]):
+        hit = (predicted == c) & (labels == c)
+        either = (predicted == c).astype(np.float64) + (labels == c)
+        if either.any():
+            score = 2 * hit.mean() / either.mean()
+            parts.append(score + (2 * hit - score * either) / either.mean())
+    return np.mean(parts, axis=0)
+
+
+def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+    """Of class 1 where there are two classes, else the mean of one class against the rest.
+
+    A text's part is its share of pairs in the right order (DeLong et al. 1988). None where a class has no text.
+    """
+    classes = probabilities.shape[1]
+    if len(np.unique(labels)) < classes:
+        return None
+    return np.mean([_area(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))], axis=0)
+
+
+def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    share, above = positive.mean(), np.empty(len(scores))
+    ranks = rankdata(scores)  # ties share their mean rank, so they count half
+    for side in (positive, ~positive):  # of each text, the share of the other side that ranks below it
+        above[side] = (ranks[side] - rankdata(scores[side])) / (~side).sum()
+    above[~positive] = 1 - above[~positive]
+    area = above[positive].mean()
+    return area + (above - area) / np.where(positive, share, 1 - share)
+
+
+def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Calibration error of the predicted class (Guo et al. 2017, equation 3)."""
+    confidence = probabilities.max(1)
+    gaps = confidence - accuracy(probabilities, labels)
+    at = which_bin(confidence)
+    return np.sign(np.bincount(at, gaps))[at] * gaps
+
+
+def nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return losses(probabilities, labels)["nll"]
+
+
+def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return losses(probabilities, labels)["brier"]
+
+
+SCORES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray | None]] = {
+    "acc": accuracy,
+    "f1_macro": f1_macro,
+    "auroc": auroc,
+    "ece": ece,
+    "nll": nll,
+    "brier": brier,
+}
+
+
+def by_text(probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """For each score that these texts define, n numbers whose mean is the score.
+
+    Resampling them resamples the score: exactly for acc, nll and brier, to first order (the infinitesimal
+    jackknife, Efron 1982) for f1_macro, auroc and ece.
+
+    Args:
+        probabilities: n×C.
+        labels: n.
+        names: scores wanted, of SCORES.
+    """
+    p = probabilities.astype(np.float64).clip(0, 1)
+    found = {name: SCORES[name](p, labels) for name in names}
+    return {name: values for name, values in found.items() if values is not None}

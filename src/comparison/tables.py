@@ -1,0 +1,115 @@
+"""A comparison for a terminal, and as Markdown, LaTeX and CSV."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from src.comparison.comparison import Comparison, Row
+from src.comparison.sections import sections
+from src.comparison.statistics import Interval
+
+IN_MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
+IN_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " "}
+    | {"<": r"$<$", ">": r"$>$", "±": r"$\pm$", "·": r"$\cdot$", "×": r"$\times$", "–": "--", "…": r"\ldots{}"}
+)
+
+
+def printed(comparison: Comparison) -> RenderableType:
+    """For a terminal, readable without colour."""
+    parts: list[RenderableType] = []
+    for title, head, rows, note in sections(comparison):
+        table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD)
+        table.title_justify = table.caption_justify = "left"
+        for column in head:
+            table.add_column(column, justify="left" if column in ("variant", "verdict") else "right")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        parts += [table, Text()]
+    if not comparison.single:
+        claims = Table("claim", "verdict", "", title=Text("Claims", style="bold"), box=box.SIMPLE_HEAD)
+        claims.title_justify = "left"
+        for claim in comparison.claims:
+            claims.add_row(*map(Text, (claim.text, claim.verdict, claim.numbers or claim.evidence[0])))
+        parts += [claims, Text()]
+    if comparison.failed:
+        parts.append(Text("Not compared", style="bold"))
+        parts += [Text(f"  {one.folder}: {one.status}: {one.error}", overflow="fold") for one in comparison.failed]
+    return Group(*parts)
+
+
+def markdown(comparison: Comparison) -> str:
+    """All tables, the claims with their evidence, and what is left out."""
+    blocks = ["# Comparison"]
+    for title, head, rows, note in sections(comparison):
+        rules = ["---", *["---:"] * (len(head) - 1)]
+        lines = [" | ".join(cell.translate(IN_MARKDOWN) for cell in line) for line in (head, *rows)]
+        lines.insert(1, " | ".join(rules))
+        blocks += [f"## {title.translate(IN_MARKDOWN)}", "\n".join(f"| {line} |" for line in lines), note]
+    if not comparison.single:
+        blocks.append("## Claims")
+        for claim in comparison.claims:
+            evidence = [claim.numbers] * bool(claim.numbers) + list(claim.evidence)
+            blocks += [f"**{claim.text}**: {claim.verdict}. ({claim.source.translate(IN_MARKDOWN)})"]
+            blocks += ["\n".join(f"- {line.translate(IN_MARKDOWN)}" for line in evidence)]
+    if comparison.failed:
+        lines = [f"- {one.folder}: {one.status}: {one.error}" for one in comparison.failed]
+        blocks += ["## Not compared", "\n".join(line.translate({**IN_MARKDOWN, ord("\\"): "\\"}) for line in lines)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def latex(comparison: Comparison) -> str:
+    """The tables as floats that need no package."""
+    blocks = []
+    for title, head, rows, note in sections(comparison):
+        first, *body = (" & ".join(cell.translate(IN_LATEX) for cell in line) + r" \\" for line in (head, *rows))
+        blocks.append(
+            "\n".join(
+                [
+                    r"\begin{table}",
+                    rf"\caption{{{title.translate(IN_LATEX)}. {note.translate(IN_LATEX)}}}",
+                    rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+                    *(r"\hline", first, r"\hline", *body, r"\hline"),
+                    r"\end{tabular}",
+                    r"\end{table}",
+                ]
+            )
+        )
+    return "\n\n".join(blocks) + "\n"
+
+
+def as_csv(comparison: Comparison) -> str:
+    """One line a variant, every number in full, for programs."""
+    lines = [dict(_cells(row, comparison)) for row in comparison.rows]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def _cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
+    yield "variant", row.variant.name
+    yield "seeds", " ".join(str(run.seed) for run in row.variant.runs)
+    for name, interval in row.metrics.items():
+        yield from _spread(name, interval)
+    yield "parameters", row.parameters
+    yield from _spread("seconds_per_epoch", row.seconds_per_epoch)
+    yield "peak_memory_mb", row.peak_memory_mb
+    yield "baseline", comparison.baseline.variant.name
+    yield from _spread(f"{comparison.metric}_difference", row.difference)
+    yield "p", row.p_value
+    yield "p_holm", row.p_adjusted
+    yield "mcnemar_found", row.mcnemar and row.mcnemar[0]
+    yield "mcnemar_of", row.mcnemar and row.mcnemar[1]
+    yield "verdict", row.verdict
+
+
+def _spread(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:
+    yield from zip((name, f"{name}_low", f"{name}_high"), interval or (None, None, None), strict=True)

@@ -1,0 +1,84 @@
+"""A W&B workspace that compares the runs of a project: `python -m src.dashboard --save ENTITY/PROJECT`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from src.errors import UserError
+
+if TYPE_CHECKING:
+    from wandb_workspaces.workspaces import Workspace
+
+ABOUT = """\
+Builds a W&B workspace: ranking with error bars, the attentions of each encoder, accuracy against cost, all
+hyperparameters side by side, curves, gradient norms and what the attention looked at. Prints it as JSON, or saves it
+where there is an account. docs/wandb.md says more."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Build the workspace, then print or save it."""
+    parser = arguments()
+    args = parser.parse_args(argv)
+    entity, slash, project = (args.save or "entity/project").partition("/")
+    if not (entity and slash and project) or "/" in project:
+        parser.error(f"--save={args.save} must name an entity and a project, such as --save my-team/heed")
+
+    from src.config.command import one_message
+
+    with one_message("standard output"):
+        from src.tracking.extras import require
+
+        require("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
+        from src.comparison.runs import find
+        from src.tracking.workspace import Scope, build
+
+        scope = Scope.of(find(args.folders).runs) if args.folders else Scope.project()
+        workspace = build(scope, entity, project, args.by)
+        if args.save:
+            save(workspace)
+        else:
+            print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m src.dashboard", description=ABOUT)
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        type=Path,
+        metavar="FOLDER",
+        help="show the runs in these folders of sweeps and runs, and what varies among them; without one, every "
+        "training run of the project",
+    )
+    parser.add_argument(
+        "--by",
+        default="variant",
+        metavar="OPTION",
+        help="what bars and lines are means over runs of, such as optimizer.lr or choices.pooling; without it, of "
+        "encoder and attention",
+    )
+    parser.add_argument("--save", metavar="ENTITY/PROJECT", help="save it there, in place of printing it")
+    return parser
+
+
+def save(workspace: "Workspace") -> None:
+    """Save the workspace as a new view of its project, and print its address.
+
+    Raises:
+        UserError: no account is known, or W&B refuses.
+    """
+    import wandb
+
+    if not wandb.login(prompt=False, verify=False):
+        raise UserError("--save needs a W&B account, and none is known here: run `wandb login`, or set WANDB_API_KEY")
+    try:
+        workspace.save()
+    except Exception as error:  # the client raises a different one for each way in which a server can refuse
+        where = f"{workspace.entity}/{workspace.project}"
+        raise UserError(f"W&B did not save the workspace in {where}: {error}") from error
+    print(f"Saved: {workspace.url}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The page of one run: its numbers, its curves, its mistakes, and what its attention looked at."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from src.reports.files import Example, read_examples, read_history, read_predictions, read_result
+from src.reports.metrics import confusion
+from src.reports.page.chart import linear
+from src.reports.page.confusion import confusion_table
+from src.reports.page.curves import single_run
+from src.reports.page.document import Section, document
+from src.reports.page.html import Html, Inside, join, tag
+from src.reports.page.maps import token_maps
+from src.reports.page.pick import panes, picker
+from src.reports.page.say import between, brief, count, moment, share
+from src.reports.page.strips import CAPTION, strip
+from src.reports.page.table import Line, chart_table, plain_table
+from src.reports.words import top_words
+
+LIKELIEST = 5  # classes named beside a text
+BEYOND_ONE = ("brier", "nll")  # scores that no scale from 0 to 1 holds
+
+
+def run_page(run: Path) -> str | None:
+    """The page of the run in this folder; None where the run left nothing to show.
+
+    Raises:
+        UserError: a file of the run cannot be read.
+    """
+    result, predictions, history = read_result(run), read_predictions(run), read_history(run)
+    names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
+    sections = []
+    if result.get("metrics"):
+        sections.append(_numbers(result["metrics"]))
+    if history:
+        caption = "After each epoch. What was tested is the best checkpoint on validation, which need not be the last."
+        sections.append(Section("curves", "Curves", caption, single_run(history)))
+    if predictions:
+        counts = confusion(predictions.probabilities, predictions.labels)
+        title = f"{predictions.split} split, {counts.sum():,} texts"
+        caption = "Texts by true class (row) and predicted class (column), with their share of the row."
+        sections.append(Section("confusion", "Confusion", caption, confusion_table(counts, names, title)))
+    if examples := read_examples(run, names):
+        sections.append(_attention(examples))
+    if not sections:
+        return None
+    return document(_title(result), tag("code", result.get("command", run.name)), _facts(result), sections)
+
+
+def _title(result: Mapping[str, Any]) -> str:
+    choices = result.get("choices", {})
+    parts = [choices[part] for part in ("encoder", "attention") if part in choices]
+    return f"{' · '.join(parts)} on {choices['data']}" if parts and "data" in choices else "A run"
+
+
+def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
+    data, seconds, best = (result.get(key) or {} for key in ("data", "seconds", "best"))
+    facts: dict[str, Inside] = {}
+    if sizes := [f"{data[split]:,} {split}" for split in ("train", "val", "test") if data.get(split) is not None]:
+        facts["Texts"] = ", ".join(sizes)
+    if "class_names" in data:
+        facts["Classes"] = ", ".join(data["class_names"])
+    if "seed" in result:
+        facts["Seed"] = str(result["seed"])
+    if "parameters" in result:
+        facts["Parameters"] = f"{result['parameters']['total']:,}"
+    if {"epoch", "monitor", "value"} <= set(best):
+        facts["Checkpoint"] = f"epoch {best['epoch']}, {best['monitor']} {best['value']:.4f}"
+    if epochs := seconds.get("per_epoch"):
+        facts["Training"] = f"{count(len(epochs), 'epoch')} of {brief(sum(epochs) / len(epochs))} s"
+    if "device" in result:
+        facts["Machine"] = f"{result['device']}, {result.get('precision', '')}"
+    if "started" in result:
+        facts["Started"] = moment(result["started"])
+    if result.get("git_commit"):
+        facts["Commit"] = result["git_commit"][:10]
+    return facts
+
+
+def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> Section:
+    by_split: dict[str, list[Line]] = {}
+    for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
+        split, score = name.split("/")
+        value, low, high, n = (metrics[name][key] for key in ("value", "low", "high", "n"))
+        drawn = None if score in BEYOND_ONE else value
+        line = Line(score, drawn, low, high, (share(value), between(low, high), f"{n:,}"))
+        by_split.setdefault(split, []).append(line)
+    caption = (
+        "The lines are 95 % intervals over texts: how far a score would move with other texts of the same kind. They "
+        "say nothing of other seeds."
+    )
+    scale, heads = linear([0.0, 1.0]), ("Value", "95 % interval", "Texts")
+    said = "Scores from 0 to 1 with their intervals"
+    tables = {split: chart_table("Score", scale, heads, lines, said) for split, lines in by_split.items()}
+    pick = tag("div", picker("split", "Split", {split: split for split in tables}), class_="pickers")
+    return Section("numbers", "Numbers", caption, join(pick, panes("split", tables)))
+
+
+def _attention(examples: Sequence[Example]) -> Section:
+    caption = CAPTION
+    if any(example.maps for example in examples):
+        caption += " In a map, the word of a row attends to the words of the columns, and each row sums to 1."
+    return Section("attention", "Attention", caption, join(*map(_example, examples)))
+
+
+def _example(example: Example) -> Html:
+    top = top_words(example.words, example.weights)
+    rows = [(tag("bdi", word), f"{weight:.4f}", position + 1) for position, word, weight in top]
+    table = plain_table(("most attended", "weight", "place"), rows, numbers=(1, 2))
+    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:LIKELIEST]
+    return tag(
+        "article",
+        tag("h3", example.title),
+        tag("p", ", ".join(f"{name} {share:.3f}" for name, share in likeliest), class_="soft"),
+        tag("div", tag("div", strip(example.words, example.weights), token_maps(example)), table, class_="beside"),
+    )

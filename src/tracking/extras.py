@@ -1,0 +1,30 @@
+"""Packages that come with an extra of Heed's."""
+
+from importlib import import_module
+
+from src.errors import UserError
+
+
+class MissingExtra(UserError, ModuleNotFoundError):
+    """A package is not installed; the message says what brings it."""
+
+
+def require(*modules: str, by: str, extra: str) -> None:
+    """Make sure that modules can be imported.
+
+    Args:
+        modules: their names.
+        by: what needs them, as it is written on the command line.
+        extra: what of Heed installs them.
+
+    Raises:
+        MissingExtra: if one cannot.
+    """
+    for module in modules:
+        try:
+            import_module(module)
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                f"{by} needs the package {error.name}, which heed[{extra}] brings: in Heed's folder, "
+                f"run pip install -c constraints.txt '.[{extra}]'"
+            ) from error

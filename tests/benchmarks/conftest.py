@@ -1,0 +1,24 @@
+"""Short reviews and small data, so that every benchmark ends in seconds."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks import command, costs, measure, reviews, speed
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(reviews, "LOG_MEAN", 2.0)  # 7 words
+    monkeypatch.setattr(reviews, "WORDS", 500)
+    monkeypatch.setattr(measure, "LEAST", 5)
+    monkeypatch.setattr(speed, "TRAIN", 83)
+    monkeypatch.setattr(speed, "TEST", 11)
+    monkeypatch.setattr(costs, "REVIEWS", 83)
+    monkeypatch.setattr(command, "machine", lambda device="cpu": {"device": device, "threads": 1, "torch": "0"})
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)

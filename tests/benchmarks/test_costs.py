@@ -1,0 +1,72 @@
+"""`python -m benchmarks.costs`: its parts on small data, and the probe within a training."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import costs, reviews, tokenizing
+from src.errors import UserError
+from tests.helpers import train
+
+
+def test_steps_are_compared_with_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "MODEL", ("experiment=twenty_variants", "model/encoder=rnn"))
+    out = tmp_path / "out"
+    costs.main(tmp_path, ["--only=steps", "--seconds=0.001", "--repeats=1", f"--out={out}"])
+    steps = json.loads((out / "costs.json").read_text())["costs"]["steps"]
+    (training,) = steps["training, reviews/s"]
+    for name in ("evaluation", "prediction"):
+        assert steps[f"{name} over training"] == [steps[f"{name}, reviews/s"][0] / training]
+
+
+def test_the_probe_sees_a_training(tmp_path: Path) -> None:
+    path = tmp_path / "probe.json"
+    probe = ("+callbacks.probe._target_=benchmarks.probe.Probe", f"+callbacks.probe.path='{path}'")
+    result = train(tmp_path / "run", *probe, "extras.trusted_modules=[benchmarks]", "test=false")
+    seen = json.loads(path.read_text())
+    assert seen["cpu_seconds"] > 0
+    assert len(seen["epochs"]) == 2
+    assert sum(seen["epochs"]) == pytest.approx(result["seconds"]["fit"], rel=0.5)
+    assert "torch" in seen["modules"]
+    assert seen["peak"] is None or seen["peak"] > 100
+
+
+def test_tokenizing_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [*costs.MODEL, "data=imdb", *reviews.overrides(None, False, tmp_path, 41, 7)]
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"overrides": given, "folder": str(tmp_path)})))
+    tokenizing.main()
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert said["seconds"] > 0 and said["cpu_seconds"] > 0
+    assert list((tmp_path / "cache").glob("*.npz"))
+
+
+def test_the_parts_weigh_what_trainings_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[str]] = []
+
+    def training(overrides: list[str], folder: Path) -> dict[str, object]:
+        given.append(overrides)
+        return {"cpu_seconds": float(len(given)), "peak": 700.0, "modules": [], "epochs": [1.0]}
+
+    monkeypatch.setattr(costs, "training", training)
+    monkeypatch.setattr(costs.memory, "run", lambda module, job: {"seconds": 2.0} if job else 300.0)
+    costs.main(tmp_path, ["--only=tokenizing,start,memory", "--repeats=3", f"--out={tmp_path}"])
+    found = json.loads((tmp_path / "costs.json").read_text())["costs"]
+    assert found == {
+        "tokenizing": {"first time, s": [2.0] * 3, "cached, s": [2.0] * 3},
+        "start": {"to the first training step, CPU s": [2.0, 3.0, 4.0]},  # the first tokenized
+        "memory": {"peak above the imports, MB": [400.0]},
+    }
+    assert "+trainer.limit_train_batches=1" not in given[-1]  # a whole epoch
+
+
+def test_a_training_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho no such option >&2\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(python))
+    with pytest.raises(UserError, match="no such option"):
+        costs.training([], tmp_path)

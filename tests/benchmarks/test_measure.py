@@ -1,0 +1,34 @@
+"""Measuring in turn, and the arithmetic of ratios."""
+
+import pytest
+
+from benchmarks.measure import Spread, in_turn, ratios
+
+
+def test_a_ratio_is_taken_round_by_round() -> None:
+    assert ratios([6.0, 10.0, 9.0], [3.0, 2.0, 6.0]) == [2.0, 5.0, 1.5]
+    with pytest.raises(ValueError):
+        ratios([1.0], [1.0, 2.0])
+
+
+def test_a_spread_is_the_median_between_the_lowest_and_the_highest() -> None:
+    assert Spread.of([5.0, 1.0, 2.0]) == (2.0, 1.0, 5.0)
+    assert Spread.of([1.0, 2.0]).median == 1.5
+    assert Spread.of([1234.6, 2.0, 5.04]).show(1) == "5.0 (2.0–1,234.6)"
+
+
+def test_contestants_read_in_turn_and_the_first_round_does_not_count() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def reader(name: str, speed: float):  # type: ignore[no-untyped-def]
+        def read(reviews: int) -> float:
+            asked.append((name, reviews))
+            return speed + len(asked)
+
+        return read
+
+    speeds = in_turn({"a": reader("a", 100.0), "b": reader("b", 1000.0)}, seconds=2.0, repeats=2)
+    calibrated = [("a", 5), ("a", 5), ("b", 5), ("b", 5)]
+    a, b = ("a", 204), ("b", 2008)  # what each reads in two seconds: it said 102 and 1,004 a second
+    assert asked == [*calibrated, a, b, b, a, a, b]
+    assert speeds == {"a": [108.0, 109.0], "b": [1007.0, 1010.0]}

@@ -1,0 +1,47 @@
+"""Heed's side of a comparison reads a fair sample."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks import reviews
+from benchmarks.ours import Ours, evenly, some_batches
+
+
+def test_evenly_leaves_equal_gaps() -> None:
+    assert evenly(list(range(9)), 3) == [1, 4, 7]
+    assert evenly(np.arange(4), 7).tolist() == [0, 1, 2, 3]
+    assert evenly(list(range(9)), 0) == [4]
+
+
+def test_some_batches_have_the_lengths_of_all() -> None:
+    lengths = np.arange(100)
+    plan = [np.arange(at, at + 5) for at in range(0, 100, 5)]
+    chosen = some_batches(plan, lengths, 25)
+    assert len(chosen) == 5
+    assert sorted(int(rows[0]) for rows in chosen) == [10, 30, 50, 70, 90]
+    assert all(any(rows is of_plan for of_plan in plan) for rows in chosen)
+
+
+def test_made_up_reviews_are_as_long_as_imdbs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "LOG_MEAN", 5.38)
+    reviews.made_up(tmp_path, 400, 30)
+    train = pq.read_table(tmp_path / "train.parquet").to_pydict()
+    lengths = [len(text.split()) for text in train["text"]]
+    assert 225 < np.minimum(lengths, 500).mean() < 265  # 245 on IMDb
+    assert sum(train["label"]) == 200
+    assert len(pq.read_table(tmp_path / "test.parquet")) == 30
+
+
+def test_ours_trains_evaluates_and_predicts(tmp_path: Path) -> None:
+    data = reviews.overrides(None, False, tmp_path, 83, 11)
+    model = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=luong_dot", "data.batch_size=8")
+    ours = Ours([*model, *data], tmp_path)
+    texts, labels = ours.texts(7)
+    assert len(texts) == len(labels) == 7
+    assert all(read(16) > 0 for read in (ours.train, ours.train_bare, ours.evaluate, ours.predict))
+    assert (tmp_path / "csv" / "metrics.csv").exists()
+    assert (tmp_path / "gradients.csv").exists()  # the callbacks of a user's run were there
+    assert len(np.load(tmp_path / "predictions" / "test.npz")["labels"]) == 11

@@ -1,0 +1,87 @@
+"""`python -m benchmarks.speed` on a small work, and how memory is weighed."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from benchmarks import command, memory, speed
+from benchmarks.works import BARE, HEED, PACKED, PADDED, WORKS, Work
+from benchmarks.yardsticks import PackedReportModel, Plain, ReportModel, padded
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """The BiLSTM's work with one-way RNNs over 7 tokens."""
+    plain = {
+        name: Plain(partial(model, cell=nn.RNN, bidirectional=False), nn.BCEWithLogitsLoss(), 7)
+        for name, model in ((PADDED, ReportModel), (PACKED, PackedReportModel))
+    }
+    overrides = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=luong_general")
+    monkeypatch.setitem(WORKS, "bilstm", Work("small", overrides, plain, bare=True))
+    return WORKS["bilstm"]
+
+
+def test_speed_is_measured_of_all_contestants(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weighed = {HEED: 7.0, PADDED: None, PACKED: 5.0, BARE: 3.0}
+    monkeypatch.setattr(speed, "peaks", lambda *_: weighed)
+    out = tmp_path / "out"
+    speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", f"--out={out}"])
+    record = json.loads((out / "speed.json").read_text())
+    (found,) = record["works"]
+    assert (found["work"], found["title"]) == ("bilstm", "small")
+    assert {row["name"]: row["peak_mb"] for row in found["contestants"]} == weighed
+    heed, *others = found["contestants"]
+    assert heed["name"] == HEED and heed["ratio"] is None
+    for row in others:
+        pairs = zip(heed["reviews_per_second"], row["reviews_per_second"], strict=True)
+        assert row["ratio"] == [mine / other for mine, other in pairs]
+        assert len(row["ratio"]) == 2
+    assert (out / "speed.png").stat().st_size > 10_000
+    shown = capsys.readouterr().out
+    assert "small" in shown and PACKED in shown and "made-up reviews" in shown
+
+
+def test_every_work_names_parts_that_there_are(tmp_path: Path) -> None:
+    from benchmarks.ours import configuration
+    from src.config import check
+
+    for work in WORKS.values():
+        check(configuration([*work.overrides, "data=imdb"], tmp_path, "cpu"))
+        assert work.contestants[0] == HEED
+        for plain in work.plain.values():
+            assert plain.model(11)(torch.ones(2, 3, dtype=torch.long), torch.tensor([3, 3])).shape[0] == 2
+
+
+def test_a_mistake_on_the_command_line_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for given, said in (
+        (["--works=bilstm,lsmt"], "lsmt: choose of bilstm,"),
+        (["--repeats=0"], "--seconds and --repeats must be above 0"),
+        (["--hub", "--data-path=x"], "not allowed with argument --hub"),
+    ):
+        with pytest.raises(SystemExit):
+            speed.arguments(given)
+        assert said in capsys.readouterr().err
+
+
+def test_a_missing_folder_ends_in_one_message() -> None:
+    with pytest.raises(SystemExit, match="no-such-folder"):
+        command.start(lambda folder: speed.main(folder, ["--data-path=no-such-folder", "--works=rnn"]))
+
+
+@pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is weighed on Linux alone")
+def test_memory_is_weighed_in_a_process_of_its_own(tmp_path: Path) -> None:
+    dataset, vocabulary = padded(["good film", "bad film"], torch.tensor([1, 0]), 3)
+    rows = tmp_path / "rows.pt"
+    torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
+    job = {"work": "rnn", "contestant": PADDED, "device": "cpu", "rows": str(rows)}
+    used = memory.run("benchmarks.contestant", job)
+    assert "torch" in used["modules"] and "pytorch_lightning" not in used["modules"]
+    above = memory.above_imports(used)
+    assert above is not None
+    assert 30_000 * 100 * 4 * 4 / 2**20 < above < 400  # the word vectors, their gradient and Adam's two moments

@@ -1,0 +1,52 @@
+"""`python -m benchmarks.time_to_accuracy`: fastText beside Heed, and who is first."""
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import time_to_accuracy
+from benchmarks.time_to_accuracy import first_to_reach, grouped
+
+
+def row(name: str, seed: int, seconds: float, accuracy: float) -> dict[str, Any]:
+    return {"name": name, "seed": seed, "seconds": seconds, "accuracy": accuracy}
+
+
+ROWS = [
+    *(row("slow", seed, 9.0 + seed, 0.92) for seed in (1, 2, 3)),
+    *(row("fast", seed, 3.0, 0.90 + 0.01 * seed) for seed in (1, 2, 3)),
+    row("poor", 1, 1.0, 0.8),
+]
+
+
+def test_the_first_reaches_the_target_in_the_fewest_seconds() -> None:
+    found = grouped(ROWS)
+    assert found["slow"]["seconds"] == (11.0, 10.0, 12.0)
+    assert found["fast"]["accuracy"].median == pytest.approx(0.92)
+    assert first_to_reach(found, 0.915) == "fast"
+    assert first_to_reach(found, 0.7) == "poor"
+    assert first_to_reach(found, 0.99) is None
+
+
+def test_fasttext_trains_on_the_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fasttext")
+    monkeypatch.setattr(time_to_accuracy, "FASTTEXT", {"wordNgrams": 2, "dim": 3, "bucket": 100})
+    monkeypatch.setattr(time_to_accuracy, "heed_rows", lambda *_: [row("Heed", 1, 2.0, 0.9)])
+    time_to_accuracy.main(tmp_path, ["--quick", "--epochs=2,3", f"--out={tmp_path}"])
+    heed, fasttext = json.loads((tmp_path / "time_to_accuracy.json").read_text())["rows"]
+    assert heed["name"] == "Heed"
+    assert fasttext["name"] == "fastText bigrams, 2 epochs"
+    assert fasttext["seconds"] > 0 and 0 <= fasttext["accuracy"] <= 1
+    assert (tmp_path / "time_to_accuracy.png").stat().st_size > 10_000
+
+
+def test_without_fasttext_it_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    options = time_to_accuracy.arguments([])
+    assert not list(time_to_accuracy.fasttext_rows(None, tmp_path, options))  # type: ignore[arg-type]
+    assert "pip install fasttext-wheel" in capsys.readouterr().err

@@ -1,0 +1,98 @@
+"""Run folders of made-up models, as a sweep leaves them, for comparisons with a known answer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+CHOICES = {"data": "imdb", "embedding": "learned", "encoder": "lstm", "attention": "none", "pooling": "last"}
+
+
+def config(folder: Path, choices: dict[str, str], seed: int, options: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A resolved configuration; `options` are set by dotted path."""
+    model = {
+        part: {"_target_": f"src.{part}.{choices[part]}"} for part in ("embedding", "encoder", "attention", "pooling")
+    }
+    held: dict[str, Any] = {
+        "seed": seed,
+        "task_name": "made_up",
+        "data": {"_target_": f"src.{choices['data']}", "path": "/data/a", "batch_size": 32, "seed": seed},
+        "model": model,
+        "optimizer": {"lr": 0.001},
+        "paths": {"output_dir": str(folder)},
+        "callbacks": {"progress": {"refresh_rate": seed}, "early_stopping": {"patience": 5}},
+    }
+    for path, value in (options or {}).items():
+        *within, last = path.split(".")
+        node = held
+        for key in within:
+            node = node.setdefault(key, {})
+        node[last] = value
+    return held
+
+
+def write_run(
+    folder: Path,
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    *,
+    seed: int = 0,
+    options: dict[str, Any] | None = None,
+    result: dict[str, Any] | None = None,
+    **choices: str,
+) -> Path:
+    """Write a finished run: n×C and n, `choices` such as encoder="rnn"; `result` replaces keys of result.json."""
+    chosen = CHOICES | choices
+    classes = probabilities.shape[1]
+    record = {
+        "status": "completed",
+        "error": None,
+        "task": "made_up",
+        "overrides": [f"seed={seed}"],
+        "seed": seed,
+        "choices": chosen,
+        "started": f"2026-01-01T00:00:{seed:02}+00:00",
+        "finished": f"2026-01-01T00:01:{seed:02}+00:00",
+        "data": {"fingerprint": "f", "class_names": [f"class {c}" for c in range(classes)], "test": len(labels)},
+        "parameters": {"total": 1009, "trainable": 1009, "by_part": {"encoder": 1009}},
+        "seconds": {"total": 9.0, "per_epoch": [3.0, 2.0, 2.0 + seed]},
+        "peak_memory_mb": {"process": 700.0 + seed, "cuda": None},
+        "metrics": {"val/acc": {"value": 0.8, "low": 0.7, "high": 0.9, "n": 101}},
+    }
+    (folder / "predictions").mkdir(parents=True)
+    (folder / ".hydra").mkdir()
+    np.savez_compressed(
+        folder / "predictions" / "test.npz",
+        probabilities=probabilities.astype(np.float32),
+        labels=labels,
+        index=np.arange(len(labels)),
+        class_names=np.array(record["data"]["class_names"]),
+    )
+    (folder / "config.yaml").write_text(yaml.safe_dump(config(folder, chosen, seed, options)), encoding="utf-8")
+    (folder / "result.json").write_text(json.dumps(record | (result or {})), encoding="utf-8")
+    return folder
+
+
+def answers(labels: np.ndarray, right: np.ndarray, sure: float = 0.8) -> np.ndarray:
+    """Probabilities n×2 of answers that are right or wrong (n bool), each as sure as the other."""
+    said = np.where(right, labels, 1 - labels)
+    return np.where(np.arange(2) == said[:, None], sure, 1 - sure)
+
+
+def write_sweep(
+    folder: Path, accuracies: dict[tuple[str, str], float], *, seeds: int = 5, n: int = 401, spread: float = 0.005
+) -> Path:
+    """One run a seed for each (encoder, attention), of the accuracy given, `spread` between seeds."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, 2, n)
+    hard = rng.uniform(size=n)  # the same texts are hard for all
+    for (encoder, attention), accuracy in accuracies.items():
+        for seed in range(1, seeds + 1):
+            level = accuracy + spread * rng.normal()
+            right = 0.7 * hard + 0.3 * rng.uniform(size=n)
+            right = right < np.quantile(right, level)
+            to = folder / f"{encoder}_{attention}_{seed}"
+            write_run(to, answers(labels, right), labels, seed=seed, encoder=encoder, attention=attention)
+    return folder

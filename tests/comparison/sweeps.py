@@ -1,0 +1,115 @@
+"""Whole sweeps, with curves and attention: `python -m tests.comparison.sweeps <folder>` writes one of 100 runs."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from tests.comparison.runs import write_run
+from tests.reports.runs import WORDS, write_rows
+
+ENCODERS = {"rnn": -0.9, "lstm": 0.1, "birnn": -0.5, "bilstm": 0.3}  # skill, in logits
+ATTENTIONS = {"none": -0.5, "bahdanau": 0.1, "luong_dot": 0.0, "luong_general": 0.2, "luong_concat": 0.1}
+SIZE = {"rnn": 1, "lstm": 4, "birnn": 2, "bilstm": 8}
+LOUD = ("not", "good", "quiet", "stayed")  # what attention falls on
+
+
+def write_whole_sweep(
+    sweep: Path,
+    encoders: Sequence[str] = tuple(ENCODERS),
+    attentions: Sequence[str] = tuple(ATTENTIONS),
+    seeds: Sequence[int] = (1, 2, 3),
+    *,
+    n: int = 211,
+    epochs: int = 5,
+    texts: Sequence[Sequence[str]] = (WORDS, WORDS[::-1]),
+    classes: int = 2,
+) -> Path:
+    """A run for each encoder, attention and seed, all tested on the same n texts, of which `texts` are the first.
+
+    Texts are as hard for one variant as for another, and skill differs a little from seed to seed.
+    """
+    rng = np.random.default_rng(7)
+    names = [f"class {c}" for c in range(classes)]
+    labels, hard = rng.integers(0, classes, n), rng.normal(1.8, 1.4, n)
+    jobs = [(encoder, attention, seed) for encoder in encoders for attention in attentions for seed in seeds]
+    for number, (encoder, attention, seed) in enumerate(jobs):
+        skill = ENCODERS[encoder] + ATTENTIONS[attention] + rng.normal(0, 0.08)
+        sure = expit(2 * (hard + skill + rng.normal(0, 0.9, n)))
+        probabilities = np.repeat((1 - sure)[:, None] / (classes - 1), classes, axis=1)
+        probabilities[np.arange(n), labels] = sure
+        accuracy = float((probabilities.argmax(1) == labels).mean())
+        size = SIZE[encoder]
+        result = {
+            "started": f"2026-11-21T{8 + number // 60:02}:{number % 60:02}:00+00:00",
+            "data": {"fingerprint": "f", "class_names": names, "train": 9 * n, "val": n, "test": n},
+            "parameters": {"total": 400_000 + 29_000 * size + 33_000 * (attention != "none")},
+            "seconds": {"per_epoch": ((9 + 2.5 * size) * rng.uniform(0.9, 1.1, epochs)).tolist()},
+            "peak_memory_mb": {"process": 600.0 + 30 * size, "cuda": None},
+            "device": "cpu",
+            "precision": "32-true",
+            "git_commit": "0123456789abcdef",
+        }
+        run = sweep / f"{number}_encoder-{encoder}_attention-{attention}_seed-{seed}"
+        write_run(run, probabilities, labels, seed=seed, encoder=encoder, attention=attention, result=result)
+        write_rows(run / "csv" / "metrics.csv", list(_epochs(accuracy, epochs, rng)))
+        examples = [
+            _example(words, row, names, probabilities[row], labels[row], attention, rng)
+            for row, words in enumerate(texts)
+        ]
+        (run / "attention.json").write_text(json.dumps(examples))
+    return sweep
+
+
+def write_failed(sweep: Path, error: str = "RuntimeError: out of memory") -> Path:
+    """A run that failed, as it leaves its folder."""
+    run = sweep / "99_failed"
+    run.mkdir(parents=True)
+    (run / "result.json").write_text(json.dumps({"status": "failed", "error": error}))
+    return run
+
+
+def text(length: int, seed: int = 0) -> list[str]:
+    return [WORDS[at] for at in np.random.default_rng(seed).integers(0, len(WORDS), length)]
+
+
+def _epochs(accuracy: float, epochs: int, rng: np.random.Generator) -> Iterator[dict[str, float]]:
+    for epoch in range(epochs):
+        reached, trained = accuracy - 0.3 * 0.4**epoch, 1 - 0.45 * 0.55**epoch
+        noise = rng.normal(0, 0.004, 4)
+        over = 0.03 * max(0, epoch - epochs // 2)
+        yield {"epoch": epoch, "val/loss": 1.3 * (1 - reached) + over + noise[0], "val/acc": reached + noise[1]}
+        yield {"epoch": epoch, "train/loss": 1.4 * (1 - trained) + noise[2], "train/acc": trained + noise[3] / 9}
+
+
+def _example(
+    words: Sequence[str],
+    row: int,
+    names: Sequence[str],
+    probabilities: np.ndarray,
+    label: int,
+    attention: str,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    loud = np.array([2.5 * (word in LOUD) for word in words])
+    scores = (0.2 if attention == "none" else 1) * (loud + rng.normal(0, 0.7, len(words)))
+    weights = np.exp(scores) / np.exp(scores).sum()
+    return {
+        "split": "test",
+        "index": row,
+        "label": names[label],
+        "predicted": names[int(probabilities.argmax())],
+        "probabilities": probabilities.tolist(),
+        "words": list(words),
+        "weights": weights.round(6).tolist(),
+        "matrix": None,
+    }
+
+
+if __name__ == "__main__":
+    reviews = [text(length, length) for length in (61, 230, 187, 412, 300, 150)]
+    write_whole_sweep(Path(sys.argv[1]), seeds=(1, 2, 3, 4, 5), n=25_000, texts=reviews)

@@ -1,0 +1,148 @@
+"""The page of a comparison: its markup, and how a browser takes it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from src.comparison.comparison import Comparison, compare
+from src.comparison.page import render, reviews
+from tests.comparison.sweeps import text, write_failed, write_whole_sweep
+from tests.reports.page.browser import needs_browser, visit
+from tests.reports.page.reader import Reader, check_page
+
+EVERY = ["ranking", "differences", "claims", "grid", "cost", "curves", "reviews", "confusion", "failures"]
+SLY = "</script><script>document.title='broken'</script>"
+LONG = text(37)
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Four variants of three seeds, and a run that failed."""
+    sweep = tmp_path_factory.mktemp("sweep")
+    write_whole_sweep(sweep, ["rnn", "bilstm"], ["none", "bahdanau"], texts=[text(11), LONG])
+    write_failed(sweep, "RuntimeError: out of memory\nin some line")
+    return compare([sweep])
+
+
+@pytest.fixture(scope="module")
+def html(comparison: Comparison) -> str:
+    return render(comparison)
+
+
+def names(html: str) -> list[str | None]:
+    return [part.attributes["id"] for part in Reader(html).all("section")]
+
+
+def test_every_section_is_there_and_the_page_needs_nothing(html: str) -> None:
+    check_page(html)
+    assert names(html) == EVERY
+
+
+def test_the_head_says_what_was_compared(html: str, comparison: Comparison) -> None:
+    head = " ".join(text for _, text in Reader(html.split("</header>")[0] + "</header></body></html>").texts)
+    for fact in ("4 variants of encoder × attention", "12 runs", "211 test texts", "1 to 3", "imdb", "2026-11-21"):
+        assert fact in head
+    assert comparison.baseline.variant.name in head and "1 folder" in head
+
+
+def test_numbers_are_those_of_the_comparison(html: str, comparison: Comparison) -> None:
+    said = " ".join(text for _, text in Reader(html).texts)
+    for row in comparison.rows:
+        value, low, high = row.metrics["acc"]
+        assert f"{value:.3f}" in said and f"{low:.3f} to {high:.3f}" in said
+        if row.difference is not None:
+            assert f"{row.difference.value:+.3f}".replace("-", "\N{MINUS SIGN}") in said
+    for claim in comparison.claims:
+        assert claim.text in said and claim.verdict in said
+    assert "RuntimeError: out of memory" in said
+
+
+def test_variants_are_ranked_by_each_score_and_calibration_error_from_below(html: str, comparison: Comparison) -> None:
+    panes = html.split('<section id="ranking"')[1].split("data-pane=")[1:5]
+    for metric, pane in zip(("acc", "f1_macro", "auroc", "ece"), panes, strict=True):
+        best = min if metric == "ece" else max
+        first = best(comparison.rows, key=lambda row: row.metrics[metric].value)
+        assert pane.startswith(f'"ranking" data-value="{metric}"')
+        assert pane.index(first.variant.name) == min(pane.index(row.variant.name) for row in comparison.rows)
+
+
+def test_the_same_texts_stand_under_every_variant(html: str, comparison: Comparison) -> None:
+    part = html.split('<section id="reviews"')[1].split("</section>")[0]
+    assert part.count("<details") == 2 * len(comparison.rows)
+    assert part.count('<p class="strip"') == 2 * len(comparison.rows)
+
+
+def test_texts_are_as_many_as_the_page_holds(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "WORDS", 4 * 11)
+    assert render(comparison).count('<p class="strip"') == len(comparison.rows)
+
+
+def test_one_run_has_what_one_run_can_show(tmp_path: Path) -> None:
+    html = render(compare([write_whole_sweep(tmp_path, ["lstm"], ["none"], [1])]))
+    check_page(html)
+    assert names(html) == ["ranking", "curves", "reviews", "confusion"]
+    assert "nothing says how far another seed would move it" in html
+
+
+def test_a_grid_of_holes_is_left_out(comparison: Comparison) -> None:
+    best, second, *_ = comparison.rows
+    few = replace(comparison, rows=(best, second))
+    differ = [name for name in ("encoder", "attention") if best.variant.differs[name] != second.variant.differs[name]]
+    assert ("grid" in names(render(few))) == (len(differ) == 2)
+
+
+def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
+    write_whole_sweep(tmp_path, ["lstm"], ["none", "bahdanau"], [1], texts=[[SLY, "a\ud800"]])
+    write_failed(tmp_path, SLY)
+    for path in tmp_path.glob("*/result.json"):
+        result = json.loads(path.read_text())
+        path.write_text(json.dumps(result | {"device": SLY, "git_commit": SLY, "precision": SLY}))
+    for path in tmp_path.glob("*/config.yaml"):
+        held = path.read_text().replace("lr: 0.001", f"lr: {json.dumps(SLY + path.parent.name[:1])}")
+        path.write_text(held)
+    comparison = compare([tmp_path])
+    assert any(SLY in variant.name for variant in comparison.variants)
+    html = render(comparison)
+    html.encode()
+    assert len(Reader(html).all("script")) == 1
+    assert SLY not in html
+
+
+LOOK = """
+const shown = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)]
+  .filter((pane) => pane.checkVisibility()).map((pane) => pane.dataset.value);
+const button = (name, value) => document.querySelector(`input[name="${name}"][value="${value}"]`);
+const result = {start: ["ranking", "grid", "cost", "curves", "review"].map(shown)};
+for (const [name, value] of Object.entries({ranking: "ece", grid: "auroc", cost: "memory", curves: "loss"})) {
+  button(name, value).click();
+}
+document.querySelector("[data-step='1']").click();
+result.end = ["ranking", "grid", "cost", "curves", "review"].map(shown);
+const bars = [...document.querySelectorAll("canvas.bars")].filter((canvas) => canvas.checkVisibility());
+const inked = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data.some((byte) => byte > 0);
+result.bars = bars.map((canvas) => [canvas.width, inked(canvas)]);
+const word = [...document.querySelectorAll(".strip span")].find((word) => word.checkVisibility());
+word.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
+result.reading = document.querySelector("#reviews .reading").textContent === `${word.textContent}: ${word.title}`;
+document.querySelector("[data-step='1']").click();
+result.around = shown("review");
+result.wide = document.documentElement.scrollWidth - innerWidth;
+result.width = innerWidth;
+result.paper = getComputedStyle(document.body).backgroundColor;
+return result;
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desk", "phone in the dark"])
+def test_pickers_change_what_is_shown(html: str, tmp_path: Path, width: int, dark: bool) -> None:
+    found = visit(html, tmp_path, LOOK, width=width, dark=dark)
+    assert found["start"] == [["acc"], ["acc"], ["seconds"], ["acc"], ["test_0"]]
+    assert found["end"] == [["ece"], ["auroc"], ["memory"], ["loss"], ["test_1"]]
+    assert found["around"] == ["test_0"]
+    assert found["bars"] == [[37, True]] * 4
+    assert found["reading"]
+    assert found["width"] == width and found["wide"] <= 0
+    assert found["paper"] == ("rgb(19, 22, 27)" if dark else "rgb(255, 255, 255)")

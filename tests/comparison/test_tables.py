@@ -1,0 +1,121 @@
+"""A comparison as Markdown, LaTeX, CSV and on a terminal."""
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from src.comparison.claims import Claim
+from src.comparison.comparison import Comparison, compare
+from src.comparison.numbers import chance, with_margin
+from src.comparison.rows import Row
+from src.comparison.runs import Failed
+from src.comparison.statistics import Interval
+from src.comparison.tables import as_csv, latex, markdown, printed
+from tests.comparison.runs import write_sweep
+
+NASTY = r"a_b|50% & <i>\x{$#^~"
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """A sweep with a nasty name in it, and a failed run."""
+    folder = write_sweep(tmp_path_factory.mktemp("sweep"), {("lstm", "none"): 0.7, ("lstm", "keras"): 0.85})
+    found = compare([folder])
+    rows = tuple(named(row, NASTY) if row.variant.name == "keras" else row for row in found.rows)
+    return replace(found, rows=rows, failed=(Failed(Path("some/run"), "failed", "MemoryError: 3|4 GiB"),))
+
+
+def named(row: Row, name: str) -> Row:
+    return replace(row, variant=replace(row.variant, name=name))
+
+
+def test_numbers() -> None:
+    assert with_margin(Interval(0.8816, 0.8786, 0.8846)) == "0.882 ± 0.003"
+    assert with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
+    assert with_margin(Interval(0.88, None, None)) == "0.880"
+    assert with_margin(None) == "–"
+    assert [chance(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
+
+
+def test_markdown_has_every_section_and_whole_tables(comparison: Comparison) -> None:
+    text = markdown(comparison)
+    for title in ("## Scores", "## Differences in acc to none", "## Cost", "## Claims", "## Not compared"):
+        assert f"\n{title}\n" in text
+    tables = [[line for line in block.split("\n")] for block in text.split("\n\n") if block.startswith("|")]
+    assert len(tables) == 3
+    for table in tables:
+        columns = {line.replace(r"\|", "").count("|") for line in table}
+        assert len(columns) == 1, table
+    assert "none (baseline)" in text
+    assert "<i>" not in text
+    assert "- some/run: failed: MemoryError: 3\\|4 GiB" in text
+    assert "**Attention beats no attention**: supported." in text
+
+
+def test_latex_is_escaped_and_whole(comparison: Comparison) -> None:
+    text = latex(comparison)
+    assert r"a\_b|50\% \& $<$i$>$\textbackslash{}x\{\$\#\textasciicircum{}\textasciitilde{}" in text
+    assert r"f1\_macro" in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 3
+    for table in text.split(r"\begin{tabular}{")[1:]:
+        columns = table.index("}")
+        body = [line for line in table.split("\n") if line.endswith(r"\\")]
+        assert {line.replace(r"\&", "").count("&") for line in body} == {columns - 1}
+    assert "±" not in text
+
+
+def test_csv_holds_every_number_in_full(comparison: Comparison) -> None:
+    best, base = csv.DictReader(io.StringIO(as_csv(comparison)))
+    row = comparison.rows[0]
+    assert best["variant"] == NASTY
+    assert best["seeds"] == "1 2 3 4 5"
+    assert float(best["acc"]) == row.metrics["acc"].value
+    assert float(best["ece_low"]) == row.metrics["ece"].low
+    assert float(best["acc_difference_high"]) == row.difference.high
+    assert float(best["p_holm"]) == row.p_adjusted
+    assert (best["mcnemar_found"], best["mcnemar_of"], best["verdict"]) == ("5", "5", "better")
+    assert (base["variant"], base["acc_difference"], base["p"], base["verdict"]) == ("none", "", "", "baseline")
+
+
+def shown(comparison: Comparison, width: int) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(printed(comparison))
+    return console.export_text()
+
+
+def test_the_terminal_shows_all_of_it(comparison: Comparison) -> None:
+    text = shown(comparison, 100)
+    for word in (
+        "none (baseline)",
+        "± ",
+        "better",
+        "5 of 5",
+        "1,009",
+        "supported",
+        "some/run: failed: MemoryError",
+        NASTY,
+    ):
+        assert word in text
+    assert max(map(len, text.split("\n"))) <= 100
+
+
+def test_one_run_has_no_claims_and_no_differences(tmp_path: Path) -> None:
+    alone = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
+    for text in (markdown(alone), shown(alone, 100)):
+        assert "Scores" in text
+        assert "Differences" not in text
+        assert "Claims" not in text
+
+
+def test_the_metric_compared_comes_first(tmp_path: Path) -> None:
+    found = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=2)], metric="nll")
+    assert "| variant | seeds | nll | acc |" in markdown(found)
+
+
+def test_markup_in_a_claim_is_text(comparison: Comparison) -> None:
+    said = Claim("A claim", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
+    assert "[red]why[/red]" in shown(replace(comparison, claims=(said,)), 100)

@@ -1,0 +1,63 @@
+"""`python -m src.compare` as it is used."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from src.compare import main
+from tests.comparison.runs import write_sweep
+
+FILES = ["comparison.csv", "comparison.html", "comparison.md", "comparison.tex"]
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    accuracies = {("rnn", "none"): 0.7, ("rnn", "keras"): 0.8}
+    return write_sweep(tmp_path_factory.mktemp("sweeps") / "one", accuracies, seeds=2, n=53)
+
+
+def test_writes_into_the_sweep_and_prints(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(sweep)])
+    assert [path.name for path in sorted(sweep.glob("comparison.*"))] == FILES
+    said = capsys.readouterr().out
+    assert "keras" in said
+    assert "exploratory" in said
+    assert "Written to" in said
+    main([str(sweep)])  # what it wrote is no run
+
+
+def test_out_and_baseline(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([str(sweep), "--out", str(tmp_path / "new" / "folder"), "--baseline", "keras", "--metric", "auroc"])
+    assert [path.name for path in sorted((tmp_path / "new" / "folder").iterdir())] == FILES
+    assert "Differences in auroc to keras" in capsys.readouterr().out
+
+
+def test_several_folders_write_elsewhere(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main([str(run) for run in sorted(sweep.iterdir()) if run.is_dir()])
+    assert [path.name for path in sorted(tmp_path.glob("outputs/compare/*/*"))] == FILES
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--baseline", "kera"], 'Error: --baseline kera: no such variant; did you mean "keras"?'),
+        (["--metric", "auc"], "Error: --metric auc: no such score; did you mean auroc?"),
+        (["nowhere"], "Error: nowhere: no such folder"),
+        (["--out", "/dev/null/x"], "Error: /dev/null/x cannot be written to"),
+    ],
+)
+def test_mistakes_get_one_message(sweep: Path, more: list[str], message: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([str(sweep), *more])
+    assert str(stop.value).startswith(message)
+
+
+def test_help_waits_for_no_library() -> None:
+    """Nor does a mistyped option."""
+    code = "import sys, src.compare as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,166 @@
+"""The W&B workspace, built without a server, and saved to one that is played here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from src.comparison.runs import FinishedRun
+from src.dashboard import main
+from src.errors import UserError
+from src.tracking.workspace import Scope, build
+from tests.helpers import ROOT, command
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    main(list(arguments))
+    return json.loads(capsys.readouterr().out)["section"]
+
+
+def panels(section: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Panels by the section they stand in, each with its kind."""
+    return {
+        one["name"].split(" (")[0]: [{"kind": panel["viewType"], **panel["config"]} for panel in one["panels"]]
+        for one in section["panelBankConfig"]["sections"]
+    }
+
+
+def run(encoder: str, *overrides: str, **logger: str | None) -> FinishedRun:
+    result = {"choices": {"encoder": encoder}, "overrides": [f"model/encoder={encoder}", *overrides]}
+    return FinishedRun(Path("run"), result, {"logger": {"wandb": logger} if logger else {"csv": {}}})
+
+
+def test_it_holds_what_compares_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    section = printed(capsys)
+    found = panels(section)
+    ranking = found["Ranking"]
+    assert [panel["metrics"] for panel in ranking] == [["test/acc"], ["test/f1_macro"], ["test/auroc"], ["test/ece"]]
+    for bars in [*ranking, *found["Accuracy of each encoder by its attention"]]:
+        assert (bars["kind"], bars["groupAgg"], bars["groupArea"]) == ("Bar Chart", "mean", "stderr")
+        assert bars["aggregate"]
+    assert {bars["groupBy"] for bars in ranking} == {"variant.value"}
+
+    grid = {panel["chartTitle"]: panel for panel in found["Accuracy of each encoder by its attention"]}
+    assert grid.keys() == {path.stem for path in (ROOT / "conf" / "model" / "encoder").glob("*.yaml")}
+    assert grid["bilstm"]["metrics"] == ["of_encoder/bilstm"]
+    assert grid["bilstm"]["groupBy"] == "choices.value.attention"
+
+    parallel, importance = found["Hyperparameters"]
+    assert parallel["kind"] == "Parallel Coordinates Plot"
+    axes = [column["accessor"] for column in parallel["columns"]]
+    assert {"config:choices.value.encoder", "config:choices.value.attention", "summary:test/acc"} <= set(axes)
+    assert importance["targetKey"] == "test/acc"
+
+    norms = {panel["metrics"][0]: panel for panel in found["Gradient norms"]}
+    assert {"gradients/encoder", "gradients/attention", "gradients/head"} <= norms.keys()
+    assert all(panel["yLogScale"] and panel["xAxis"] == "trainer/global_step" for panel in norms.values())
+    assert [panel["metrics"][0] for panel in found["Curves"]] == ["train/loss", "val/loss", "train/acc", "val/acc"]
+
+    media = [panel["mediaKeys"] for panel in found["Attention"] if panel["kind"] == "Media Browser"]
+    assert media[0] == [f"pictures/strip_{number}" for number in (1, 2, 3, 4)]
+    assert ["pictures/attention_entropy"] in media
+    assert found["Attention"][-1]["kind"] == "Weave"
+    assert len(found["Accuracy against cost"]) == 3
+    assert [panel["kind"] for panel in found["Mistakes and calibration"]] == ["Media Browser", "Vega2", "Media Browser"]
+
+    (runs,) = section["runSets"]
+    assert [(one["key"]["name"], one["value"]) for one in runs["filters"]["filters"]] == [("jobType", "train")]
+    assert not section["settings"]["shouldAutoGeneratePanels"]
+
+
+def test_bars_are_means_over_what_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    found = panels(printed(capsys, "--by", "optimizer.lr"))
+    grouped = {panel["groupBy"] for name in ("Ranking", "Curves", "Gradient norms") for panel in found[name]}
+    assert grouped == {"optimizer.value.lr"}
+
+
+def test_runs_in_folders_say_what_varies_and_which_they_are() -> None:
+    in_sweep = [
+        run(encoder, f"optimizer.lr={rate}", "+data.limit=300", group="sweep", name=f"{encoder}_{rate}")
+        for encoder in ("gru", "bilstm")
+        for rate in (0.1, 0.01)
+    ]
+    alone = run("gru", "optimizer.lr=0.1", "+data.limit=300", group=None, name="2026-11-21_10-00")
+    scope = Scope.of([*in_sweep, alone, run("rnn", "optimizer.lr=0.5", "+data.limit=300")])
+    assert list(scope.encoders) == ["gru", "bilstm", "rnn"]
+    assert list(scope.varied) == ["choices.encoder", "optimizer.lr"]
+    spec = json.loads(build(scope, "us", "heed")._to_model().spec.model_dump_json(by_alias=True))
+    filters = json.dumps(spec["section"]["runSets"][0]["filters"])
+    for wanted in ('"jobType"', '"group"', '["sweep"]', '"displayName"', '["2026-11-21_10-00"]', "or"):
+        assert wanted in filters
+    assert "bilstm_0.1" not in filters
+
+
+def test_runs_that_were_not_logged_are_named() -> None:
+    with pytest.raises(UserError, match=r"^run: not logged to W&B; run with logger=wandb"):
+        Scope.of([run("rnn")])
+
+
+def test_it_is_saved_with_one_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def execute(api: object, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+        assert "upsertView" in query
+        sent.append(variables)
+        return {"upsertView": {"view": {"name": "nw-abc-v", "id": "1"}, "inserted": True}}
+
+    monkeypatch.setattr("wandb.login", lambda **_: True)
+    monkeypatch.setattr("wandb.Api", lambda: SimpleNamespace())
+    monkeypatch.setattr("wandb_workspaces.workspaces.internal.execute_graphql", execute)
+    monkeypatch.setattr("wandb_workspaces.workspaces.interface.get_app_url", lambda api: "https://wandb.test")
+    main(["--save", "team/heed"])
+    assert capsys.readouterr().out == "Saved: https://wandb.test/team/heed?nw=abc\n"
+    (view,) = sent
+    assert (view["entityName"], view["projectName"], view["displayName"]) == ("team", "heed", "Heed")
+    assert "Ranking" in panels(json.loads(view["spec"])["section"])
+
+
+def test_a_refusal_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise ValueError("permission denied")
+
+    monkeypatch.setattr("wandb.login", lambda **_: True)
+    monkeypatch.setattr("wandb_workspaces.workspaces.internal.upsert_view2", refuse)
+    with pytest.raises(SystemExit) as stop:
+        main(["--save", "team/heed"])
+    assert str(stop.value) == "Error: W&B did not save the workspace in team/heed: permission denied"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--save", "team/heed"], "Error: --save needs a W&B account, and none is known here: run `wandb login`"),
+        (["nowhere"], "Error: nowhere: no such folder"),
+    ],
+)
+def test_mistakes_get_one_message(arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wandb.login", lambda **_: False)
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert str(stop.value).startswith(said)
+
+
+@pytest.mark.parametrize("where", ["heed", "/heed", "team/", "team/heed/runs"])
+def test_where_to_save_must_be_an_entity_and_a_project(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--save", where])
+    assert f"--save={where} must name an entity and a project, such as --save my-team/heed" in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert str(stop.value).startswith("Error: python -m src.dashboard needs the package wandb_workspaces, which heed[")
+
+
+def test_help_waits_for_no_library(tmp_path: Path) -> None:
+    line, options = command(tmp_path, "dashboard", "--help")
+    line[1:1] = ["-X", "importtime"]
+    done = subprocess.run(line, **options, capture_output=True, timeout=60, check=True)
+    assert "--save ENTITY/PROJECT" in done.stdout
+    assert not {"wandb", "torch", "hydra", "numpy"} & {row.split("|")[-1].strip() for row in done.stderr.splitlines()}
