@@ -41,7 +41,7 @@ def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
         ("+model/encoder=narrow", None, "is chosen already: leave out the +"),
         ("++model/encoder=narrow", None, "is chosen already: leave out the +"),
         ("model/encoder@model=narrow", None, "is not where this group stands: leave out the @"),
-        ("hydra/launcher=joblib", None, "no such choice (basic); is its plugin installed?"),
+        ("hydra/sweeper=nowhere", None, "no such choice (basic); is its plugin installed?"),
         ("model/atention=none", None, "no such group; did you mean model/attention?"),
         ("attention=none", None, "no such option; did you mean model/attention?"),
         ("model.attention=none", None, "names a file, so with a slash: write model/attention=none"),
