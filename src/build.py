@@ -9,6 +9,7 @@ import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from src.adagrad import Adagrad
 from src.checkpoint import Card, load
 from src.config import check
 from src.data.codec import Codec
@@ -86,18 +87,42 @@ def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
     """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
     with named("per_part"):
         groups = parameter_groups(model, cfg.per_part)
-    return make(cfg, "optimizer", groups)
+    made = make(cfg, "optimizer", groups)
+    if any(getattr(module, "sparse", False) for module in model.modules()):
+        _require_sparse(made, cfg)
+    return made
+
+
+def _require_sparse(optimizer: torch.optim.Optimizer, cfg: DictConfig) -> None:
+    """Row-sparse gradients are not for every optimizer, nor for what looks at all of a gradient.
+
+    Raises:
+        UserError: if the configuration asks for both.
+    """
+    dense = "or leave model.embedding.sparse=false"
+    if not isinstance(optimizer, (Adagrad, torch.optim.SGD)):
+        name = type(optimizer).__name__
+        raise UserError(f"optimizer: {name} takes no row-sparse gradients; choose optimizer=adagrad {dense}")
+    if any(group["weight_decay"] for group in optimizer.param_groups):
+        raise UserError(f"weight_decay: row-sparse gradients allow none; set it to 0, {dense}")
+    if cfg.trainer.get("gradient_clip_val") is not None:
+        raise UserError(f"trainer.gradient_clip_val: row-sparse gradients are not clipped; set it to null, {dense}")
 
 
 def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> dict[str, Any] | None:
     """Lightning's scheduler config; a scheduler by the step is told how many steps there will be."""
     if "_target_" not in cfg.scheduler:
         return None
-    if cfg.scheduler._target_.endswith("OneCycleLR"):
-        peaks = [group["lr"] for group in optimizer.param_groups]  # each part keeps its own rate
-        one_cycle = make(cfg, "scheduler", optimizer, max_lr=peaks, total_steps=steps)
-        return {"scheduler": one_cycle, "interval": "step"}
-    return {"scheduler": make(cfg, "scheduler", optimizer), "interval": "epoch", "monitor": "val/loss"}
+    name = cfg.scheduler._target_.rpartition(".")[2]
+    by_step: dict[str, Any] = {}
+    if name == "OneCycleLR":
+        by_step = {"max_lr": [group["lr"] for group in optimizer.param_groups], "total_steps": steps}
+    elif name == "LinearLR":
+        by_step = {"total_iters": steps}
+    made = make(cfg, "scheduler", optimizer, **by_step)
+    if by_step:
+        return {"scheduler": made, "interval": "step"}
+    return {"scheduler": made, "interval": "epoch", "monitor": "val/loss"}
 
 
 def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from omegaconf import OmegaConf
-from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
+from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
 from src.config import check
@@ -61,8 +61,38 @@ def test_a_part_without_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["optimizer=adam"], r"optimizer: Adam takes no row-sparse gradients; choose optimizer=adagrad or leave"),
+        (["optimizer=sgd", "optimizer.weight_decay=0.1"], r"weight_decay: row-sparse gradients allow none"),
+        (["optimizer=adagrad", "trainer.gradient_clip_val=1.0"], r"trainer\.gradient_clip_val: row-sparse"),
+    ],
+)
+def test_what_cannot_work_on_sparse_gradients_is_refused(overrides: list[str], said: str) -> None:
+    cfg, parts = model("model/embedding=ngrams", "model.embedding.sparse=true", *overrides)
+    with pytest.raises(UserError, match=f"^{said}"):
+        build.optimizer(cfg, parts)
+
+
+def test_an_attention_over_ngrams_trains_on_sparse_gradients(tmp_path: Path) -> None:
+    parts = ["model/embedding=ngrams", "model/attention=learned_query"]
+    options = ["model.embedding.sparse=true", "model.embedding.buckets=997", "optimizer=adagrad", "scheduler=linear"]
+    result = train(tmp_path / "run", *parts, *options)
+    assert result["metrics"]["test/acc"]["n"] == 8
+    with (tmp_path / "run" / "gradients.csv").open() as file:
+        norms = [float(row["norm"]) for row in csv.DictReader(file) if row["part"] == "embedding"]
+    assert norms
+    assert all(norm > 0 for norm in norms)
+
+
+@pytest.mark.parametrize(
     ("name", "kind", "interval"),
-    [("none", None, None), ("plateau", ReduceLROnPlateau, "epoch"), ("one_cycle", OneCycleLR, "step")],
+    [
+        ("none", None, None),
+        ("plateau", ReduceLROnPlateau, "epoch"),
+        ("one_cycle", OneCycleLR, "step"),
+        ("linear", LinearLR, "step"),
+    ],
 )
 def test_schedulers_step_when_they_should(name: str, kind: type | None, interval: str | None) -> None:
     cfg, parts = model(f"scheduler={name}")
@@ -75,6 +105,8 @@ def test_schedulers_step_when_they_should(name: str, kind: type | None, interval
     assert made["interval"] == interval
     if isinstance(made["scheduler"], OneCycleLR):
         assert made["scheduler"].total_steps == 13
+    if isinstance(made["scheduler"], LinearLR):
+        assert made["scheduler"].total_iters == 13
 
 
 MINE = '''

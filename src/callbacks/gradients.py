@@ -36,7 +36,7 @@ class GradientNorms(pl.Callback):
         if trainer.global_step % self.every_n_steps:
             return
         for name, part in pl_module.model.named_children():
-            gradients = [p.grad for p in part.parameters() if p.grad is not None]
+            gradients = [_values(p.grad) for p in part.parameters() if p.grad is not None]
             if gradients:
                 norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
                 self._measured.append((trainer.global_step, name, norm))
@@ -54,3 +54,8 @@ class GradientNorms(pl.Callback):
             if not isinstance(logger, CSVLogger):  # they have this file
                 for step, measured in groupby(rows, key=itemgetter(0)):
                     logger.log_metrics({f"gradients/{part}": norm for _, part, norm in measured}, step)
+
+
+def _values(gradient: Tensor) -> Tensor:
+    """What is not zero of a row-sparse gradient; a dense one as it is."""
+    return gradient.coalesce().values() if gradient.is_sparse else gradient

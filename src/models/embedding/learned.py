@@ -32,7 +32,7 @@ class LearnedEmbedding(nn.Module):
             if not 0 <= value < 1:
                 raise ValueError(f"{name}={value} must lie in [0, 1)")
         self.output_dim = dim
-        self.table = nn.Embedding(len(vocabulary), dim)
+        self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
         self.dropout = nn.Dropout(dropout)
         self.word_dropout = word_dropout
 
@@ -40,9 +40,13 @@ class LearnedEmbedding(nn.Module):
         """Which tokens the model reads at all, N×L bool: every real one."""
         return mask
 
+    def vectors(self, tokens: Tensor) -> Tensor:
+        """N×L token ids → N×L×D."""
+        return self.table(tokens)
+
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """N×L token ids → N×L×D vectors, zero on padding."""
         if self.training and self.word_dropout:
             dropped = torch.rand(tokens.shape, device=tokens.device) < self.word_dropout
             tokens = tokens.masked_fill(dropped, UNKNOWN_ID)
-        return self.dropout(self.table(tokens)).masked_fill(~mask.unsqueeze(-1), 0.0)
+        return self.dropout(self.vectors(tokens)).masked_fill(~mask.unsqueeze(-1), 0.0)

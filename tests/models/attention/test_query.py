@@ -9,6 +9,7 @@ from torch import Tensor
 
 from src.models.attention.additive import AdditiveAttention
 from src.models.attention.bahdanau import BahdanauAttention
+from src.models.attention.learned_query import LearnedQueryAttention
 from src.models.attention.luong_concat import LuongConcatAttention
 from src.models.attention.luong_dot import LuongDotAttention
 from src.models.attention.luong_general import LuongGeneralAttention
@@ -97,6 +98,14 @@ def test_scaled_divides_by_the_root_of_the_size(encoded: Encoded) -> None:
 
 def test_uniform_gives_every_real_token_the_same(encoded: Encoded) -> None:
     holds(UniformAttention(D), encoded, lambda q, h: 0.0)
+
+
+def test_learned_query(encoded: Encoded) -> None:
+    attention = LearnedQueryAttention(D).double()
+    assert torch.equal(attention.weights(encoded), UniformAttention(D).weights(encoded))  # before it has learned
+    with torch.no_grad():
+        attention.question.copy_(torch.linspace(-1, 2, D))
+    holds(attention, encoded, lambda q, h: float(attention.question @ h))
 
 
 def test_attentional_vector(encoded: Encoded) -> None:

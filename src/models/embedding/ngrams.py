@@ -1,0 +1,71 @@
+"""Vectors of words and of the word sequences that they end (Joulin, Grave, Bojanowski & Mikolov 2017)."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from src.models.embedding.learned import LearnedEmbedding
+
+BASE = 0x2545F4914F6CDD1D  # odd, so that multiplying by it loses nothing modulo 2⁶⁴
+
+
+class NgramEmbedding(LearnedEmbedding):
+    """A token's vector plus those of the bigram, trigram, … that end with it.
+
+    Tokens have rows of their own; longer n-grams share hashed ones. Those start at zero: an n-gram that training never
+    showed says nothing. The beginning of a text counts as a token.
+
+    Args:
+        vocabulary: the tokens by id.
+        dim: D, features of a vector.
+        max_order: tokens of the longest n-gram (≥ 1).
+        buckets: rows that all n-grams of two tokens and more share (≥ 1).
+        init_std: spread of the normal noise that the tokens' own rows start from (≥ 0).
+        sparse: give gradients of the rows that a batch reads instead of all: a step costs what its texts hold,
+            whatever `buckets`. Only the optimizers adagrad and sgd take those.
+        dropout: probability in [0, 1) of dropping a feature of a vector.
+        word_dropout: probability in [0, 1) of reading a token as unknown while training, in all its n-grams.
+
+    Raises:
+        ValueError: if an option is outside its range.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        *,
+        dim: int = 16,
+        max_order: int = 2,
+        buckets: int = 200_000,
+        init_std: float = 0.05,
+        sparse: bool = False,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+    ) -> None:
+        for name, value in (("max_order", max_order), ("buckets", buckets)):
+            if value < 1:
+                raise ValueError(f"{name}={value} must be at least 1")
+        if init_std < 0:
+            raise ValueError(f"init_std={init_std} must not be negative")
+        super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
+        self.max_order = max_order
+        self.buckets = buckets
+        self.words = len(vocabulary)
+        rows = self.words + (buckets if max_order > 1 else 0)
+        weight = torch.zeros(rows, dim)
+        weight[: self.words].normal_(0.0, init_std)
+        self.table = nn.EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", sparse=sparse)
+
+    def rows(self, tokens: Tensor) -> Tensor:
+        """The row of each n-gram that ends at each token: N×L → N×L×max_order."""
+        code, rows = tokens, [tokens]
+        for shorter in range(1, self.max_order):
+            before = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # which no token's id is
+            code = before * BASE + tokens  # of the n-gram, modulo 2⁶⁴
+            mixed = (code ^ (code >> 31)) * BASE
+            rows.append((mixed ^ (mixed >> 29)) % self.buckets + self.words)
+        return torch.stack(rows, -1)
+
+    def vectors(self, tokens: Tensor) -> Tensor:
+        return self.table(self.rows(tokens).view(-1, self.max_order)).view(*tokens.shape, self.output_dim)
