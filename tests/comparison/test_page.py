@@ -113,12 +113,16 @@ def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
 LOOK = """
 const shown = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)]
   .filter((pane) => pane.checkVisibility()).map((pane) => pane.dataset.value);
-const button = (name, value) => document.querySelector(`input[name="${name}"][value="${value}"]`);
+const press = (element) => {  // what lies on top in its middle gets the click, as from a mouse
+  element.scrollIntoView({block: "center"});
+  const {left, top, width, height} = element.getBoundingClientRect();
+  document.elementFromPoint(left + width / 2, top + height / 2).click();
+};
 const result = {start: ["ranking", "grid", "cost", "curves", "review"].map(shown)};
 for (const [name, value] of Object.entries({ranking: "ece", grid: "auroc", cost: "memory", curves: "loss"})) {
-  button(name, value).click();
+  press(document.querySelector(`input[name="${name}"][value="${value}"]`));
 }
-document.querySelector("[data-step='1']").click();
+press(document.querySelector("[data-step='1']"));
 result.end = ["ranking", "grid", "cost", "curves", "review"].map(shown);
 const bars = [...document.querySelectorAll("canvas.bars")].filter((canvas) => canvas.checkVisibility());
 const inked = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data.some((byte) => byte > 0);
@@ -126,13 +130,24 @@ result.bars = bars.map((canvas) => [canvas.width, inked(canvas)]);
 const word = [...document.querySelectorAll(".strip span")].find((word) => word.checkVisibility());
 word.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
 result.reading = document.querySelector("#reviews .reading").textContent === `${word.textContent}: ${word.title}`;
-document.querySelector("[data-step='1']").click();
+press(document.querySelector("[data-step='1']"));
 result.around = shown("review");
 result.wide = document.documentElement.scrollWidth - innerWidth;
 result.width = innerWidth;
 result.paper = getComputedStyle(document.body).backgroundColor;
 return result;
 """
+
+
+@needs_browser
+def test_a_hundred_runs_make_a_page_that_a_browser_takes(tmp_path: Path) -> None:
+    """As many variants, seeds and words as a real sweep: below 10 MB, and nothing on the console."""
+    texts = [text(length, length) for length in (61, 230, 187, 412, 300, 150)]
+    html = render(compare([write_whole_sweep(tmp_path / "sweep", seeds=(1, 2, 3, 4, 5), texts=texts)]))
+    check_page(html)
+    assert len(html.encode()) < 10e6
+    found = visit(html, tmp_path, "return [document.querySelectorAll('#ranking tbody tr').length, innerWidth]")
+    assert found == [5 * 20, 1280]
 
 
 @needs_browser
