@@ -74,6 +74,16 @@ def test_the_same_texts_stand_under_every_variant(html: str, comparison: Compari
     assert part.count('<p class="strip"') == 2 * len(comparison.rows)
 
 
+def test_strips_that_are_not_even_are_open_first(tmp_path: Path) -> None:
+    sweep = write_whole_sweep(tmp_path, ["lstm", "bilstm"], ["none", "bahdanau", "luong_dot"], [1], texts=[LONG])
+    for path in sweep.glob("*_attention-none_*/attention.json"):
+        (held,) = json.loads(path.read_text())
+        path.write_text(json.dumps([held | {"weights": [round(1 / len(LONG), 6)] * len(LONG)}]))
+    page = render(compare([sweep])).split('<section id="reviews"')[1].split("</section>")[0]
+    opened = [one.split("</span>")[0] for one in page.split("<details open>")[1:]]
+    assert len(opened) == reviews.OPEN and not any("none" in one for one in opened)
+
+
 def test_texts_are_as_many_as_the_page_holds(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reviews, "WORDS", 4 * 11)
     assert render(comparison).count('<p class="strip"') == len(comparison.rows)
