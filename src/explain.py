@@ -1,7 +1,7 @@
 """Predictions for texts, each with the weight of every word."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class Explained:
         weights: of each word, summing to 1 over the text.
         matrix: token × token weights, H×L×L, or 1×L×L for the mean over heads of a text of more than 64 words; None
             where the attention has no such map, where the text has more than 512 words, or where none was asked for.
+        layers: the same of each of the encoder's own attentions, by the layer's name, of texts of at most 64 words.
     """
 
     predicted: str
@@ -33,6 +34,7 @@ class Explained:
     words: list[str]
     weights: list[float]
     matrix: np.ndarray | None
+    layers: dict[str, np.ndarray] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: weights in six decimals, maps in four."""
@@ -41,13 +43,18 @@ class Explained:
             "probabilities": self.probabilities,
             "words": self.words,
             "weights": [round(weight, 6) for weight in self.weights],
-            "matrix": None if self.matrix is None else self.matrix.astype(np.float64).round(4).tolist(),
+            "matrix": None if self.matrix is None else _plain(self.matrix),
+            "layers": {name: _plain(matrix) for name, matrix in self.layers.items()},
         }
 
     def top(self, count: int = 10) -> list[tuple[str, float]]:
         """The most attended words, largest weight first."""
         pairs = zip(self.words, self.weights, strict=True)
         return sorted(pairs, key=lambda pair: -pair[1])[:count]
+
+
+def _plain(matrix: np.ndarray) -> Any:
+    return matrix.astype(np.float64).round(4).tolist()
 
 
 @torch.inference_mode()
@@ -74,9 +81,13 @@ def explain(
         probabilities = loss.probabilities(model(tokens, mask)).cpu()  # N×C
         weights = model.weights(tokens, mask).float()  # N×H×T×L
         means = mean_weights(weights).cpu()  # N×L
+        short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(some), dtype=torch.bool)
+        layers = _layers(model, tokens[short], mask[short])
+        at = (short.cumsum(0) - 1).tolist()  # row among the short ones
         for row, text in enumerate(some):
             words = codec.words(text)
             size = len(words)
+            own = bool(short[row]) and size > 1
             matrix = None
             if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
                 heads = weights[row, :, :size, :size]  # H×L×L
@@ -88,6 +99,16 @@ def explain(
                     words=words,
                     weights=means[row, :size].tolist(),
                     matrix=matrix,
+                    layers={name: held[at[row], :, :size, :size] for name, held in layers.items()} if own else {},
                 )
             )
     return explained
+
+
+def _layers(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
+    """The maps N×H×L×L of the encoder's layers, of texts of at most HEADS_WORDS words; none of no texts."""
+    if not len(tokens):
+        return {}
+    longest = max(1, int(mask.sum(1).max()))
+    found = model.layer_weights(tokens[:, :longest], mask[:, :longest])
+    return {name: weights.float().cpu().numpy() for name, weights in found.items()}

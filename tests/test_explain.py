@@ -1,5 +1,8 @@
 """Predictions with the weight of every word."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +12,7 @@ from src.checkpoint import Card
 from src.explain import Explained, explain
 from src.models.classifier import Classifier
 from src.models.loss import Loss
+from src.models.types import Encoded
 from tests.helpers import small_config, trained
 
 TEXTS = ["An EXCELLENT product, truly", "bad", "so " * 90 + "good", "it works well " * 200, ""]
@@ -63,10 +67,48 @@ def test_maps_shrink_with_the_length_of_the_text(explained: list[Explained]) -> 
             assert each.matrix.mean((0, 1)) == pytest.approx(each.weights, abs=1e-5)
 
 
+@pytest.fixture(scope="module")
+def transformer(parts: tuple[Card, Classifier, Loss]) -> Classifier:
+    card, _, loss = parts
+    sizes = ["model.encoder.layers=3", "model.encoder.heads=2", "model.encoder.dim=6"]
+    cfg = small_config(Path("unused"), ["model/encoder=transformer", "model/attention=bahdanau", *sizes])
+    return build.classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits)
+
+
+def test_the_encoders_layers_have_maps_of_short_texts(
+    parts: tuple[Card, Classifier, Loss], transformer: Classifier
+) -> None:
+    card, _, loss = parts
+    first, word, long, longer, empty = explain(transformer, loss, card.codec, TEXTS)
+    assert list(first.layers) == ["encoder 1", "encoder 2", "encoder 3"]
+    for layer in first.layers.values():
+        assert layer.shape == (2, 5, 5)
+        assert layer.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert word.layers == long.layers == longer.layers == empty.layers == {}
+    (alone,) = explain(transformer, loss, card.codec, TEXTS[:1])
+    for name, layer in alone.layers.items():
+        assert layer == pytest.approx(first.layers[name], abs=1e-5)
+
+
+def test_a_layers_weights_are_those_of_its_attention(
+    parts: tuple[Card, Classifier, Loss], transformer: Classifier
+) -> None:
+    batch = parts[0].codec.batch(TEXTS[:2])
+    with torch.inference_mode():
+        states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
+        encoder: Any = transformer.encoder
+        first = encoder.blocks[0].attentions[0]
+        inside = Encoded(first.enter(encoder.enter(states)), batch.mask, states[:, 0])
+        found = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
+        expected = first.attention.weights(inside)
+    assert torch.allclose(found, expected, atol=1e-6)
+    assert not first._forward_pre_hooks
+
+
 def test_no_map_is_kept_unasked(parts: tuple[Card, Classifier, Loss]) -> None:
     card, model, loss = parts
     (said,) = explain(model, loss, card.codec, TEXTS[:1], maps=False)
-    assert said.matrix is None
+    assert said.matrix is None and said.layers == {}
 
 
 def test_plain_values_are_rounded() -> None:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from src.models.embedding.learned import LearnedEmbedding
+from src.models.layers import watched
 from src.models.types import Encoded
 
 
@@ -82,18 +83,28 @@ class Classifier(nn.Module):
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """The attention's weights N×H×T×L over the tokens as given; tokens that were dropped get 0."""
         encoded, order = self._read(tokens, mask)
-        weights = self.attention.weights(encoded)
-        if order is None:
-            return weights
-        back = torch.argsort(order, dim=1)[:, None, None, :]  # where each given token went
-        weights = weights.gather(3, back.expand_as(weights))
-        if weights.shape[2] == tokens.shape[1]:  # token × token: the rows were moved as well
-            weights = weights.gather(2, back.transpose(2, 3).expand_as(weights))
-        return weights
+        return _as_given(self.attention.weights(encoded), order)
+
+    def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """The weights N×H×L×L of each layer of the encoder that has such, by its name, over the tokens as given."""
+        with watched(self.encoder) as seen:
+            _, order = self._read(tokens, mask)
+        return {name: _as_given(weights, order) for name, weights in seen.items()}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """How much of the attention each token gets, N×L: the mean over heads and over rows of real states."""
         return mean_weights(self.weights(tokens, mask))
+
+
+def _as_given(weights: Tensor, order: Tensor | None) -> Tensor:
+    """Weights N×H×T×L of tokens in this order N×L (None: none moved) as weights of the tokens as they were given."""
+    if order is None:
+        return weights
+    back = torch.argsort(order, dim=1)[:, None, None, :]  # where each given token went
+    weights = weights.gather(3, back.expand_as(weights))
+    if weights.shape[2] == order.shape[1]:  # token × token: the rows were moved as well
+        weights = weights.gather(2, back.transpose(2, 3).expand_as(weights))
+    return weights
 
 
 def mean_weights(weights: Tensor) -> Tensor:

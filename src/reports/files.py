@@ -4,7 +4,7 @@ import csv
 import json
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,11 +37,12 @@ class Example:
     words: list[str]
     weights: np.ndarray  # L
     matrix: np.ndarray | None  # H×L×L, where every word attends to every word
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # the same of the encoder's layers, by name
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
         """Word × word weights of each layer that has such a map: H×L×L by the layer's name."""
-        return {} if self.matrix is None else {"attention": self.matrix}
+        return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property
     def name(self) -> str:
@@ -137,6 +138,7 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
                 words=held["words"],
                 weights=np.array(held["weights"], dtype=np.float64),
                 matrix=_token_map(held["matrix"], len(held["words"])),
+                layers={name: np.asarray(matrix) for name, matrix in held.get("layers", {}).items()},
             )
             for held in json.loads(path.read_text(encoding="utf-8"))
         ]

@@ -15,6 +15,9 @@ from tests.reports.runs import WORDS, write_rows
 ENCODERS = {"rnn": -0.9, "lstm": 0.1, "birnn": -0.5, "bilstm": 0.3}  # skill, in logits
 ATTENTIONS = {"none": -0.5, "bahdanau": 0.1, "luong_dot": 0.0, "luong_general": 0.2, "luong_concat": 0.1}
 SIZE = {"rnn": 1, "lstm": 4, "birnn": 2, "bilstm": 8}
+JUMPS = {"rnn": 0.9, "lstm": 0.3, "birnn": 0.8, "bilstm": 0.3}  # of the gradient's norm, in logarithms
+SPREAD = {"none": 1.0, "bahdanau": 0.85, "luong_dot": 0.6, "luong_general": 0.7, "luong_concat": 0.8}  # as a power
+SAMPLE = 101  # texts whose spread is measured
 LOUD = ("not", "good", "quiet", "stayed")  # what attention falls on
 
 
@@ -62,6 +65,11 @@ def write_whole_sweep(
             for row, words in enumerate(texts)
         ]
         (run / "attention.json").write_text(json.dumps(examples))
+        write_rows(run / "gradients.csv", list(_gradients(JUMPS[encoder], rng)))
+        length = rng.integers(2, 400, SAMPLE)
+        effective = length ** rng.normal(SPREAD[attention], 0.02)
+        spread = {"length": length, "effective": effective, "entropy": np.log(effective)}
+        np.savez(run / "attention_stats.npz", position_mean=np.full(50, 0.02), **spread)
     return sweep
 
 
@@ -84,6 +92,11 @@ def _epochs(accuracy: float, epochs: int, rng: np.random.Generator) -> Iterator[
         over = 0.03 * max(0, epoch - epochs // 2)
         yield {"epoch": epoch, "val/loss": 1.3 * (1 - reached) + over + noise[0], "val/acc": reached + noise[1]}
         yield {"epoch": epoch, "train/loss": 1.4 * (1 - trained) + noise[2], "train/acc": trained + noise[3] / 9}
+
+
+def _gradients(jump: float, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    for step, norm in enumerate(np.exp(jump * rng.normal(size=20))):
+        yield {"step": step, "part": "encoder", "norm": norm}
 
 
 def _example(

@@ -74,6 +74,16 @@ def test_the_same_texts_stand_under_every_variant(html: str, comparison: Compari
     assert part.count('<p class="strip"') == 2 * len(comparison.rows)
 
 
+def test_strips_that_are_not_even_are_open_first(tmp_path: Path) -> None:
+    sweep = write_whole_sweep(tmp_path, ["lstm", "bilstm"], ["none", "bahdanau", "luong_dot"], [1], texts=[LONG])
+    for path in sweep.glob("*_attention-none_*/attention.json"):
+        (held,) = json.loads(path.read_text())
+        path.write_text(json.dumps([held | {"weights": [round(1 / len(LONG), 6)] * len(LONG)}]))
+    page = render(compare([sweep])).split('<section id="reviews"')[1].split("</section>")[0]
+    opened = [one.split("</span>")[0] for one in page.split("<details open>")[1:]]
+    assert len(opened) == reviews.OPEN and not any("none" in one for one in opened)
+
+
 def test_texts_are_as_many_as_the_page_holds(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reviews, "WORDS", 4 * 11)
     assert render(comparison).count('<p class="strip"') == len(comparison.rows)
@@ -113,12 +123,16 @@ def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
 LOOK = """
 const shown = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)]
   .filter((pane) => pane.checkVisibility()).map((pane) => pane.dataset.value);
-const button = (name, value) => document.querySelector(`input[name="${name}"][value="${value}"]`);
+const press = (element) => {  // what lies on top in its middle gets the click, as from a mouse
+  element.scrollIntoView({block: "center"});
+  const {left, top, width, height} = element.getBoundingClientRect();
+  document.elementFromPoint(left + width / 2, top + height / 2).click();
+};
 const result = {start: ["ranking", "grid", "cost", "curves", "review"].map(shown)};
 for (const [name, value] of Object.entries({ranking: "ece", grid: "auroc", cost: "memory", curves: "loss"})) {
-  button(name, value).click();
+  press(document.querySelector(`input[name="${name}"][value="${value}"]`));
 }
-document.querySelector("[data-step='1']").click();
+press(document.querySelector("[data-step='1']"));
 result.end = ["ranking", "grid", "cost", "curves", "review"].map(shown);
 const bars = [...document.querySelectorAll("canvas.bars")].filter((canvas) => canvas.checkVisibility());
 const inked = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data.some((byte) => byte > 0);
@@ -126,13 +140,32 @@ result.bars = bars.map((canvas) => [canvas.width, inked(canvas)]);
 const word = [...document.querySelectorAll(".strip span")].find((word) => word.checkVisibility());
 word.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
 result.reading = document.querySelector("#reviews .reading").textContent === `${word.textContent}: ${word.title}`;
-document.querySelector("[data-step='1']").click();
+press(document.querySelector("[data-step='1']"));
 result.around = shown("review");
 result.wide = document.documentElement.scrollWidth - innerWidth;
 result.width = innerWidth;
 result.paper = getComputedStyle(document.body).backgroundColor;
 return result;
 """
+
+
+@pytest.fixture(scope="module")
+def hundred(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """As many variants, seeds and words as a real sweep."""
+    texts = [text(length, length) for length in (61, 230, 187, 412, 300, 150)]
+    sweep = tmp_path_factory.mktemp("hundred")
+    return render(compare([write_whole_sweep(sweep, seeds=(1, 2, 3, 4, 5), texts=texts)]))
+
+
+def test_the_page_of_a_hundred_runs_is_below_10_mb(hundred: str) -> None:
+    check_page(hundred)
+    assert len(hundred.encode()) < 10e6
+
+
+@needs_browser
+def test_a_browser_takes_the_page_of_a_hundred_runs(hundred: str, tmp_path: Path) -> None:
+    found = visit(hundred, tmp_path, "return [document.querySelectorAll('#ranking tbody tr').length, innerWidth]")
+    assert found == [5 * 20, 1280]
 
 
 @needs_browser

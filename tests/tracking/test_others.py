@@ -1,6 +1,7 @@
 """TensorBoard and MLflow, together in one run: what they can hold is there, as they read it back."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from matplotlib.image import imread
 import src.tracking
 from src.config import check
 from src.errors import UserError
-from tests.helpers import small_config, train
+from tests.helpers import ROOT, small_config, train
 
 mlflow = pytest.importorskip("mlflow.tracking")
 reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
@@ -124,3 +125,12 @@ def test_what_is_not_installed_is_said_before_anything_runs(
     said = rf"{brings}: .* run pip install .*'\.\[{name}\]'"
     with pytest.raises(UserError, match=said):
         check(small_config(Path("unused"), [f"logger=[csv,{name}]"]))
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "mlflow"])
+def test_the_extra_brings_what_is_asked_for(name: str) -> None:
+    """mlflow-skinny leaves out sqlalchemy and alembic, which its database needs."""
+    extra = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith(f"{name} = ["))
+    (asked,) = re.findall(r"^require\((.*?), by=", (ROOT / "src" / "tracking" / f"{name}.py").read_text(), re.MULTILINE)
+    for package in re.findall(r'"(\w+)"', asked):
+        assert re.search(rf'"{package}(-skinny)?>=', extra), package

@@ -17,7 +17,8 @@ from src.reports.words import plain
 
 COLOURS = 7  # of the style sheet
 LONGEST = 24  # letters of a name in a chart
-WIDE, HIGH = 40, 7  # per cent of the chart that it takes up
+WIDE, HIGH = 40, 7  # per cent of a narrow chart that it takes up
+LETTER = 0.8  # per cent of a wide chart that a letter takes up
 
 
 class Cost(NamedTuple):
@@ -33,6 +34,15 @@ COSTS = {
     "parameters": Cost("Parameters", "parameters", lambda row: row.parameters),
     "memory": Cost("Peak memory", "MB", lambda row: row.peak_memory_mb),
 }
+
+
+class Spot(NamedTuple):
+    """Where a mark stands with its interval, in per cent of the chart."""
+
+    left: float
+    top: float
+    highest: float
+    lowest: float
 
 
 class Look(NamedTuple):
@@ -75,33 +85,47 @@ def cost(comparison: Comparison) -> Section | None:
 def _chart(points: Sequence[tuple[Row, float]], cost: Cost, metric: str, look: Look) -> Html:
     x = logarithmic(price for _, price in points)
     y = linear((end for row, _ in points for end in row.metrics[metric] if end is not None), ticks=5)
-    marks, best, frontier = [], None, []
+    marks, spots, best, frontier = [], [], None, []
     for row, price in sorted(points, key=lambda point: point[1]):
         score, low, high = row.metrics[metric]
         left, top = x.at(price), y.down(score)
         shape, colour = look.of(row)
+        spots.append(Spot(left, top, top if high is None else y.down(high), top if low is None else y.down(low)))
         if low is not None and high is not None:
             marks.append(upright(left, y.down(low), y.down(high), colour))
         marks.append(dot(left, top, shape, colour, f"{row.variant.name}: {share(score)}, {brief(price)} {cost.unit}"))
         if best is None or (score < best if metric in LOWER_IS_BETTER else score > best):
             best = score
-            frontier.append((row.variant.name, left, top))
-    marks += _names(frontier[::-1])
+            frontier.append((row.variant.name, spots[-1]))
+    marks = [*_names(frontier[::-1], spots), *marks]  # names below marks, where a narrow chart brings them together
     said = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
     return plot(x, y, join(*marks), across=f"{cost.label} (log scale)", up=heading(metric), said=said)
 
 
-def _names(frontier: Sequence[tuple[str, float, float]]) -> list[Html]:
-    """Names beside their marks, on the side where there is room; the first come first, the rest as they fit."""
-    taken: list[tuple[float, float]] = []
+def _names(frontier: Sequence[tuple[str, Spot]], spots: Sequence[Spot]) -> list[Html]:
+    """Names beside their marks, on a side where there is room; the first come first, the rest as they fit."""
+    taken: list[Spot] = []
     names = []
-    for text, left, top in frontier:
-        if any(abs(left - x) < WIDE and abs(top - y) < HIGH for x, y in taken):
+    for text, spot in frontier:
+        short = plain(text, LONGEST)
+        sides = (1, -1) if spot.left < 50 else (-1, 1)
+        side = next((side for side in sides if _free(spot, side * LETTER * len(short), spots)), None)
+        if side is None or any(abs(spot.left - x) < WIDE and abs(spot.top - y) < HIGH for x, y, *_ in taken):
             continue
-        taken.append((left, top))
-        shift, kind = (9, "name") if left < 50 else (-9, "name before")
-        names.append(tag("text", plain(text, LONGEST), x=f"{left}%", y=f"{top}%", dx=shift, dy="-0.55em", class_=kind))
+        taken.append(spot)
+        kind = "name" if side > 0 else "name before"
+        names.append(tag("text", short, x=f"{spot.left}%", y=f"{spot.top}%", dx=9 * side, dy="-0.55em", class_=kind))
     return names
+
+
+def _free(spot: Spot, width: float, spots: Sequence[Spot]) -> bool:
+    """Whether a name so wide (to the left, if below 0) stays within the chart and clear of all marks."""
+    first, last = sorted((spot.left, spot.left + width))
+    inside = first >= 0 and last <= 100
+    return inside and not any(
+        first < other.left < last and other.highest - 1 < spot.top - 2 and other.lowest + 1 > spot.top - HIGH
+        for other in spots
+    )
 
 
 def _look(comparison: Comparison) -> Look:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from src.comparison.comparison import Comparison
 from src.comparison.runs import FinishedRun
 from src.comparison.variants import Variant
@@ -16,7 +18,8 @@ from src.reports.page.strips import CAPTION, reading, strip
 from src.reports.words import plain
 
 WORDS = 45_000  # shown at most, over all texts and variants: what keeps the page small and quick
-OPEN = 3  # strips that are open at first; of the others, the bars are seen
+OPEN = 3  # strips that are open at first, of those that are not even; of the others, the bars are seen
+EVEN = 1e-5  # weights that differ by less are even: attention.json rounds to a tenth of that
 
 
 class Reader(NamedTuple):
@@ -38,7 +41,9 @@ def reviews(comparison: Comparison) -> Section | None:
     for name in names:
         kept = [reader for reader in readers if name in reader.examples]
         titles[name] = f"{_title(kept[0].examples[name])}: {plain(' '.join(kept[0].examples[name].words[:12]), 60)}"
-        strips = [_strip(reader, reader.examples[name], seed, at < OPEN) for at, reader in enumerate(kept)]
+        telling = [reader for reader in kept if float(np.ptp(reader.examples[name].weights)) > EVEN] or kept
+        opened = {reader.variant.name for reader in telling[:OPEN]}
+        strips = [_strip(reader, reader.examples[name], seed, reader.variant.name in opened) for reader in kept]
         listed = tag("ol", *(tag("li", one) for one in strips), class_="readings")
         shown[name] = join(tag("h3", _title(kept[0].examples[name])), listed)
     steps = [tag("button", text, type="button", data_step=by) for text, by in (("Previous", -1), ("Next", 1))]

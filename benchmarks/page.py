@@ -1,0 +1,61 @@
+"""How large the page of a sweep of 100 runs is, and how soon a browser has it: `python -m benchmarks.page`."""
+
+import argparse
+import base64
+import hashlib
+import re
+import statistics
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from src.comparison.comparison import compare
+from src.comparison.page import render
+from tests.comparison.sweeps import text, write_whole_sweep
+from tests.reports.page.browser import BROWSER
+
+WORDS = (61, 230, 187, 412, 300, 150)  # of the reviews that stand under every variant
+CLOCK = "addEventListener('load', () => { document.title = `${performance.now()} ms`; });"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m benchmarks.page", description=__doc__)
+    parser.add_argument("--texts", type=int, default=25_000, help="of the test split")
+    parser.add_argument("--repeats", type=int, default=5, help="times that Chromium opens it")
+    args = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        sweep = write_whole_sweep(
+            Path(folder) / "sweep",
+            seeds=(1, 2, 3, 4, 5),
+            n=args.texts,
+            texts=[text(length, length) for length in WORDS],
+        )
+        start = time.perf_counter()
+        html = render(compare([sweep]))
+        seconds = time.perf_counter() - start
+        print(f"100 runs of {args.texts:,} texts: {len(html.encode()) / 1e6:.2f} MB, made in {seconds:.1f} s")
+        if BROWSER is None:
+            raise SystemExit("Chromium is not installed: how soon it opens was not measured")
+        opened = [loading(html, Path(folder)) for _ in range(args.repeats)]
+        low, median, high = min(opened), statistics.median(opened), max(opened)
+        print(f"loaded by Chromium within {median:.2f} s (median; {low:.2f} to {high:.2f} of {args.repeats})")
+
+
+def loading(html: str, folder: Path) -> float:
+    """Seconds from the start of the navigation to the end of loading, all scripts run, in a fresh profile."""
+    digest = base64.b64encode(hashlib.sha256(CLOCK.encode()).digest()).decode()
+    timed = html.replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
+    page = folder / "page.html"
+    page.write_text(timed.replace("</body>", f"<script>{CLOCK}</script></body>"), encoding="utf-8")
+    with TemporaryDirectory() as profile:
+        line = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--user-data-dir={profile}"]
+        done = subprocess.run([*line, page.as_uri()], capture_output=True, encoding="utf-8", timeout=60, check=True)
+    found = re.search(r"<title>([\d.]+) ms</title>", done.stdout)
+    if found is None:
+        raise SystemExit("the page did not load")
+    return float(found[1]) / 1000
+
+
+if __name__ == "__main__":
+    main()
