@@ -58,7 +58,7 @@ class Run:
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.folder = Path(cfg.paths.output_dir)
-        self.config: dict[str, Any] = _anchored(OmegaConf.to_container(cfg, resolve=True))
+        self.config: dict[str, Any] = anchored(OmegaConf.to_container(cfg, resolve=True))
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.loggers: list[Logger] = []
@@ -192,14 +192,14 @@ class Run:
         return best.best_model_path
 
 
-def _anchored(node: Any) -> Any:
+def anchored(node: Any) -> Any:
     """The configuration with its relative paths made absolute, so that a checkpoint's data is found from anywhere."""
     if not isinstance(node, dict):
         return node
 
     def anchor(key: str, value: Any) -> Any:
         if not isinstance(value, str) or not key.endswith(("path", "_dir")):
-            return _anchored(value)
+            return anchored(value)
         full = Path(value).expanduser().absolute()
         return str(full) if key.endswith("_dir") or full.exists() else value  # a name on the hub is no path
 
