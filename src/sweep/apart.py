@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from src.errors import UserError
+
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
@@ -105,7 +107,7 @@ def spread(
         processes: how many share them; None takes as many as there are cores.
 
     Raises:
-        RuntimeError: if one of the processes died.
+        UserError: if one of the processes died.
     """
     if not forks():
         return function(items)
@@ -124,7 +126,10 @@ def spread(
             answer = receiving.recv()
         except EOFError:
             process.join()
-            raise RuntimeError(f"a process that checked jobs ended with exit code {process.exitcode}") from None
+            raise UserError(
+                f"a process that looked over jobs ended with exit code {process.exitcode}; minus 9 is what the kernel "
+                "leaves when memory runs out: make room and run again"
+            ) from None
         process.join()
         if isinstance(answer, BaseException):
             raise answer

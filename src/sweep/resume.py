@@ -14,7 +14,6 @@ from src.errors import UserError
 from src.sweep.jobs import Sweep
 
 log = logging.getLogger(__name__)
-LOGS = ("csv/metrics.csv", "gradients.csv")
 
 
 def resumes(given: Sequence[str]) -> bool:
@@ -50,13 +49,29 @@ def command_line(given: Sequence[str]) -> list[str]:
 def prepare(cfg: DictConfig, folder: Path) -> None:
     """Let a training go on from the folder's last checkpoint, if there is one that can be read.
 
+    What was logged behind it is left out, for it is about to be logged again.
+
     Args:
         cfg: the job's configuration; `ckpt_path` is set.
         folder: of the job.
     """
-    last = folder / "checkpoints" / "last.ckpt"
-    if not last.exists() or not cfg.get("train", False):
-        return
+    from src.tracking.csv import BEFORE, FILE
+
+    done = _checkpointed(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
+    if done:
+        cfg.ckpt_path = str(folder / "checkpoints" / "last.ckpt")
+        log.info("Going on at step %d", done)
+    metrics = folder / "csv" / FILE
+    if metrics.exists():
+        os.replace(metrics, metrics.with_name(BEFORE))
+    for path in (metrics.with_name(BEFORE), folder / "gradients.csv"):
+        trim(path, done)
+
+
+def _checkpointed(last: Path) -> int:
+    """The number of steps that a checkpoint holds; 0 if it is missing or damaged."""
+    if not last.exists():
+        return 0
     import torch
 
     from src.checkpoint import load
@@ -65,25 +80,22 @@ def prepare(cfg: DictConfig, folder: Path) -> None:
         load(last)
     except UserError as error:
         log.warning("%s; the job starts anew", error)
-        return
-    done = torch.load(last, map_location="cpu", mmap=True, weights_only=True)["global_step"]
-    for name in LOGS:
-        trim(folder / name, done)
-    log.info("Going on at step %d", done)
-    cfg.ckpt_path = str(last)
+        return 0
+    return int(torch.load(last, map_location="cpu", mmap=True, weights_only=True)["global_step"])
 
 
 def trim(path: Path, steps: int) -> None:
-    """Leave out what was logged after `steps` steps: it is about to be logged again."""
+    """Leave out the rows of a log that were written after `steps` steps, and the file if none is left."""
     if not path.exists():
         return
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
-    if not rows or "step" not in rows[0]:
+    at = rows[0].index("step") if rows and "step" in rows[0] else None
+    kept = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[at]) < steps] if at is not None else []
+    if not kept:
+        path.unlink()
         return
-    at = rows[0].index("step")
-    kept = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[at]) < steps]
     part = path.with_suffix(".part")
     with part.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([rows[0], *kept])
+        csv.writer(file, lineterminator="\n").writerows([rows[0], *kept])
     os.replace(part, path)

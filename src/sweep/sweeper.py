@@ -23,7 +23,7 @@ from src.sweep.compose import Composer, combinations, task_of
 from src.sweep.jobs import FILE, Job, Sweep
 from src.sweep.outcome import DONE, Outcome, outcome
 from src.sweep.preflight import look_over
-from src.sweep.task import Task
+from src.sweep.task import NotDone, Task
 
 if TYPE_CHECKING:
     from src.sweep.estimate import Estimate
@@ -166,9 +166,13 @@ class GridOrSearch(sweeper.Sweeper):
         launcher = self._launcher(task)
         lines = [[*job.overrides, f"hydra.sweep.subdir={literal(job.folder)}"] for job in jobs]
         try:
-            launcher.launch(lines, initial_job_idx=jobs[0].number)
+            returned = launcher.launch(lines, initial_job_idx=jobs[0].number)
         except Exception as error:  # a worker of the launcher's died; the jobs' folders say which are done
             log.error("The launcher gave up: %s: %s", type(error).__name__, error)
+            return
+        for job, one in zip(jobs, returned, strict=False):
+            if isinstance(one._return_value, Exception) and not isinstance(one._return_value, NotDone):
+                log.error("#%d was not run in order", job.number, exc_info=one._return_value)
 
     def _launcher(self, task: Task) -> Launcher:
         name = str(self.config.hydra.runtime.choices.get("hydra/launcher"))

@@ -75,8 +75,8 @@ class Task:
         code = apart.run(work, (self.module, cfg, hydra, self.aside), lambda: asked(self.sweep))
         settle(folder, code, _killed(code), job.overrides)
         end = recorded(folder)
-        figures = [f"acc {end.accuracy:.3f}"] * (end.accuracy is not None)
-        figures += [f"{end.seconds:.1f} s"] * (end.seconds is not None)
+        figures = [] if end.accuracy is None else [f"acc {end.accuracy:.3f}"]
+        figures += [] if end.seconds is None else [f"{end.seconds:.1f} s"]
         why = [] if end.status in DONE else [end.error or "", f"see {folder / TALK}"][: 1 + self.aside]
         log.info("#%d %s: %s", job.number, shlex.join(job.overrides), ", ".join([end.status, *figures, *why]))
 
