@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -32,6 +32,8 @@ IMPORTED = (  # what every training imports sooner or later
     "pytorch_lightning.callbacks",
     "pytorch_lightning.loggers",
     "wandb",
+    "wandb.sdk.launch",  # as wandb.init does
+    "PIL.PngImagePlugin",
 )
 POLL = 0.2  # seconds between two looks at whether to stop
 
@@ -51,7 +53,8 @@ def forks() -> bool:
     if _fresh:
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # asking for GPUs must not open one
         for module in IMPORTED:
-            importlib.import_module(module)
+            with suppress(ImportError):  # whoever needs it will say so
+                importlib.import_module(module)
     return bool(_fresh)
 
 

@@ -1,9 +1,7 @@
 """Sweeps of tiny jobs on the bundled CSV, and what is left of them."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,11 @@ from tests.helpers import command
 SMALL = ("model.encoder.hidden_dim=6", "callbacks=checkpoints", "logger=csv")
 
 
-def started(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     """`python -m tests.sweep.quick` in `folder`."""
     line, options = command(folder, "train", *arguments)
     line[2] = "tests.sweep.quick"
-    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **more}
-    return subprocess.Popen(line, **options)
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
 def swept(folder: Path, *arguments: str) -> tuple[int, str]:
@@ -33,14 +30,10 @@ def results(sweep: Path) -> dict[str, dict[str, Any]]:
     return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/result.json"))}
 
 
-def jobs_of(process: subprocess.Popen[str]) -> list[int]:
+def jobs_of(process: "subprocess.Popen[str]") -> list[int]:
     """The processes of the jobs that a sweep of the basic launcher is running."""
     try:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     except FileNotFoundError:
         return []
     return [int(pid) for pid in children.split()]
-
-
-linux = sys.platform == "linux"
-assert os.name == "posix"
