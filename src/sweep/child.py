@@ -1,6 +1,7 @@
 """What happens in the process of a job."""
 
 import atexit
+import ctypes
 import logging
 import os
 import signal
@@ -65,6 +66,13 @@ def _set_up(hydra: DictConfig, talks_to: Path | None) -> None:
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
     if HydraConfig.instance().cfg is None:  # a new interpreter
+        _die_with_parent()
         setup_globals()
         HydraConfig.instance().set_config(hydra)
         configure_log(hydra.hydra.job_logging, hydra.hydra.verbose)
+
+
+def _die_with_parent() -> None:
+    """A new interpreter does not hold the job's folder on, so it must not outlive who does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

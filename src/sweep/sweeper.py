@@ -21,6 +21,7 @@ from src.sweep import stop
 from src.sweep.apart import spread
 from src.sweep.compose import Composer, combinations, task_of
 from src.sweep.jobs import FILE, Job, Sweep
+from src.sweep.launchers import how_to_install
 from src.sweep.outcome import DONE, Outcome, outcome
 from src.sweep.preflight import look_over
 from src.sweep.task import NotDone, Task
@@ -162,7 +163,7 @@ class GridOrSearch(sweeper.Sweeper):
             return
         aside = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
         module = _module(self.task_function)
-        task = Task(module, self.folder, {job.folder: job for job in jobs}, aside, callbacks or {})
+        task = Task(module, Path.cwd(), self.folder, {job.folder: job for job in jobs}, aside, callbacks or {})
         launcher = self._launcher(task)
         lines = [[*job.overrides, f"hydra.sweep.subdir={literal(job.folder)}"] for job in jobs]
         try:
@@ -181,11 +182,8 @@ class GridOrSearch(sweeper.Sweeper):
                 hydra_context=self.hydra_context, task_function=task, config=self.config
             )
         except (RuntimeError, ImportError) as error:
-            extra = name.split("_")[0]
-            raise UserError(
-                f"hydra/launcher={name} needs a package that is not installed; in Heed's folder, run: "
-                f"pip install -c constraints.txt '.[{extra}]' ({str(error).strip().splitlines()[0]})"
-            ) from error
+            how, why = how_to_install(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
+            raise UserError(f"hydra/launcher={name} cannot be loaded ({why}); {how}") from error
 
     def end(self, kept: Sweep, came: Sequence[int]) -> None:
         """Say how every job ended, and leave with the exit code for that."""

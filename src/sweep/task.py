@@ -1,6 +1,7 @@
 """What a launcher runs in place of the command's own function: a job in a process of its own."""
 
 import logging
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ class Task:
 
     Args:
         module: of the command, such as src.train.
+        here: the folder that relative paths start from.
         sweep: the sweep's folder.
         jobs: by their folders.
         aside: whether jobs print into their folders.
@@ -40,6 +42,7 @@ class Task:
     """
 
     module: str
+    here: Path
     sweep: Path
     jobs: Mapping[str, Job]
     aside: bool
@@ -51,6 +54,7 @@ class Task:
         Raises:
             NotDone: if there is none.
         """
+        os.chdir(self.here)  # a worker may have started elsewhere
         hydra: Any = HydraConfig.instance().cfg
         folder = Path(hydra.hydra.runtime.output_dir)
         job = self.jobs[folder.relative_to(self.sweep).as_posix()]
