@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks bench bench-gpu bench-costs bench-growth constraints clean
+.PHONY: help venv train test lint types format hooks bench bench-gpu bench-costs bench-growth bench-sweep constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ bench-costs: venv  ## measure evaluation, tokenizing, start and memory
 
 bench-growth: venv  ## measure and draw how cost grows with length and number of texts
 	$(RUN) -m benchmarks.growth --out=docs/pictures $(BENCH)
+
+bench-sweep: venv  ## measure a sweep against separate processes, and its memory
+	$(RUN) -m benchmarks.sweep $(BENCH)
 
 constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay
 	$(RUN) -m pip install -qq uv

@@ -23,6 +23,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
 from src.data.datamodule import TextDataModule
@@ -48,7 +49,7 @@ class Run:
     """Context of one training run.
 
     On entry it writes the resolved config, sets the seed and takes over Ctrl-C and SIGTERM. On exit it closes
-    the loggers and writes `result.json` with the status completed, interrupted or failed. A run that a signal
+    the loggers and writes `result.json` with the status completed, pruned, interrupted or failed. A run that a signal
     stopped leaves the process with 128 plus the signal's number.
 
     Args:
@@ -58,7 +59,7 @@ class Run:
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.folder = Path(cfg.paths.output_dir)
-        self.config: dict[str, Any] = _anchored(OmegaConf.to_container(cfg, resolve=True))
+        self.config: dict[str, Any] = anchored(OmegaConf.to_container(cfg, resolve=True))
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.loggers: list[Logger] = []
@@ -89,10 +90,12 @@ class Run:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    ) -> bool:
         self.stop.restore()
         if isinstance(error, Stopped):
             self.record.update(status="interrupted", error=str(error))
+        elif isinstance(error, Pruned):
+            self.record.update(status="pruned", error=str(error))
         elif error is None:
             self.record["status"] = "completed"
         else:
@@ -107,6 +110,7 @@ class Run:
             if self._leads and Path(self.stop.checkpoint).exists():
                 print(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}", flush=True)
             raise SystemExit(128 + error.signum) from None
+        return isinstance(error, Pruned)
 
     @property
     def _leads(self) -> bool:
@@ -192,14 +196,14 @@ class Run:
         return best.best_model_path
 
 
-def _anchored(node: Any) -> Any:
+def anchored(node: Any) -> Any:
     """The configuration with its relative paths made absolute, so that a checkpoint's data is found from anywhere."""
     if not isinstance(node, dict):
         return node
 
     def anchor(key: str, value: Any) -> Any:
         if not isinstance(value, str) or not key.endswith(("path", "_dir")):
-            return _anchored(value)
+            return anchored(value)
         full = Path(value).expanduser().absolute()
         return str(full) if key.endswith("_dir") or full.exists() else value  # a name on the hub is no path
 

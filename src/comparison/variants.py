@@ -30,7 +30,7 @@ BESIDE = (  # what decides nothing that a model learns; the data's content is co
     *("data.path", "data.train_path", "data.val_path", "data.test_path", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
-    *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint"),
+    *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
 LONGEST = 4  # parts of a name; where more differ, and each run had a preset, the preset's name stands for all
 

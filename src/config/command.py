@@ -28,6 +28,8 @@ from src.config.overrides import mistakes_of
 from src.config.presets import store_variants
 from src.config.repository import Repository
 from src.errors import UserError
+from src.sweep import apart
+from src.sweep.resume import command_line, resumes
 
 SRC = Path(__file__).resolve().parents[1]
 CONF = SRC.parent / "conf"
@@ -54,18 +56,23 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
         @functools.wraps(task)
         def main() -> None:
             typed = sys.argv
+            apart.note_start()
 
             @functools.wraps(task)
             def job(cfg: DictConfig) -> Any:
                 sys.argv = typed  # Lightning starts the other processes of a run with what was typed
                 with one_message(HydraConfig.get().runtime.output_dir):
                     check(cfg, config_name)
+                    if OmegaConf.select(cfg, "sweep.dry_run"):
+                        raise UserError("sweep.dry_run shows the plan of a sweep: add -m")
                     return task(cfg)
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 with one_message("the folder of the run"):
                     sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
+                    if config_name == "train" and resumes(flags.overrides):
+                        sys.argv, flags = arranged([typed[0], *command_line(flags.overrides)])
                     if flags.hydra_help or flags.shell_completion:
                         run_hydra(job)()
                         return

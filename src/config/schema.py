@@ -26,6 +26,11 @@ class Extras(TypedDict, total=False):
     trusted_modules: list[str]
 
 
+class Sweep(TypedDict, total=False):
+    dry_run: bool
+    resume: str | None
+
+
 class PerPart(TypedDict, total=False):
     embedding: dict[str, Any]
     position: dict[str, Any]
@@ -52,6 +57,7 @@ class Train(Common, total=False):
     loss: dict[str, Any]
     optimizer: dict[str, Any]
     per_part: PerPart
+    sweep: Sweep
     scheduler: dict[str, Any]
     trainer: dict[str, Any]
     callbacks: dict[str, Any] | None
@@ -80,4 +86,4 @@ class Predict(Common, total=False):
 
 
 COMMANDS: dict[str, type] = {"train": Train, "eval": Eval, "predict": Predict}  # by their primary configs
-WITHIN: dict[str, type] = {"model": Model, "per_part": PerPart, "paths": Paths, "extras": Extras}
+WITHIN: dict[str, type] = {"model": Model, "per_part": PerPart, "paths": Paths, "extras": Extras, "sweep": Sweep}

@@ -16,7 +16,7 @@ from src.tracking.tracker import Report, Tracker
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # it calls home when it is imported
 require("mlflow", "sqlalchemy", "alembic", by="logger=mlflow", extra="mlflow")
 
-STATUS = {"completed": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
+STATUS = {"completed": "FINISHED", "pruned": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
 SQLITE = "sqlite:///"
 
 

@@ -66,7 +66,7 @@ class Tracker(Logger):
         """The run is over.
 
         Args:
-            status: completed, interrupted or failed.
+            status: completed, pruned, interrupted or failed.
             numbers: what it cost, by names such as seconds/total.
         """
         raise NotImplementedError

@@ -15,7 +15,7 @@ from src.reports.page.strips import strip
 from src.reports.words import plain, top_words
 from src.tracking.tracker import Report, Tracker
 
-EXIT_CODES = {"completed": 0, "failed": 1, "interrupted": 255}  # W&B shows finished, failed, killed
+EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B shows finished, failed, killed
 PARTS = ("embedding", "position", "encoder", "attention", "pooling")  # of which each run bears a tag
 STYLE = """
 :root { color-scheme: light dark }

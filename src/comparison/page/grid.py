@@ -43,7 +43,9 @@ def grid(comparison: Comparison) -> Section | None:
             )
         )
     pick = tag("div", picker("grid", "Show", {metric: heading(metric) for metric in panels}), class_="pickers")
-    caption = "Means over seeds, ± half of their 95 % interval. The deeper its colour, the better a cell."
+    caption = (
+        "Means over seeds, ± half of their 95 % interval where there is one. The deeper its colour, the better a cell."
+    )
     return Section("grid", f"{heading(down)} × {across}", caption, join(pick, panes("grid", panels)))
 
 

@@ -1,0 +1,1 @@
+"""Sweeps: many runs from one command, planned, checked, kept apart from one another, and resumed."""

@@ -1,0 +1,105 @@
+"""Building a job on tiny sizes: its own parts and options, and a few made-up texts in place of the data's."""
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from src import build
+from src.data.datamodule import TextDataModule
+from src.data.files import existing
+from src.data.partition import divide
+from src.data.tokenizer import PAD, UNKNOWN
+from src.models.embedding.glove import GloveEmbedding
+
+WORDS = ("the", "a", "film", "good", "bad")  # GloVe knows them
+TEXTS, TOKENS, STEPS = 2, 5, 10
+ELSEWHERE = ("seed", "tags", "task_name", "logger", "extras", "paths", "train", "test")  # what building does not see
+
+
+class Workshop:
+    """Builds each different model once, and reads each different source of data once; nothing is tokenized."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, str | None] = {}
+        self._counts: dict[str, list[int]] = {}
+
+    def complaint(self, cfg: DictConfig) -> str | None:
+        """Why a job cannot be built, or cannot take a step; None if it can."""
+        plain: Any = OmegaConf.to_container(cfg, resolve=True)
+        plain["data"].pop("seed", None)
+        key = json.dumps({name: value for name, value in plain.items() if name not in ELSEWHERE}, default=str)
+        if key not in self._built:
+            try:
+                with _quiet():
+                    self._build(cfg)
+                self._built[key] = None
+            except Exception as error:  # whatever the parts raise, now or in the job
+                known = type(error).__name__ in ("UserError", "ValueError")
+                first = str(error).strip().split("\n")[0]
+                self._built[key] = str(error) if known else f"{type(error).__name__}: {first}"
+        return self._built[key]
+
+    def _build(self, cfg: DictConfig) -> None:
+        loss = build.make(cfg, "loss", self._class_counts(build.make(cfg, "data")))
+        vocabulary = (PAD, UNKNOWN, *WORDS)
+        model = build.classifier(cfg, vocabulary, loss.num_logits)
+        self._read_vectors(cfg, model.embedding)
+        mask = torch.ones(TEXTS, TOKENS, dtype=torch.bool)
+        mask[1:, -1] = False  # a shorter text
+        tokens = torch.arange(TEXTS * TOKENS).reshape(TEXTS, TOKENS) % len(WORDS) + 2
+        labels = torch.arange(TEXTS) % 2
+        optimizer = build.optimizer(cfg, model)
+        build.scheduler(cfg, optimizer, STEPS)
+
+        def step() -> float:
+            value = loss(model(tokens * mask, mask), labels)
+            value.backward()
+            return value.item()
+
+        optimizer.step(step)
+        longest = torch.ones(1, cfg.data.max_length, dtype=torch.int64)
+        model.position(model.embedding(longest, longest.bool()), longest.bool())
+        build.trainer(cfg)
+
+    def _class_counts(self, data: TextDataModule) -> list[int]:
+        """Training texts of each class."""
+        data.tokenizer.fingerprint()  # says if there is none
+        splitting = (data.val_fraction, data.test_fraction, data.split_seed, data.limit)
+        key = f"{data.fingerprint()} {splitting}"
+        if key not in self._counts:
+            corpus = data.read()
+            origin, rows = divide(corpus, *splitting)["train"]
+            labels = getattr(corpus, origin).labels[rows]
+            self._counts[key] = np.bincount(labels, minlength=len(corpus.class_names)).tolist()
+        return self._counts[key]
+
+    def _read_vectors(self, cfg: DictConfig, embedding: torch.nn.Module) -> None:
+        """GloVe's bundled vectors are read; of a file, which may be large, only its name is looked up."""
+        if isinstance(embedding, GloveEmbedding):
+            if embedding.path is None:
+                embedding.load_pretrained()
+            else:
+                existing(embedding.path, "model.embedding.path")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What libraries remark on tiny sizes is not for the user."""
+    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
+    before = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, before, strict=True):
+                logger.setLevel(level)

@@ -1,0 +1,54 @@
+"""Launchers that run several jobs at once."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from src.sweep.launchers import how_to_install
+from tests.sweep.sweeps import SMALL, results, swept
+
+
+@pytest.mark.parametrize(("launcher", "options"), [("joblib", ["hydra.launcher.n_jobs=3"]), ("submitit_local", [])])
+def test_jobs_that_start_at_once_tokenize_once(launcher: str, options: list[str], tmp_path: Path) -> None:
+    pytest.importorskip(f"hydra_plugins.hydra_{launcher.removesuffix('_local')}_launcher")
+    sweep = tmp_path / "sweep"
+    given = ("seed=1,2,3", "trainer.max_epochs=1", *SMALL, f"hydra/launcher={launcher}", *options)
+    code, said = swept(tmp_path, "-m", *given, f"hydra.sweep.dir={sweep}")
+    assert code == 0, said
+    assert "3 completed." in said
+    assert [record["seed"] for record in results(sweep).values()] == [1, 2, 3]
+    tokenized = [path for path in sweep.glob("*/train.log") if "Tokenized" in path.read_text()]
+    assert len(tokenized) == 1
+    assert all("test/acc" in path.read_text() for path in sweep.glob("[012]_*/output.txt"))
+
+
+def test_an_uninstalled_launcher_comes_with_its_command() -> None:
+    command = "in Heed's folder, run pip install -c constraints.txt '.[submitit]'"
+    assert how_to_install("slurm") == how_to_install("submitit_local") == command
+    assert how_to_install("nowhere") is None
+
+
+def test_what_is_asked_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is stopped is requeued: Submitit's script asks for the signal before the end of its time."""
+    submitit = pytest.importorskip("submitit")
+    monkeypatch.setattr("shutil.which", lambda name, *args: f"/usr/bin/{name}")
+    from hydra import compose, initialize_config_dir
+    from hydra.utils import instantiate
+
+    from tests.helpers import CONF
+
+    with initialize_config_dir(CONF, version_base="1.3"):
+        given = ["hydra/launcher=slurm", "hydra.launcher.partition=long", f"hydra.sweep.dir={tmp_path}"]
+        cfg = compose("train", given, return_hydra_config=True)
+    launcher = instantiate(cfg.hydra.launcher)
+    options = {name: value for name, value in launcher.params.items() if name not in ("submitit_folder",)}
+    tries = options.pop("max_num_timeout")
+    shared = ("name", "timeout_min", "mem_gb", "nodes", "cpus_per_task", "gpus_per_node", "tasks_per_node")
+    shared += ("stderr_to_stdout",)
+    executor = submitit.AutoExecutor(tmp_path, cluster="slurm", slurm_max_num_timeout=tries)
+    executor.update_parameters(**{key if key in shared else f"slurm_{key}": value for key, value in options.items()})
+    script = executor._executor._make_submission_file_text("work", "1")
+    assert re.search("--partition=long", script)
+    assert "--signal=USR2@120" in script
+    assert tries == 100
