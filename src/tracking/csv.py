@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pytorch_lightning.loggers import CSVLogger
 from pytorch_lightning.loggers.csv_logs import ExperimentWriter
+from pytorch_lightning.loggers.logger import rank_zero_experiment
 
 FILE, BEFORE = "metrics.csv", "before.csv"
 
@@ -14,6 +15,7 @@ class Metrics(CSVLogger):
     """Lightning's, which empties its folder, but for the rows in `before.csv`: these come first in `metrics.csv`."""
 
     @property
+    @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
         """What writes the file."""
         if self._experiment is None:
