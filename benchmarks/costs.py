@@ -2,27 +2,32 @@
 
 steps: evaluation and prediction, in reviews a second, over a training step. tokenizing: seconds to tokenize all
 reviews, the first time and from the cache. start: CPU seconds from `python -m src.train` to the first training step on
-cached reviews. memory: peak of a training of one epoch, above what its imports take.
+cached reviews. memory: peak of a training of one epoch, above what its imports take. optimizer: a step of torch's
+Adagrad and of ours over the rows that a batch of experiment=speedrun reads.
 """
 
 import argparse
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
-from benchmarks.measure import Spread, in_turn, ratios
+from benchmarks.measure import Reader, Spread, in_turn, ratios
 from benchmarks.ours import Ours
+from src.adagrad import Adagrad
 from src.errors import UserError
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
 REVIEWS = 25_000  # made-up ones to train on, and as many to test on
+ROWS, WIDTH, READ = 2_100_000, 8, 26_000  # of a speedrun's table, and n-grams in a batch of it
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -75,11 +80,39 @@ def peak(overrides: Sequence[str], folder: Path, options: argparse.Namespace) ->
     return {"peak above the imports, MB": [memory.above_imports(training(overrides, folder))]}
 
 
+def optimizer(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Steps a second of each, in turn in one process, and ours over torch's."""
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randint(ROWS, (1, READ), generator=generator)
+    values = torch.randn(READ, WIDTH, generator=generator)
+    gradient = torch.sparse_coo_tensor(rows, values, (ROWS, WIDTH), check_invariants=True)
+
+    def reader(kind: type[torch.optim.Optimizer]) -> Reader:
+        table = torch.nn.Parameter(torch.zeros(ROWS, WIDTH))
+        made = kind([table])
+
+        def read(steps: int) -> float:
+            start = time.perf_counter()
+            for _ in range(steps):
+                table.grad = gradient
+                made.step()
+            return steps / (time.perf_counter() - start)
+
+        return read
+
+    speeds = in_turn(
+        {"ours": reader(Adagrad), "torch's": reader(torch.optim.Adagrad)}, options.seconds, options.repeats
+    )
+    milliseconds = {f"{name}, ms": [1000 / speed for speed in values] for name, values in speeds.items()}
+    return {**milliseconds, "ours over torch's": ratios(speeds["ours"], speeds["torch's"])}
+
+
 PARTS: dict[str, Callable[[Sequence[str], Path, argparse.Namespace], dict[str, Any]]] = {
     "steps": steps,
     "tokenizing": tokenizing,
     "start": start,
     "memory": peak,
+    "optimizer": optimizer,
 }
 
 

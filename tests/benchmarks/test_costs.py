@@ -70,3 +70,12 @@ def test_a_training_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("sys.executable", str(python))
     with pytest.raises(UserError, match="no such option"):
         costs.training([], tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torch's Adagrad causes it
+def test_optimizers_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "ROWS", 101)
+    out = tmp_path / "out"
+    costs.main(tmp_path, ["--only=optimizer", "--seconds=0.001", "--repeats=1", f"--out={out}"])
+    steps = json.loads((out / "costs.json").read_text())["costs"]["optimizer"]
+    assert steps["ours over torch's"] == [pytest.approx(steps["torch's, ms"][0] / steps["ours, ms"][0])]
