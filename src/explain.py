@@ -1,6 +1,6 @@
 """Predictions for texts, each with the weight of every word."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,37 +72,41 @@ def explain(
         maps: keep token × token maps.
     """
     model.eval()
-    device = next(model.parameters()).device
-    explained = []
+    explained: dict[int, Explained] = {}
+    by_length = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding in each batch
     for start in range(0, len(texts), batch_size):
-        some = texts[start : start + batch_size]
-        batch = codec.batch(some)
-        tokens, mask = batch.tokens.to(device), batch.mask.to(device)
-        probabilities = loss.probabilities(model(tokens, mask)).cpu()  # N×C
-        weights = model.weights(tokens, mask).float()  # N×H×T×L
-        means = mean_weights(weights).cpu()  # N×L
-        short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(some), dtype=torch.bool)
-        layers = _layers(model, tokens[short], mask[short])
-        at = (short.cumsum(0) - 1).tolist()  # row among the short ones
-        for row, text in enumerate(some):
-            words = codec.words(text)
-            size = len(words)
-            own = bool(short[row]) and size > 1
-            matrix = None
-            if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
-                heads = weights[row, :, :size, :size]  # H×L×L
-                matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
-            explained.append(
-                Explained(
-                    predicted=codec.class_names[int(probabilities[row].argmax())],
-                    probabilities=probabilities[row].tolist(),
-                    words=words,
-                    weights=means[row, :size].tolist(),
-                    matrix=matrix,
-                    layers={name: held[at[row], :, :size, :size] for name, held in layers.items()} if own else {},
-                )
-            )
-    return explained
+        rows = by_length[start : start + batch_size]
+        explained.update(zip(rows, _batch(model, loss, codec, [texts[i] for i in rows], maps), strict=True))
+    return [explained[i] for i in range(len(texts))]
+
+
+def _batch(model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], maps: bool) -> Iterator[Explained]:
+    device = next(model.parameters()).device
+    batch = codec.batch(texts)
+    tokens, mask = batch.tokens.to(device), batch.mask.to(device)
+    logits, given = model.answer(tokens, mask)
+    probabilities = loss.probabilities(logits).cpu()  # N×C
+    weights = given.float()  # N×H×T×L
+    means = mean_weights(weights).cpu()  # N×L
+    short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(texts), dtype=torch.bool)
+    layers = _layers(model, tokens[short], mask[short])
+    at = (short.cumsum(0) - 1).tolist()  # row among the short ones
+    for row, text in enumerate(texts):
+        words = codec.words(text)
+        size = len(words)
+        own = bool(short[row]) and size > 1
+        matrix = None
+        if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
+            heads = weights[row, :, :size, :size]  # H×L×L
+            matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
+        yield Explained(
+            predicted=codec.class_names[int(probabilities[row].argmax())],
+            probabilities=probabilities[row].tolist(),
+            words=words,
+            weights=means[row, :size].tolist(),
+            matrix=matrix,
+            layers={name: held[at[row], :, :size, :size] for name, held in layers.items()} if own else {},
+        )
 
 
 def _layers(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:

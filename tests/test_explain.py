@@ -10,8 +10,13 @@ import torch
 from src import build
 from src.checkpoint import Card
 from src.explain import Explained, explain
+from src.models.attention.simple_self import SimpleSelfAttention
 from src.models.classifier import Classifier
+from src.models.embedding.glove import GloveEmbedding
+from src.models.encoder.identity import Identity
 from src.models.loss import Loss
+from src.models.pooling.mean import Mean
+from src.models.position.none import NoPosition
 from src.models.types import Encoded
 from tests.helpers import small_config, trained
 
@@ -120,3 +125,17 @@ def test_plain_values_are_rounded() -> None:
 def test_the_top_words_come_largest_first() -> None:
     said = Explained("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
     assert said.top(2) == [("b", 0.5), ("c", 0.3)]
+
+
+def test_an_answer_is_the_logits_and_the_weights() -> None:
+    """What reading a text once gives is what asking twice gives, dropped words included."""
+    embedding = GloveEmbedding(("<pad>", "<unk>", "red", "xylographic", "price"), unknown="drop")
+    embedding.load_pretrained()
+    model = Classifier(
+        embedding, NoPosition(50), Identity(50), SimpleSelfAttention(50), Mean(50), torch.nn.Linear(50, 3)
+    ).eval()
+    tokens, mask = torch.tensor([[2, 3, 4], [4, 2, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]], dtype=torch.bool)
+    with torch.no_grad():
+        logits, weights = model.answer(tokens, mask)
+        assert torch.equal(logits, model(tokens, mask))
+        assert torch.equal(weights, model.weights(tokens, mask))

@@ -85,6 +85,11 @@ class Classifier(nn.Module):
         encoded, order = self._read(tokens, mask)
         return _as_given(self.attention.weights(encoded), order)
 
+    def answer(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits N×num_logits and weights N×H×T×L, for the price of reading the texts once."""
+        encoded, order = self._read(tokens, mask)
+        return self.head(self.pooling(self.attention(encoded))), _as_given(self.attention.weights(encoded), order)
+
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """The weights N×H×L×L of each layer of the encoder that has such, by its name, over the tokens as given."""
         with watched(self.encoder) as seen:
