@@ -17,6 +17,7 @@ from src.errors import UserError
 
 log = logging.getLogger(__name__)
 SHOWN = 5  # rows named in a message
+BATCH = 1000  # rows of a Parquet file decoded at a time
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 
 
@@ -228,13 +229,16 @@ def _parquet(path: Path, columns: Sequence[str]) -> Rows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    values: dict[str, list[Any]] = {name: [] for name in columns}
     try:
-        check_columns(str(path), columns, pq.read_schema(path).names)
-        table = pq.read_table(path, columns=list(columns))
+        with pq.ParquetFile(path) as file:
+            check_columns(str(path), columns, file.schema_arrow.names)
+            for batch in file.iter_batches(BATCH, columns=list(columns)):  # not all of the file beside its values
+                for name, column in values.items():
+                    column += batch.column(name).to_pylist()
     except pa.ArrowException as error:
         raise UserError(f"{path}: is no Parquet file, or a damaged one ({error})") from None
-    places = range(1, len(table) + 1)
-    return Rows(str(path), "row", places, {name: table[name].to_pylist() for name in columns})
+    return Rows(str(path), "row", range(1, len(values[columns[0]]) + 1), values)
 
 
 READERS: dict[str, Callable[[Path, Sequence[str]], Rows]] = {
