@@ -87,10 +87,16 @@ def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
     """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
     with named("per_part"):
         groups = parameter_groups(model, cfg.per_part)
-    made = make(cfg, "optimizer", groups)
+    unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
+    made = make(cfg, "optimizer", groups, **unfused)
     if any(getattr(module, "sparse", False) for module in model.modules()):
         _require_sparse(made, cfg)
     return made
+
+
+def _clips_in_mixed_precision(cfg: DictConfig) -> bool:
+    """Which Lightning does for no fused optimizer."""
+    return cfg.trainer.get("gradient_clip_val") is not None and "mixed" in str(cfg.trainer.get("precision"))
 
 
 def _require_sparse(optimizer: torch.optim.Optimizer, cfg: DictConfig) -> None:

@@ -152,6 +152,14 @@ def test_each_debug_mode_runs(mode: str, tmp_path: Path) -> None:
     assert result["status"] == "completed"
 
 
+@pytest.mark.parametrize(("precision", "fused"), [("32-true", True), ("bf16-mixed", False)])
+def test_optimizers_are_fused_where_gradients_can_be_clipped(precision: str, fused: bool, tmp_path: Path) -> None:
+    given = ["optimizer=adamw", "trainer.gradient_clip_val=0.5", f"trainer.precision={precision}"]
+    cfg, parts = model(*given)
+    assert build.optimizer(cfg, parts).defaults["fused"] is fused
+    assert train(tmp_path / "run", *given)["status"] == "completed"
+
+
 def test_overfitting_learns_its_batches(tmp_path: Path) -> None:
     same = small_config(tmp_path, ["debug=overfit"]).trainer
     batches, epochs = f"+trainer.overfit_batches={same.overfit_batches}", f"trainer.max_epochs={same.max_epochs}"

@@ -22,23 +22,25 @@ class _DroppedAttention(torch.autograd.Function):
         dropped = min(round(rate * LEVELS), LEVELS - 1)
         kept = _random_levels(queries, keys) >= dropped - LEVELS // 2  # N×H×T×L
         ctx.scale = LEVELS / (LEVELS - dropped)
-        ctx.save_for_backward(queries, keys, values, visible, kept)
+        hidden = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)  # adding it is faster than filling
+        ctx.save_for_backward(queries, keys, values, hidden, kept)
         mixed = values.new_empty((*queries.shape[:3], values.shape[-1]))  # N×H×T×d
         for some in _chunks(kept):
-            weights = _softmax(queries[some], keys[some], visible[some])
+            weights = _softmax(queries[some], keys[some], hidden[some])
             mixed[some] = weights.mul_(kept[some]) @ values[some]
         return mixed.mul_(ctx.scale)
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        queries, keys, values, visible, kept = ctx.saved_tensors
+        queries, keys, values, hidden, kept = ctx.saved_tensors
         of_queries, of_keys, of_values = (torch.empty_like(tensor) for tensor in (queries, keys, values))
         gradient = gradient * ctx.scale
         for some in _chunks(kept):
-            weights = _softmax(queries[some], keys[some], visible[some])
-            of_values[some] = (weights * kept[some]).transpose(-2, -1) @ gradient[some]
-            of_weights = (gradient[some] @ values[some].transpose(-2, -1)).mul_(kept[some]).mul_(weights)
+            weights = _softmax(queries[some], keys[some], hidden[some])
+            dropped = weights * kept[some]
+            of_values[some] = dropped.transpose(-2, -1) @ gradient[some]
+            of_weights = dropped.mul_(gradient[some] @ values[some].transpose(-2, -1))
             of_scores = of_weights.sub_(weights.mul_(of_weights.sum(-1, keepdim=True)))
             of_queries[some] = of_scores @ keys[some]
             of_keys[some] = of_scores.transpose(-2, -1) @ queries[some]
@@ -60,9 +62,8 @@ def dropped_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Te
     return mixed
 
 
-def _softmax(queries: Tensor, keys: Tensor, visible: Tensor) -> Tensor:
-    scores = queries @ keys.transpose(-2, -1)
-    return scores.masked_fill_(~visible, -torch.inf).softmax(-1)
+def _softmax(queries: Tensor, keys: Tensor, hidden: Tensor) -> Tensor:
+    return (queries @ keys.transpose(-2, -1)).add_(hidden).softmax(-1)
 
 
 def _chunks(kept: Tensor) -> Iterator[slice]:
