@@ -19,7 +19,7 @@ DIFFERENCES = (
 )
 COST = (
     "Seconds: of an epoch's training without validation, median of a run, mean over seeds. Memory: the highest of the "
-    "runs; the accelerator's where there is one, else the process's, which in a sequential sweep all jobs share."
+    "runs; the accelerator's where there is one, else the process's."
 )
 
 

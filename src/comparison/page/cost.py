@@ -77,7 +77,7 @@ def cost(comparison: Comparison) -> Section | None:
         "Means over seeds with their 95 % intervals. Names are those of variants that no cheaper one beats, as far as "
         "there is room; hover over a mark for its name. Seconds: the median epoch of a run, without validation, on the "
         "machine that trained. Memory: the highest of the runs; the accelerator's where there is one, else the "
-        "process's, which in a sequential sweep all jobs share."
+        "process's."
     )
     return Section("cost", f"{heading(metric)} against cost", caption, join(tools, panes("cost", charts)))
 
