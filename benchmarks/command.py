@@ -34,6 +34,22 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--hub", action="store_true", help="IMDb from the hub; without both, made-up reviews")
 
 
+def add_turns(parser: argparse.ArgumentParser, of: str = "of one measurement") -> None:
+    """Options that say for how long, and how often, contestants take turns; read them with `turns`."""
+    parser.add_argument("--seconds", type=float, default=4.0, help=of)
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each, in turn")
+
+
+def turns(parser: argparse.ArgumentParser, given: list[str], quick_repeats: int) -> argparse.Namespace:
+    """The options given; with --quick half a second, and so many repeats."""
+    options = parser.parse_args(given)
+    if options.quick:
+        options.seconds, options.repeats = 0.5, quick_repeats
+    if options.seconds <= 0 or options.repeats < 1:
+        parser.error("--seconds and --repeats must be above 0")
+    return options
+
+
 def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) -> list[str]:
     """Overrides for the reviews that the command line chose; `train` and `test` is how many of them to make up."""
     return ["data=imdb", *overrides(options.data_path, options.hub, folder, train, test)]

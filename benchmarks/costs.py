@@ -34,14 +34,8 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--only", type=command.names(list(PARTS)), default=list(PARTS), help=", ".join(PARTS))
-    parser.add_argument("--seconds", type=float, default=4.0, help="of one measurement of `steps`")
-    parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args(given)
-    if options.quick:
-        options.seconds, options.repeats = 0.5, 2
-    if options.seconds <= 0 or options.repeats < 1:
-        parser.error("--seconds and --repeats must be above 0")
-    return options
+    command.add_turns(parser, "of one measurement of `steps` and `optimizer`")
+    return command.turns(parser, given, quick_repeats=2)
 
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:

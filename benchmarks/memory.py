@@ -18,7 +18,7 @@ def used() -> dict[str, Any]:
 
     `resource.getrusage` would not do: a process starts with its parent's peak.
     """
-    return {"peak": _megabytes("VmHWM"), "modules": list(sys.modules)}
+    return {"peak": megabytes("VmHWM"), "modules": list(sys.modules)}
 
 
 def above_imports(used: dict[str, Any]) -> float | None:
@@ -39,10 +39,11 @@ def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _megabytes(field: str) -> float | None:
-    if not STATUS.exists():
+def megabytes(field: str, status: Path = STATUS) -> float | None:
+    """A field of a process's memory, such as VmRSS, in MB; None off Linux."""
+    if not status.exists():
         return None
-    (line,) = (line for line in STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{field}:"))
     return int(line.split()[1]) / 1024
 
 
@@ -50,7 +51,7 @@ def main() -> None:
     for name in json.load(sys.stdin):
         with suppress(Exception):  # what cannot be imported by its name alone came with another
             importlib.import_module(name)
-    print(f"\n{json.dumps(_megabytes('VmRSS'))}")
+    print(f"\n{json.dumps(megabytes('VmRSS'))}")
 
 
 if __name__ == "__main__":

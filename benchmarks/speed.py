@@ -32,14 +32,8 @@ def arguments(given: list[str]) -> argparse.Namespace:
     command.add_data(parser)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--works", type=command.names(list(WORKS)), default=list(WORKS), help=", ".join(WORKS))
-    parser.add_argument("--seconds", type=float, default=4.0, help="of one measurement")
-    parser.add_argument("--repeats", type=int, default=5, help="measurements of each, in turn")
-    options = parser.parse_args(given)
-    if options.quick:
-        options.seconds, options.repeats = 0.5, 3
-    if options.seconds <= 0 or options.repeats < 1:
-        parser.error("--seconds and --repeats must be above 0")
-    return options
+    command.add_turns(parser)
+    return command.turns(parser, given, quick_repeats=3)
 
 
 def contestants(work: Work, ours: Ours) -> dict[str, Reader]:

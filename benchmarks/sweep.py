@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
+from src.config.presets import grid
 from src.errors import UserError
 
-ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
-ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")
+CONF = memory.ROOT / "conf"
 REVIEWS = 1_000  # to train on, and as many to test on
 AFTER = 10  # jobs, by which all has been imported and reserved that ever will be
 POLL = 0.05  # seconds between two looks at the sweep's memory
@@ -36,9 +36,10 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=40, help="of the sweep whose memory is watched")
     options = parser.parse_args(given)
-    options.encoders, options.attentions = ENCODERS, ATTENTIONS
+    options.choices = grid(CONF)
     if options.quick:
-        options.encoders, options.attentions, options.reviews, options.jobs = ("rnn",), ATTENTIONS[:2], 60, AFTER + 2
+        options.choices = {group: some[: 1 + (group == "model/attention")] for group, some in options.choices.items()}
+        options.reviews, options.jobs = 60, AFTER + 2
     if min(options.at_once, options.reviews, options.epochs) < 1 or options.jobs <= AFTER:
         parser.error(f"--at-once, --reviews and --epochs must be at least 1, and --jobs above {AFTER}")
     return options
@@ -47,7 +48,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
 def together(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Seconds either way, and their ratio; the reviews are tokenized before."""
     given = [*overrides, "experiment=twenty_variants", f"trainer.max_epochs={options.epochs}"]
-    choices = {"model/encoder": options.encoders, "model/attention": options.attentions}
+    choices = options.choices
     variants = [[f"{group}={one}" for group, one in zip(choices, v, strict=True)] for v in product(*choices.values())]
     seconds(train([*given, *variants[0], f"hydra.run.dir='{folder / 'first'}'"]))
     start = time.perf_counter()
@@ -65,12 +66,10 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
     sweep = folder / "many"
     small = ["model.encoder.hidden_dim=4", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=csv"]
     process = train(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
-    after: list[float] = []
+    after: list[Any] = []
     while process.poll() is None:
         if len(list(sweep.glob("*/result.json"))) > len(after):
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
-            after.append(int(line.split()[1]) / 1024)
+            after.append(memory.megabytes("VmRSS", Path(f"/proc/{process.pid}/status")))
         time.sleep(POLL)
     seconds(process)
     return {"after each job, MB": after, "growth after the tenth": after[-1] / after[AFTER - 1] - 1}

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from src.config.command import one_message
 
     with one_message("standard output"):
-        from src.tracking.extras import require
+        from src.extras import require
 
         require("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
         from src.comparison.runs import find

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from src.config.mistakes import Mistake, listed, nearest, no_such_choice, shown
 from src.config.reading import Given
-from src.sweep.launchers import how_to_install
+from src.sweep.launchers import how_to_get
 
 Groups = Mapping[str, list[str]]  # group → its choices
 
@@ -44,7 +44,7 @@ def _exists(group: str, name: object, groups: Groups) -> bool:
 
 def _advice(name: object, given: Given, choices: list[str]) -> str:
     hydras = given.key in ("hydra/launcher", "hydra/sweeper")
-    plugin = f"; {how_to_install(name) or 'is its plugin installed?'}" if hydras else ""
+    plugin = f"; {how_to_get(name) or 'is its plugin installed?'}" if hydras else ""
     if name is None and "none" not in choices:
         return f"no such choice; to leave it out write ~{given.key}"
     return no_such_choice("none" if name is None else name, choices) + plugin

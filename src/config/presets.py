@@ -6,6 +6,18 @@ from pathlib import Path
 import yaml
 from hydra.core.config_store import ConfigStore
 
+FILE = "experiment/twenty_variants.yaml"
+
+
+def grid(conf: Path) -> dict[str, list[str]]:
+    """The choices of each group that `experiment=twenty_variants` sweeps over.
+
+    Args:
+        conf: the folder of config files; it holds that experiment.
+    """
+    sweep = yaml.safe_load((conf / FILE).read_text(encoding="utf-8"))
+    return {group: choices.split(",") for group, choices in sweep["hydra"]["sweeper"]["params"].items()}
+
 
 def store_variants(conf: Path) -> None:
     """Make each combination that `experiment=twenty_variants` sweeps over a preset of its own.
@@ -13,13 +25,11 @@ def store_variants(conf: Path) -> None:
     Args:
         conf: the folder of config files.
     """
-    file = conf / "experiment" / "twenty_variants.yaml"
-    if not file.exists():
+    if not (conf / FILE).exists():
         return
-    sweep = yaml.safe_load(file.read_text(encoding="utf-8"))
-    grid = {group: choices.split(",") for group, choices in sweep["hydra"]["sweeper"]["params"].items()}
-    for chosen in itertools.product(*grid.values()):
-        overrides = [{f"override /{group}": choice} for group, choice in zip(grid, chosen, strict=True)]
+    choices = grid(conf)
+    for chosen in itertools.product(*choices.values()):
+        overrides = [{f"override /{group}": choice} for group, choice in zip(choices, chosen, strict=True)]
         name = "_".join(["report", *chosen])
         node = {"defaults": ["report", *overrides, "_self_"], "task_name": name}
         ConfigStore.instance().store(

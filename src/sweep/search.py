@@ -74,7 +74,7 @@ class Search:
         warmup: int | None,
         seed: int,
     ) -> None:
-        from src.tracking.extras import require
+        from src.extras import require
 
         require("optuna", by="hparams_search=optuna", extra="optuna")
         for name, value in (("trials", trials), ("at_once", at_once)):

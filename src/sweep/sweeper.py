@@ -21,7 +21,7 @@ from src.sweep import stop
 from src.sweep.apart import spread
 from src.sweep.compose import Composer, combinations, task_of
 from src.sweep.jobs import FILE, Job, Sweep
-from src.sweep.launchers import how_to_install
+from src.sweep.launchers import how_to_get
 from src.sweep.outcome import DONE, Outcome, outcome
 from src.sweep.preflight import look_over
 from src.sweep.task import NotDone, Task
@@ -182,7 +182,7 @@ class GridOrSearch(sweeper.Sweeper):
                 hydra_context=self.hydra_context, task_function=task, config=self.config
             )
         except (RuntimeError, ImportError) as error:
-            how, why = how_to_install(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
+            how, why = how_to_get(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
             raise UserError(f"hydra/launcher={name} cannot be loaded ({why}); {how}") from error
 
     def end(self, kept: Sweep, came: Sequence[int]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from filelock import FileLock
 from pytorch_lightning.loggers import MLFlowLogger
 
-from src.tracking.extras import require
+from src.extras import require
 from src.tracking.tracker import Report, Tracker
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # it calls home when it is imported

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.image import imread
 from pytorch_lightning.loggers import TensorBoardLogger
 
-from src.tracking.extras import require
+from src.extras import require
 from src.tracking.tracker import Report, Tracker
 
 require("tensorboard", by="logger=tensorboard", extra="tensorboard")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from src.sweep.launchers import how_to_install
+from src.sweep.launchers import how_to_get
 from tests.sweep.sweeps import SMALL, results, swept
 
 
@@ -25,8 +25,8 @@ def test_jobs_that_start_at_once_tokenize_once(launcher: str, options: list[str]
 
 def test_an_uninstalled_launcher_comes_with_its_command() -> None:
     command = "in Heed's folder, run pip install -c constraints.txt '.[submitit]'"
-    assert how_to_install("slurm") == how_to_install("submitit_local") == command
-    assert how_to_install("nowhere") is None
+    assert how_to_get("slurm") == how_to_get("submitit_local") == command
+    assert how_to_get("nowhere") is None
 
 
 def test_what_is_asked_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

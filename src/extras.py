@@ -5,6 +5,11 @@ from importlib import import_module
 from src.errors import UserError
 
 
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"in Heed's folder, run pip install -c constraints.txt '.[{extra}]'"
+
+
 class MissingExtra(UserError, ModuleNotFoundError):
     """A package is not installed; the message says what brings it."""
 
@@ -25,6 +30,5 @@ def require(*modules: str, by: str, extra: str) -> None:
             import_module(module)
         except ModuleNotFoundError as error:
             raise MissingExtra(
-                f"{by} needs the package {error.name}, which heed[{extra}] brings: in Heed's folder, "
-                f"run pip install -c constraints.txt '.[{extra}]'"
+                f"{by} needs the package {error.name}, which heed[{extra}] brings: {how_to_install(extra)}"
             ) from error
