@@ -1,7 +1,7 @@
 """What a composed configuration gets wrong: options, types, missing values, interpolations and targets."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any, NamedTuple, is_typeddict
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -87,7 +87,7 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
         return None
 
 
-def trusted_modules(cfg: DictConfig) -> Collection[str]:
+def trusted_modules(cfg: DictConfig) -> Set[str]:
     """The modules whose classes `cfg` may name."""
     extras = _value(cfg, "extras") if "extras" in cfg else None
     modules = extras.get("trusted_modules") if isinstance(extras, dict) else None

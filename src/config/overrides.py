@@ -1,7 +1,7 @@
 """What a command line gets wrong, found before Hydra starts anything, and all of it at once."""
 
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from itertools import starmap
 from typing import Any
 
@@ -16,7 +16,9 @@ from src.config.keys import check_key
 from src.config.mistakes import Mistake, shown
 from src.config.reading import Given, read
 from src.config.repository import Repository, without_hydra
-from src.config.targets import foreign
+from src.config.targets import TRUSTED, foreign
+
+DECIDING = ("hydra.mode", "hydra.sweeper")  # options that say whether to sweep, and over what
 
 
 def mistakes_of(repository: Repository, lines: list[str], *, sweeps: bool, deep: bool) -> list[Mistake]:
@@ -64,9 +66,8 @@ def mistakes_of(repository: Repository, lines: list[str], *, sweeps: bool, deep:
         options = [one for one, wrong in checked if not wrong]
     options = [one for one in options if one.line not in doubtful]
     if deep:
-        trusted = _trusted_by_user(repository, given)
         for row in rows:
-            found += _mistakes_of_run(repository, row, options, trusted)
+            found += _mistakes_of_run(repository, row, options, given)
     return found
 
 
@@ -78,12 +79,12 @@ def _several(given: Given) -> Mistake:
 
 def _hydra(repository: Repository, given: list[Given]) -> dict[str, Any]:
     """Hydra's own part of the configuration: it says whether to sweep, and over what."""
-    relevant = [one for one in given if one.key.startswith("hydra.") or is_choice(one, repository.groups)]
+    relevant = [one for one in given if one.key.startswith(DECIDING) or is_choice(one, repository.groups)]
     cfg, _ = repository.compose_what_can_be([one.line for one in relevant if one.lines and not one.is_sweep])
     return OmegaConf.to_container(cfg.hydra, resolve=False)  # type: ignore[return-value]
 
 
-def _trusted_by_user(repository: Repository, given: list[Given]) -> Collection[str]:
+def _trusted_by_user(repository: Repository, given: list[Given]) -> Set[str]:
     """The modules that the command line or conf/extras trusts: an experiment file must not trust its own."""
     extras = [one.line for one in given if one.lines and one.key.split(".")[0] == "extras"]
     cfg, _ = repository.compose_what_can_be(extras)
@@ -91,7 +92,7 @@ def _trusted_by_user(repository: Repository, given: list[Given]) -> Collection[s
 
 
 def _mistakes_of_run(
-    repository: Repository, row: list[str], options: list[Given], trusted: Collection[str]
+    repository: Repository, row: list[str], options: list[Given], given: list[Given]
 ) -> Iterator[Mistake]:
     """What can be known only of a whole configuration: that of one choice in each group."""
     cfg, refused = repository.compose_what_can_be(row + [one.lines[0] for one in options])
@@ -102,7 +103,9 @@ def _mistakes_of_run(
     HydraConfig.instance().set_config(cfg)
     try:
         task = without_hydra(cfg)
-        if more := sorted(set(trusted_modules(task)) - set(trusted)):
+        asked = trusted_modules(task)
+        trusted = TRUSTED if asked <= TRUSTED else _trusted_by_user(repository, given)
+        if more := sorted(asked - trusted):
             yield Mistake(f"extras.trusted_modules={shown(more)}", "is for the command line or conf/extras alone")
             task.extras.trusted_modules = sorted(trusted)
         own = OmegaConf.to_container(cfg.hydra, resolve=False)

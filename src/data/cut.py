@@ -51,7 +51,8 @@ class Cutter:
         device: torch.device | str = "cpu",
     ) -> None:
         self.starts, self.lengths = window.spans(offsets)  # on the host: no waiting for a device to size a batch
-        self.tokens = torch.from_numpy(np.append(tokens, np.int32(PAD_ID))).to(device)  # its end is the padding
+        some = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding must read one
+        self.tokens = torch.from_numpy(some).to(device)
         self.labels = torch.from_numpy(labels).to(device)
 
     def __len__(self) -> int:
@@ -65,5 +66,5 @@ class Cutter:
         index, starts, lengths = torch.from_numpy(where).to(device)
         steps = torch.arange(width, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L
-        at = torch.where(mask, starts.unsqueeze(1) + steps, len(self.tokens) - 1)  # N×L
-        return Batch(self.tokens[at].long(), mask, self.labels[index], index)
+        at = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads any token, which is not kept
+        return Batch(self.tokens[at].long().masked_fill_(~mask, PAD_ID), mask, self.labels[index], index)

@@ -1,12 +1,14 @@
 """Weights & Biases: `logger=wandb`."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import wandb
 from pytorch_lightning.loggers import WandbLogger
+from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
 from src.reports.files import Example
@@ -15,6 +17,7 @@ from src.reports.page.strips import strip
 from src.reports.words import plain, top_words
 from src.tracking.tracker import Report, Tracker
 
+STAGED = "_detect_and_apply_job_inputs"  # of W&B's run, where it has one
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B shows finished, failed, killed
 PARTS = ("embedding", "position", "encoder", "attention", "pooling")  # of which each run bears a tag
 STYLE = """
@@ -60,7 +63,8 @@ class Wandb(Tracker, WandbLogger):
             UserError: if W&B cannot begin it.
         """
         try:
-            return super().experiment
+            with _without_launch():
+                return super().experiment
         except wandb.errors.Error as error:
             raise UserError(f"W&B did not begin a run: {error}; WANDB_MODE=offline keeps it in its folder") from error
 
@@ -124,3 +128,20 @@ def _row(example: Example) -> dict[str, Any]:
         "text": wandb.Html(html, inject=False, data_is_not_path=True),
         "most attended": ", ".join(f"{plain(word)} {weight:.3f}" for _, word, weight in top),
     }
+
+
+@contextmanager
+def _without_launch() -> Iterator[None]:
+    """Keep W&B from importing its Launch, a second of CPU, to see whether a script staged inputs for it.
+
+    Only one that has imported it itself can have.
+    """
+    kept = vars(Run).get(STAGED)
+    if kept is None or "wandb.sdk.launch" in sys.modules:
+        yield
+        return
+    setattr(Run, STAGED, lambda run: None)
+    try:
+        yield
+    finally:
+        setattr(Run, STAGED, kept)
