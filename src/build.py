@@ -1,5 +1,6 @@
 """The only place that makes objects of configuration."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +14,7 @@ from src.adagrad import Adagrad
 from src.checkpoint import Card, load
 from src.config import check
 from src.data.codec import Codec
+from src.data.tokenizer import PAD, UNKNOWN
 from src.errors import UserError
 from src.models.classifier import Classifier
 from src.models.encoder.pretrained import PretrainedEncoder
@@ -26,6 +28,8 @@ if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or eval
 
     from src.data.datamodule import TextDataModule
     from src.lit import LitClassifier
+
+log = logging.getLogger(__name__)
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
@@ -129,6 +133,25 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
     if by_step:
         return {"scheduler": made, "interval": "step"}
     return {"scheduler": made, "interval": "epoch", "monitor": "val/loss"}
+
+
+def rehearse(cfg: DictConfig) -> None:
+    """Make what is trained without its numbers, in milliseconds: what a part refuses shows before the data are read.
+
+    A pretrained model is not looked at: it takes long to read itself.
+
+    Raises:
+        UserError: an option is outside its range, or parts do not go together.
+    """
+    if "pretrained" in f"{cfg.model.embedding._target_} {cfg.model.encoder._target_}":
+        return
+    try:
+        with torch.device("meta"), torch.random.fork_rng(devices=[]):
+            scheduler(cfg, optimizer(cfg, classifier(cfg, (PAD, UNKNOWN), num_logits=1)), steps=1)
+    except UserError:
+        raise
+    except Exception as error:  # a part of the user's own may want numbers: the model itself will show
+        log.debug("The model cannot be rehearsed: %s", error)
 
 
 def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:

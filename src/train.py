@@ -16,6 +16,7 @@ def main(cfg: DictConfig) -> float | None:
     with Run(cfg) as run:
         run.track(build.loggers(cfg))
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
+        build.rehearse(cfg)
         data = build.datamodule(cfg)
         config = {**run.config, "choices": run.record["choices"]}
         module = build.module(cfg, Card(config, data.codec, data.class_counts))

@@ -44,6 +44,29 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], sai
         model(*overrides)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: .*7"),
+        (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head: dropout=1\.5"),
+        (["+per_part.hat.lr=0.1"], r"per_part: hat"),
+        (["scheduler=one_cycle", "scheduler.pct_start=2"], r"scheduler: .*2"),
+    ],
+)
+def test_what_a_part_refuses_shows_before_the_data_are_read(overrides: list[str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"^{said}"):
+        train(tmp_path / "run", *overrides)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_rehearsal_moves_no_random_number() -> None:
+    cfg, _ = model()
+    torch.manual_seed(3)
+    build.rehearse(cfg)
+    after = torch.rand(5)
+    assert torch.equal(after, torch.rand(5, generator=torch.Generator().manual_seed(3)))
+
+
 def test_options_of_one_part_reach_its_parameters_alone() -> None:
     cfg, parts = model("optimizer.lr=0.5", "+per_part.head.lr=0.25")
     optimizer = build.optimizer(cfg, parts)
