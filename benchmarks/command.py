@@ -87,9 +87,8 @@ def table(what: str, record: dict[str, Any], columns: Sequence[str]) -> Table:
     """An empty table that says where its figures come from."""
     where = record["machine"]
     machine = f"{where['device']}, {where['threads']} threads, torch {where['torch']}"
-    shown = Table(
-        title=f"{what}: {machine}; {record['data']}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
-    )
+    title = f"{what}: {machine}; {record['data']}"
+    shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
     for column in columns:
         shown.add_column(column, justify="right" if column else "left", no_wrap=True)
     return shown

@@ -82,7 +82,7 @@ def explain(
 
 def _batch(model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], maps: bool) -> Iterator[Explained]:
     device = next(model.parameters()).device
-    batch = codec.batch(texts)
+    batch, words = codec.read(texts)
     tokens, mask = batch.tokens.to(device), batch.mask.to(device)
     logits, given = model.answer(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
@@ -91,10 +91,9 @@ def _batch(model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], ma
     short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(texts), dtype=torch.bool)
     layers = _layers(model, tokens[short], mask[short])
     at = (short.cumsum(0) - 1).tolist()  # row among the short ones
-    for row, text in enumerate(texts):
-        words = codec.words(text)
-        size = len(words)
-        own = bool(short[row]) and size > 1
+    for row, own in enumerate(words):
+        size = len(own)
+        alone = bool(short[row]) and size > 1
         matrix = None
         if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
             heads = weights[row, :, :size, :size]  # H×L×L
@@ -102,10 +101,10 @@ def _batch(model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], ma
         yield Explained(
             predicted=codec.class_names[int(probabilities[row].argmax())],
             probabilities=probabilities[row].tolist(),
-            words=words,
+            words=own,
             weights=means[row, :size].tolist(),
             matrix=matrix,
-            layers={name: held[at[row], :, :size, :size] for name, held in layers.items()} if own else {},
+            layers={name: held[at[row], :, :size, :size] for name, held in layers.items()} if alone else {},
         )
 
 

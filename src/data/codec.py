@@ -23,15 +23,18 @@ class Codec:
 
     def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
         """One batch of all N texts, in their order; labels are -1 where none are given."""
-        tokens, offsets = self.tokenizer.encode(texts)
-        known = np.full(len(texts), NO_LABEL) if labels is None else np.asarray(labels)
-        return Cutter(tokens, offsets, known.astype(np.int64), self.window)(np.arange(len(texts)))
+        return self._cut(*self.tokenizer.encode(texts), labels)
 
-    def words(self, text: str) -> list[str]:
-        """The words as written that stand behind each token the model sees of `text`."""
-        words = self.tokenizer.words(text)
-        starts, lengths = self.window.spans(np.array([0, len(words)]))
-        return words[starts[0] : starts[0] + lengths[0]]
+    def read(self, texts: Sequence[str]) -> tuple[Batch, list[list[str]]]:
+        """One batch of all texts, and for each the words as written that stand behind the tokens the model sees."""
+        tokens, offsets, words = self.tokenizer.read(texts)
+        spans = zip(*self.window.spans(offsets), strict=True)
+        return self._cut(tokens, offsets), [words[start : start + length] for start, length in spans]
+
+    def _cut(self, tokens: np.ndarray, offsets: np.ndarray, labels: Sequence[int] | np.ndarray | None = None) -> Batch:
+        count = len(offsets) - 1
+        known = np.full(count, NO_LABEL) if labels is None else np.asarray(labels)
+        return Cutter(tokens, offsets, known.astype(np.int64), self.window)(np.arange(count))
 
     def to_dict(self) -> dict[str, Any]:
         """Strings, numbers and lists only."""

@@ -1,7 +1,7 @@
 """Text to token ids and back to words, on the `tokenizers` library (Rust, all cores)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,20 +55,29 @@ class Tokenizer:
         Returns:
             Flat tokens int32, and offsets n+1 int64: text i is `tokens[offsets[i]:offsets[i + 1]]`.
         """
-        ids = [
+        return self._flat(
             np.asarray(encoding.ids, dtype=np.int32)
             for block in _blocks(texts, "Tokenizing", progress)
             for encoding in self._backend.encode_batch_fast(block, add_special_tokens=False)
+        )
+
+    def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """As `encode`, and what each token looks like in its text: its own letters and case, whether known or not."""
+        encodings = self._backend.encode_batch(list(texts), add_special_tokens=False)
+        words = [
+            text[start:stop].strip()
+            for text, encoding in zip(texts, encodings, strict=True)
+            for start, stop in encoding.offsets
         ]
+        return *self._flat(np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings), words
+
+    def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The model's ids of each text as our tokens, one text after another, and where each begins and ends."""
+        ids = list(texts)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
         np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may spell out "<pad>"
         return tokens, np.concatenate([[0], lengths.cumsum()])
-
-    def words(self, text: str) -> list[str]:
-        """What each token looks like in `text`: its own letters and case, whether known or not."""
-        spans = self._backend.encode(text, add_special_tokens=False).offsets
-        return [text[start:stop].strip() for start, stop in spans]
 
     def around(self) -> tuple[list[int], list[int]]:
         """The special tokens that the model puts before and behind a text, such as [CLS] and [SEP].

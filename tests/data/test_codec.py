@@ -29,9 +29,9 @@ def test_labels_are_minus_one_where_unknown(codec: Codec) -> None:
 
 def test_words_are_those_of_the_tokens_kept(codec: Codec) -> None:
     text = "One GOOD film, truly"
-    words = codec.words(text)
+    batch, (words, after) = codec.read([text, "so"])
     assert words == (["One", "GOOD", "film"] if codec.window.keep == "first" else ["film", ",", "truly"])
-    batch = codec.batch([text])
+    assert after == ["so"]
     tokens = [codec.tokenizer.vocabulary[i] for i in batch.tokens[0]]
     assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]
 

@@ -23,6 +23,10 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode([text])[0].tolist()
 
 
+def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
+    return tokenizer.read([text])[2]
+
+
 def tokens(tokenizer: Tokenizer, text: str) -> list[str]:
     return [tokenizer.vocabulary[i] for i in ids(tokenizer, text)]
 
@@ -70,16 +74,16 @@ def test_the_vocabulary_goes_by_frequency() -> None:
     ],
 )
 def test_words_keep_inner_apostrophes_and_leave_punctuation(text: str, words: list[str]) -> None:
-    assert Word().train(TEXTS).words(text) == words
+    assert words_of(Word().train(TEXTS), text) == words
 
 
 def test_white_space_splits_at_nothing_else() -> None:
-    assert Whitespace().train(TEXTS).words("don't, stop!") == ["don't,", "stop!"]
+    assert words_of(Whitespace().train(TEXTS), "don't, stop!") == ["don't,", "stop!"]
 
 
 def test_unknown_words_show_as_written() -> None:
     tokenizer = Word(min_frequency=1).train(TEXTS)
-    assert tokenizer.words("The ZEBRA sat") == ["The", "ZEBRA", "sat"]
+    assert words_of(tokenizer, "The ZEBRA sat") == ["The", "ZEBRA", "sat"]
     assert tokens(tokenizer, "The ZEBRA sat") == ["the", "<unk>", "sat"]
 
 
@@ -94,14 +98,14 @@ def test_pieces_make_up_unseen_words(builder: type[Bpe] | type[WordPiece], end: 
     pieces = tokens(tokenizer, "lowerest")
     assert len(pieces) > 1
     assert "".join(piece.removeprefix("##") for piece in pieces).removesuffix(end) == "lowerest"
-    assert "".join(tokenizer.words("lowerest")) == "lowerest"
+    assert "".join(words_of(tokenizer, "lowerest")) == "lowerest"
 
 
 @pytest.mark.parametrize("builder", LEARNED)
 @given(text=st.text(max_size=40))
 def test_words_and_tokens_go_together(builder: type[TokenizerBuilder], text: str) -> None:
     tokenizer = builder().train(TEXTS)
-    assert len(tokenizer.words(text)) == len(ids(tokenizer, text))
+    assert len(words_of(tokenizer, text)) == len(ids(tokenizer, text))
 
 
 @pytest.mark.parametrize("builder", LEARNED)
@@ -180,3 +184,11 @@ def test_glove_words_are_known_besides_the_training_texts() -> None:
     assert len(wide.vocabulary) == 10_003  # padding, unknown, and the one word that the 10,000 lack
     tokens, _ = wide.encode(["a fantastic xylograph gnrt"])
     assert [wide.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
+
+
+@pytest.mark.parametrize("builder", LEARNED)
+def test_reading_with_words_gives_the_same_tokens(builder: type[TokenizerBuilder]) -> None:
+    tokenizer = builder().train(TEXTS)
+    tokens, offsets, words = tokenizer.read(TEXTS)
+    assert all(map(np.array_equal, (tokens, offsets), tokenizer.encode(TEXTS)))
+    assert words[offsets[1] : offsets[2]] == words_of(tokenizer, TEXTS[1])
