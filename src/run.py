@@ -26,6 +26,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
+from src.config.anchored import anchored
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.reports.draw import draw_all
@@ -194,20 +195,6 @@ class Run:
             "epoch": torch.load(best.best_model_path, map_location="cpu", mmap=True, weights_only=True)["epoch"],
         }
         return best.best_model_path
-
-
-def anchored(node: Any) -> Any:
-    """The configuration with its relative paths made absolute, so that a checkpoint's data is found from anywhere."""
-    if not isinstance(node, dict):
-        return node
-
-    def anchor(key: str, value: Any) -> Any:
-        if not isinstance(value, str) or not key.endswith(("path", "_dir")):
-            return anchored(value)
-        full = Path(value).expanduser().absolute()
-        return str(full) if key.endswith("_dir") or full.exists() else value  # a name on the hub is no path
-
-    return {key: anchor(str(key), value) for key, value in node.items()}
 
 
 def _now() -> str:

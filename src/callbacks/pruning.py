@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 
+from src.sweep.study import study_of
+
 
 class Pruned(Exception):
     """The search has given the job up."""
@@ -22,8 +24,6 @@ class Pruning(pl.Callback):
     """
 
     def __init__(self, journal: str, trial: int, monitor: str, mode: str, startup: int, warmup: int) -> None:
-        from src.sweep.search import study_of
-
         self.number, self.monitor = trial, monitor
         self.study = study_of(Path(journal), mode, startup, warmup)
 

@@ -12,10 +12,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.checkpoint import Card
+from src.config.anchored import anchored
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.types import Batch
-from src.run import anchored
 from src.sweep.outcome import read
 
 EARLIER, TIMED = "earlier run", "timed"

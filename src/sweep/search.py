@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import OmegaConf
@@ -12,37 +11,13 @@ from src.sweep import stop
 from src.sweep.jobs import Job
 from src.sweep.outcome import DONE, outcome
 from src.sweep.space import space
+from src.sweep.study import study_of
 
 if TYPE_CHECKING:
     from src.sweep.sweeper import GridOrSearch
 
 log = logging.getLogger(__name__)
-JOURNAL, STUDY = "optuna.journal", "heed"
-
-
-def study_of(journal: Path, mode: str = "min", startup: int = 0, warmup: int | None = None, seed: int = 0) -> Any:
-    """The study that a file holds, a new one if there is none.
-
-    Args:
-        journal: the file, which several processes and machines may write.
-        mode: min or max.
-        startup: trials that are chosen at random and never pruned.
-        warmup: epochs of a job before it may be pruned; None prunes none.
-        seed: of the sampler.
-    """
-    import optuna
-    from optuna.storages.journal import JournalFileBackend, JournalStorage
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    pruners = optuna.pruners
-    return optuna.create_study(
-        storage=JournalStorage(JournalFileBackend(str(journal))),
-        study_name=STUDY,
-        direction="maximize" if mode == "max" else "minimize",
-        load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True),
-        pruner=pruners.NopPruner() if warmup is None else pruners.MedianPruner(startup, n_warmup_steps=warmup),
-    )
+JOURNAL = "optuna.journal"
 
 
 class Search:
