@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.adagrad import Adagrad
 from src.checkpoint import Card, load
 from src.config import check
+from src.config.mistakes import did_you_mean, nearest
 from src.data.codec import Codec
 from src.data.tokenizer import PAD, UNKNOWN
 from src.errors import UserError
@@ -93,9 +94,26 @@ def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
         groups = parameter_groups(model, cfg.per_part)
     unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
     made = make(cfg, "optimizer", groups, **unfused)
+    for part, options in cfg.per_part.items():
+        _require_options(options, made, f"per_part.{part}")
     if any(getattr(module, "sparse", False) for module in model.modules()):
         _require_sparse(made, cfg)
     return made
+
+
+def _require_options(options: DictConfig, optimizer: torch.optim.Optimizer, path: str) -> None:
+    """Torch takes a group's unknown option without a word, and does nothing with it.
+
+    Raises:
+        UserError: if there is one.
+    """
+    known = list(optimizer.defaults)
+    for name in map(str, options):
+        if name not in known:
+            raise UserError(
+                f"{path}.{name}: {type(optimizer).__name__} has no such option"
+                f"{did_you_mean(nearest(name, known))} ({', '.join(known)})"
+            )
 
 
 def _clips_in_mixed_precision(cfg: DictConfig) -> bool:

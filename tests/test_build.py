@@ -50,6 +50,7 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], sai
         (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: .*7"),
         (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head: dropout=1\.5"),
         (["+per_part.hat.lr=0.1"], r"per_part: hat"),
+        (["+per_part.head.lrr=0.1"], r"per_part\.head\.lrr: Adam has no such option; did you mean lr\?"),
         (["scheduler=one_cycle", "scheduler.pct_start=2"], r"scheduler: .*2"),
     ],
 )

@@ -31,6 +31,8 @@ def explain(error: HydraException) -> str:
             return plain
     if error.__cause__ and str(error):
         text = f"{text.rstrip('.')}: {str(error.__cause__).splitlines()[0]}"
+    if new := re.match(r"Could not override '(\S+)': Key '(\S+)' is not in struct", text):
+        return f"has no {new[2]} yet: write ++{new[1]}=… to add it"
     return text
 
 

@@ -36,7 +36,7 @@ def check_key(given: Given, cfg: DictConfig, command: str, groups: Groups) -> Mi
     if not given.lines:
         return Mistake(given.line, "fits nothing: glob() is for the choices of a group")
     if given.mark == "+" and paths[given.key] is not None:
-        return Mistake(given.line, f"exists already: write {given.line[1:]}")
+        return Mistake(given.line, f"exists already: write {f'+{given.line}' if is_mapping else given.line[1:]}")
     if given.mark == "~" and given.key.rpartition(".")[0] in ("", *WITHIN):
         return Mistake(given.line, "cannot be left out")
     inner = isinstance(paths[given.key], dict) and not given.key.startswith("hydra.")

@@ -103,7 +103,8 @@ def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
             "model/attention=nome: no such choice; did you mean none? (none, plain)",
         ),
         ("hydra.job.num=x", None, "Error merging override hydra.job.num=x: Value 'x' of type 'str'"),
-        ("data={path: x}", None, "Could not override 'data': Key 'path' is not in struct"),
+        ("+per_part={head: {lr: 1}}", None, "exists already: write ++per_part={head: {lr: 1}}"),
+        ("data={path: x}", None, "has no path yet: write ++data=… to add it"),
     ],
 )
 def test_each_mistake_is_named_with_its_remedy(look: Look, line: str, where: str | None, says: str) -> None:
