@@ -4,10 +4,12 @@ import csv
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,12 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
+from wandb.sdk.wandb_run import Run
 
 from src.comparison.runs import find
 from src.errors import UserError
 from src.lit import LitClassifier
-from src.tracking.wandb import Wandb
+from src.tracking.wandb import STAGED, Wandb
 from src.tracking.workspace import Scope, build
 from tests.helpers import CONF, evaluate, recorded, train
 from tests.tracking.records import kept, records
@@ -297,3 +300,19 @@ def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any])
     text = json.dumps(spec)
     assert all(f'"{table}"' in text and table in log["summary"] for table in ("examples", "confusion_table"))
     assert options == {"variant.value", "choices.value.attention"}
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_launch_is_asked_only_where_a_script_has_imported_it(
+    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Run] = []
+    monkeypatch.setattr(Run, STAGED, lambda run: asked.append(run))  # a function, to become a method
+    monkeypatch.delitem(sys.modules, "wandb.sdk.launch", raising=False)
+    if imported:
+        monkeypatch.setitem(sys.modules, "wandb.sdk.launch", ModuleType("launch"))
+    run = Wandb(save_dir=str(tmp_path)).experiment
+    run.finish()
+    assert len(asked) == imported
+    run._detect_and_apply_job_inputs()  # afterwards it is W&B's own again
+    assert len(asked) == imported + 1
