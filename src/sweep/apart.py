@@ -32,7 +32,6 @@ IMPORTED = (  # what every training imports sooner or later
     "pytorch_lightning.callbacks",
     "pytorch_lightning.loggers",
     "wandb",
-    "wandb.sdk.launch",  # as wandb.init does
     "PIL.PngImagePlugin",
 )
 POLL = 0.2  # seconds between two looks at whether to stop

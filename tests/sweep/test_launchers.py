@@ -23,6 +23,29 @@ def test_jobs_that_start_at_once_tokenize_once(launcher: str, options: list[str]
     assert all("test/acc" in path.read_text() for path in sweep.glob("[01]_*/output.txt"))
 
 
+def test_a_ray_cluster_of_two_nodes_shares_jobs_out_by_parts_of_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray counts GPUs without looking for them: half of the only one for each of two jobs."""
+    pytest.importorskip("hydra_plugins.hydra_ray_launcher")
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # it would make way for all else that a busy machine does
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        cluster.add_node(num_cpus=2, num_gpus=1)
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        sweep = tmp_path / "sweep"
+        given = ("seed=1,2", "trainer.max_epochs=1", *SMALL, "hydra/launcher=ray_cluster")
+        half = ("hydra.launcher.ray.remote.num_gpus=0.5", f"hydra.sweep.dir={sweep}")
+        code, said = swept(tmp_path, "-m", *given, *half)
+    finally:
+        cluster.shutdown()
+    assert code == 0, said
+    assert "2 completed." in said
+    assert [record["seed"] for record in results(sweep).values()] == [1, 2]
+
+
 def test_an_uninstalled_launcher_comes_with_its_command() -> None:
     command = "in Heed's folder, run pip install -c constraints.txt '.[submitit]'"
     assert how_to_get("slurm") == how_to_get("submitit_local") == command
