@@ -79,18 +79,21 @@ class LitClassifier(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self.model(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
-        size = len(batch.labels)
         self.train_acc(self.loss.probabilities(logits.detach()), batch.labels)
-        self.log("train/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
-        self.log("train/acc", self.train_acc, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
+        self._log_loss("train", loss, batch)
+        self.log("train/acc", self.train_acc, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(batch.labels))
         return loss
+
+    def _log_loss(self, stage: str, loss: Tensor, batch: Batch) -> None:
+        """The mean over texts. Lightning averages their number over the processes too, and would round an int down."""
+        size: Any = float(len(batch.labels))
+        self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
 
     def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
         logits = self.model(batch.tokens, batch.mask)
         probabilities = self.loss.probabilities(logits)
         metrics.update(probabilities, batch.labels)
-        size = len(batch.labels)
-        self.log(f"{stage}/loss", self.loss(logits, batch.labels), prog_bar=True, batch_size=size, sync_dist=True)
+        self._log_loss(stage, self.loss(logits, batch.labels), batch)
         return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:

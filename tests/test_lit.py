@@ -94,3 +94,21 @@ def test_two_processes_divide_the_work(tmp_path: Path) -> None:
         assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx(right)
     state = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
     assert state["global_step"] == 2 * 5  # 28 texts, 3 for each of the two
+
+
+def test_two_processes_learn_what_one_does_with_both_their_batches(tmp_path: Path) -> None:
+    small = ("model.encoder.hidden_dim=6", "trainer.max_epochs=3", "logger=csv", "callbacks=checkpoints")
+    for trainer, batch_size in (("cpu", 14), ("ddp_sim", 7)):  # 28 texts: two steps an epoch
+        options = (f"trainer={trainer}", f"data.batch_size={batch_size}", f"hydra.run.dir={trainer}")
+        run(tmp_path, "train", *small, *options)
+    one, two = (
+        {
+            **torch.load(tmp_path / name / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"],
+            "probabilities": np.load(tmp_path / name / "predictions" / "test.npz")["probabilities"],
+            "losses": [value for key, value in sorted(logged(tmp_path / name).items()) if key.endswith("/loss")],
+        }
+        for name in ("cpu", "ddp_sim")
+    )
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        np.testing.assert_allclose(value, two[name], rtol=1e-4, atol=1e-5, err_msg=name)

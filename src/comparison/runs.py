@@ -93,7 +93,9 @@ def _read(folder: Path) -> FinishedRun | Failed:
         if not isinstance(result, dict):
             return Failed(folder, "unreadable", "result.json holds no record of a run")
         if result.get("status") != "completed":
-            return Failed(folder, str(result.get("status")), str(result.get("error") or "it has not ended, or was killed"))
+            return Failed(
+                folder, str(result.get("status")), str(result.get("error") or "it has not ended, or was killed")
+            )
         config = _config(folder / "config.yaml")
         lacking = [key for key in NEEDED if key not in result]
         if lacking:
