@@ -14,6 +14,7 @@ PLAINER = {
     r"Could not override '\S+'\. No match in the defaults list": "is no group of this command",
     r"Could not override '\S+'\. Did you mean to override": "is not where this group stands: leave out the @",
     r"Could not delete '\S+'\. No match in the defaults list": "is several: choose others, such as none",
+    r"Could not override '(\S+)': Key '(\S+)' is not in struct": r"has no \2 yet: write ++\1=… to add it",
 }
 
 
@@ -26,13 +27,11 @@ def explain(error: HydraException) -> str:
     for aside in ASIDES:
         text = text.partition(aside)[0]
     text = " ".join(text.split())
-    for pattern, plain in PLAINER.items():
-        if re.match(pattern, text):
-            return plain
     if error.__cause__ and str(error):
         text = f"{text.rstrip('.')}: {str(error.__cause__).splitlines()[0]}"
-    if new := re.match(r"Could not override '(\S+)': Key '(\S+)' is not in struct", text):
-        return f"has no {new[2]} yet: write ++{new[1]}=… to add it"
+    for pattern, plain in PLAINER.items():
+        if found := re.match(pattern, text):
+            return found.expand(plain)
     return text
 
 
