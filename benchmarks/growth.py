@@ -28,10 +28,10 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks import command, memory
 from benchmarks.charts import draw_length, draw_reviews
 from benchmarks.costs import MODEL, training
-from benchmarks.ours import CONF
 from benchmarks.reviews import overrides
 from benchmarks.yardsticks import SoftmaxSelfAttention
 from src import build
+from src.config.command import CONF
 from src.models.attention.dot_product import DotProductAttention
 from src.models.attention.elementwise import ElementwiseAttention
 from src.models.attention.query import QueryAttention

@@ -17,12 +17,11 @@ from src import build
 from src.callbacks.predictions import Predictions
 from src.callbacks.speed import Speed
 from src.checkpoint import Card
+from src.config.command import CONF
 from src.data.batches import Batches, ShuffledBatches
 from src.data.cut import Cutter
 from src.data.order import Plan
 from src.explain import explain
-
-CONF = Path(__file__).resolve().parents[1] / "conf"
 
 WATCHING = ("finite_loss", "gradient_norms")  # the callbacks that look at a user's every step, beside the CSV log
 

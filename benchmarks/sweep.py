@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
+from src.config.command import CONF
 from src.config.presets import grid
 from src.errors import UserError
 
-CONF = memory.ROOT / "conf"
 REVIEWS = 1_000  # to train on, and as many to test on
 AFTER = 10  # jobs, by which all has been imported and reserved that ever will be
 POLL = 0.05  # seconds between two looks at the sweep's memory

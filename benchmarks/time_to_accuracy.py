@@ -23,8 +23,9 @@ from rich.table import Table
 from benchmarks import command, memory
 from benchmarks.charts import draw_accuracy
 from benchmarks.measure import Spread
-from benchmarks.ours import CONF, Ours
+from benchmarks.ours import Ours
 from benchmarks.yardsticks import words
+from src.config.command import CONF
 from src.errors import UserError
 from src.reports.pictures.style import save
 
