@@ -4,12 +4,10 @@ import csv
 import json
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,12 +16,10 @@ from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
-from wandb.sdk.wandb_run import Run
 
 from src.comparison.runs import find
 from src.errors import UserError
 from src.lit import LitClassifier
-from src.tracking.wandb import STAGED, Wandb
 from src.tracking.workspace import Scope, build
 from tests.helpers import CONF, evaluate, recorded, train
 from tests.tracking.records import kept, records
@@ -251,28 +247,6 @@ def test_an_evaluation_says_what_it_evaluates(folder: Path, tmp_path: Path) -> N
     assert log["summary"]["of_encoder/rnn"] == log["summary"]["test/acc"]
 
 
-@pytest.mark.parametrize(
-    ("mode", "offline", "asked"),
-    [("online", True, "WANDB_MODE=online"), (None, False, r"logger\.wandb\.offline=false")],
-)
-def test_an_online_run_without_an_account_is_refused_before_anything_is_read(
-    mode: str | None, offline: bool, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("WANDB_MODE")
-    if mode:
-        monkeypatch.setenv("WANDB_MODE", mode)
-    monkeypatch.delenv("WANDB_API_KEY", raising=False)
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    with pytest.raises(UserError, match=rf"^{asked} needs a W&B account, and none is known here: run `wandb login`"):
-        train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", "data=csv", "data.path=gone.csv")
-    assert not (tmp_path / "run" / "wandb").exists()
-
-
-def test_offline_runs_upload_no_checkpoints() -> None:
-    with pytest.raises(ValueError, match="log_model=all needs an online run: offline=false"):
-        Wandb(log_model="all")
-
-
 def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any]) -> None:
     """Every metric, option, table and picture in its panels, but for parts and pictures that this run has not."""
     workspace = build(Scope.of(find([folder]).runs), "us", "heed")
@@ -300,19 +274,3 @@ def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any])
     text = json.dumps(spec)
     assert all(f'"{table}"' in text and table in log["summary"] for table in ("examples", "confusion_table"))
     assert options == {"variant.value", "choices.value.attention"}
-
-
-@pytest.mark.parametrize("imported", [False, True])
-def test_launch_is_asked_only_where_a_script_has_imported_it(
-    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Run] = []
-    monkeypatch.setattr(Run, STAGED, lambda run: asked.append(run))  # a function, to become a method
-    monkeypatch.delitem(sys.modules, "wandb.sdk.launch", raising=False)
-    if imported:
-        monkeypatch.setitem(sys.modules, "wandb.sdk.launch", ModuleType("launch"))
-    run = Wandb(save_dir=str(tmp_path)).experiment
-    run.finish()
-    assert len(asked) == imported
-    run._detect_and_apply_job_inputs()  # afterwards it is W&B's own again
-    assert len(asked) == imported + 1
