@@ -28,6 +28,7 @@ from src.config.overrides import mistakes_of
 from src.config.presets import store_variants
 from src.config.repository import Repository
 from src.errors import UserError
+from src.memory import keep_freed_memory
 from src.sweep import apart
 from src.sweep.resume import command_line, resumes
 
@@ -65,6 +66,7 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
                     check(cfg, config_name)
                     if OmegaConf.select(cfg, "sweep.dry_run"):
                         raise UserError("sweep.dry_run shows the plan of a sweep: add -m")
+                    keep_freed_memory()
                     return task(cfg)
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
