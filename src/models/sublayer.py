@@ -4,6 +4,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from src.models.dropout import Dropout
+
 Norm = Literal["none", "pre", "post", "both"]
 
 
@@ -47,7 +49,7 @@ class Sublayer(nn.Module):
         self.residual = residual
         self.before = nn.LayerNorm(input_dim, norm_eps) if norm in ("pre", "both") else nn.Identity()
         self.after = nn.LayerNorm(width, norm_eps) if norm in ("post", "both") else nn.Identity()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def enter(self, states: Tensor) -> Tensor:
         """What the sublayer reads: N×L×D → N×L×D."""

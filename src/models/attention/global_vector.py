@@ -5,6 +5,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from src.models.dropout import Dropout
 from src.models.masking import masked_softmax
 
 VectorNorm = Literal["none", "layer", "batch"]
@@ -35,7 +36,7 @@ class GlobalVector(nn.Module):
         self.values = nn.Linear(input_dim, output_dim, bias=False)
         norms = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
         self.norm = norms[norm](output_dim)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
         """Weights over tokens, for each feature of E: N×L×D → N×L×De; they sum to 1 over real tokens."""

@@ -3,10 +3,10 @@
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from src.models.attention.dot_product import DotProductAttention
+from src.models.dropout import dropout
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary
 from src.models.sublayer import Norm
@@ -72,4 +72,4 @@ class KerasAttention(DotProductAttention):
         if self.concat_weight is None:
             return super().attend(queries, keys, values, mask)
         weights = masked_softmax(self.score(queries, keys), self.visible(mask))
-        return F.dropout(weights, self.drop_rate) @ values  # no fused kernel knows this score
+        return dropout(weights, self.drop_rate) @ values  # no fused kernel knows this score

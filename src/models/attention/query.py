@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from src.models.dropout import Dropout
 from src.models.masking import masked_softmax
 from src.models.types import Encoded
 
@@ -30,7 +31,7 @@ class QueryAttention(nn.Module):
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.output_dim = input_dim
         self.scale = input_dim**-0.5 if scaled else 1.0
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:

@@ -4,6 +4,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from src.models.dropout import Dropout
+
 Activation = Literal["relu", "gelu"]
 
 
@@ -40,7 +42,7 @@ class FeedForward(nn.Module):
             nn.Linear(dim, hidden),
             nn.LayerNorm(hidden) if inner_norm else nn.Identity(),
             nn.ReLU() if activation == "relu" else nn.GELU(),
-            nn.Dropout(dropout),
+            Dropout(dropout),
             nn.Linear(hidden, dim),
         )
 

@@ -2,6 +2,8 @@
 
 from torch import Tensor, nn
 
+from src.models.dropout import Dropout
+
 
 class LinearHead(nn.Module):
     """W x + b after dropout.
@@ -29,7 +31,7 @@ class LinearHead(nn.Module):
         super().__init__()
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.linear = nn.Linear(input_dim, num_logits).requires_grad_(not freeze)
         if init_std is not None:
             nn.init.normal_(self.linear.weight, std=init_std)

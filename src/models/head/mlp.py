@@ -6,6 +6,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from src.models.dropout import Dropout
+
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh}
 
 
@@ -42,8 +44,8 @@ class MlpHead(nn.Module):
         sizes = [input_dim, *hidden_dims]
         layers: list[nn.Module] = []
         for before, after in itertools.pairwise(sizes):
-            layers += [nn.Dropout(dropout), nn.Linear(before, after), ACTIVATIONS[activation]()]
-        layers += [nn.Dropout(dropout), nn.Linear(sizes[-1], num_logits)]
+            layers += [Dropout(dropout), nn.Linear(before, after), ACTIVATIONS[activation]()]
+        layers += [Dropout(dropout), nn.Linear(sizes[-1], num_logits)]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Tensor) -> Tensor:
