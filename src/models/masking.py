@@ -1,4 +1,9 @@
-"""All arithmetic that must not see padding. A row without a single real token gives zeros, never NaN."""
+"""All arithmetic that must not see padding. A row without a single real token gives zeros, never NaN.
+
+Masks are multiplied and added, several times as fast on a CPU as filling: what stands on padding must be finite.
+"""
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,14 +19,25 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
     Returns:
         Weights of the shape of `scores`, summing to 1 along `dim` wherever one entry is real.
     """
-    lowest = torch.finfo(scores.dtype).min  # finite: -inf would make an empty row NaN
-    weights = torch.softmax(scores.masked_fill(~mask, lowest), dim)
-    return weights.masked_fill(~mask, 0.0)
+    return torch.softmax(scores + _lowest(scores, mask), dim) * mask
+
+
+def _lowest(numbers: Tensor, mask: Tensor) -> Tensor:
+    """What hides padding when added: 0 on real entries, and elsewhere a number so low that none is left beside it.
+
+    Half of the lowest: -inf, which the sum must not reach, would make an empty row NaN.
+    """
+    return numbers.new_zeros(mask.shape).masked_fill_(~mask, torch.finfo(numbers.dtype).min / 2)
+
+
+def zero_padding(states: Tensor, mask: Tensor) -> Tensor:
+    """Zeros where padding stands: N×T×D, N×T → N×T×D."""
+    return states * mask.unsqueeze(-1)
 
 
 def masked_sum(states: Tensor, mask: Tensor) -> Tensor:
     """Sum of the real states: N×T×D, N×T → N×D."""
-    return states.masked_fill(~mask.unsqueeze(-1), 0.0).sum(1)
+    return zero_padding(states, mask).sum(1)
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
@@ -32,8 +48,7 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def masked_max(states: Tensor, mask: Tensor) -> Tensor:
     """Largest value of each feature over the real states: N×T×D, N×T → N×D."""
-    lowest = torch.finfo(states.dtype).min
-    highest = states.masked_fill(~mask.unsqueeze(-1), lowest).amax(1)
+    highest = (states + _lowest(states, mask.unsqueeze(-1))).max(1).values  # amax takes twice the time backwards
     return highest.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
 
@@ -53,4 +68,22 @@ def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
     lengths = mask.sum(1, keepdim=True)  # N×1
     steps = torch.arange(mask.shape[1], device=mask.device)  # T
     source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
-    return states.gather(1, source.unsqueeze(-1).expand_as(states))
+    rows = torch.arange(len(mask), device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
+    reversed_states: Tensor = _Exchange.apply(states, (rows + source).flatten())
+    return reversed_states
+
+
+class _Exchange(torch.autograd.Function):
+    """The states N×T×D in another order of all N T, which must be its own inverse.
+
+    Gradients are exchanged likewise: torch would add them up, scattered, at several times the price.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:
+        ctx.order = order
+        return states.flatten(0, 1).index_select(0, order).view_as(states)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return _Exchange.apply(gradient, ctx.order), None

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +24,10 @@ def test_sum_mean_max_and_ends() -> None:
     assert masking.state_at(STATES, MASK, last=False).tolist() == [[1, -5], [2, 4], [0, 0]]
 
 
-def test_padding_of_any_value_leaves_the_sum_alone() -> None:
-    states = STATES.masked_fill(~MASK.unsqueeze(-1), float("nan"))
+@pytest.mark.parametrize("value", [-1e30, 1e30])
+def test_padding_of_any_finite_value_leaves_the_sum_alone(value: float) -> None:
+    states = STATES.masked_fill(~MASK.unsqueeze(-1), value)
+    assert torch.equal(masking.zero_padding(states, MASK), masking.zero_padding(STATES, MASK))
     assert torch.equal(masking.masked_mean(states, MASK), masking.masked_mean(STATES, MASK))
     assert torch.equal(masking.masked_max(states, MASK), masking.masked_max(STATES, MASK))
 

@@ -2,7 +2,8 @@
 
 from torch import Tensor, nn
 
-from src.models.masking import masked_mean
+from src.models.dropout import Dropout
+from src.models.masking import masked_mean, zero_padding
 from src.models.sublayer import Norm, Sublayer
 from src.models.types import Encoded
 
@@ -44,7 +45,7 @@ class SelfAttention(nn.Module):
         self.output_dim = input_dim if output_dim is None else output_dim
         self.around = Sublayer(input_dim, output_dim=self.output_dim, residual=residual, norm=norm, norm_eps=norm_eps)
         self.dropout = dropout
-        self.output_dropout = nn.Dropout(output_dropout)
+        self.output_dropout = Dropout(output_dropout)
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may hold anything."""
@@ -56,8 +57,7 @@ class SelfAttention(nn.Module):
 
     def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
         """The result, of the input and its mixtures N×L×D'."""
-        states = self.output_dropout(self.around.leave(encoded.states, mixed))
-        return states.masked_fill(~encoded.mask.unsqueeze(-1), 0.0)
+        return zero_padding(self.output_dropout(self.around.leave(encoded.states, mixed)), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
         """N×L×D → N×L×D'."""

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from src.data.tokenizer import UNKNOWN_ID
+from src.models.dropout import Dropout
+from src.models.masking import zero_padding
 
 
 class LearnedEmbedding(nn.Module):
@@ -33,7 +35,7 @@ class LearnedEmbedding(nn.Module):
                 raise ValueError(f"{name}={value} must lie in [0, 1)")
         self.output_dim = dim
         self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.word_dropout = word_dropout
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -49,4 +51,4 @@ class LearnedEmbedding(nn.Module):
         if self.training and self.word_dropout:
             dropped = torch.rand(tokens.shape, device=tokens.device) < self.word_dropout
             tokens = tokens.masked_fill(dropped, UNKNOWN_ID)
-        return self.dropout(self.vectors(tokens)).masked_fill(~mask.unsqueeze(-1), 0.0)
+        return zero_padding(self.dropout(self.vectors(tokens)), mask)

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from src.models.masking import masked_mean
+from src.models.masking import masked_mean, zero_padding
 from src.models.types import Encoded
 
 
@@ -15,4 +15,4 @@ class Identity(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """N×L×D → N×L×D."""
-        return Encoded(states.masked_fill(~mask.unsqueeze(-1), 0.0), mask, masked_mean(states, mask))
+        return Encoded(zero_padding(states, mask), mask, masked_mean(states, mask))

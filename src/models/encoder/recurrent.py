@@ -6,7 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from src.models.masking import reverse_by_length, state_at
+from src.models.dropout import Dropout
+from src.models.masking import reverse_by_length, state_at, zero_padding
 from src.models.types import Encoded
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -54,7 +55,7 @@ class Recurrent(nn.Module):
         self.backwards = nn.ModuleList(
             CELLS[cell](width, hidden_dim, batch_first=True) for width in (widths if bidirectional else [])
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """N×L×D → N×L×output_dim; padding must stand at the end of each row.
@@ -62,13 +63,12 @@ class Recurrent(nn.Module):
         The summary is the top layer's last forward state, with its first backward state (the last one that the
         backward layer computed) behind it.
         """
-        padding = ~mask.unsqueeze(-1)  # N×L×1
         for layer, ahead in enumerate(self.forwards):
             read = ahead(states)[0]
             if self.backwards:
                 back = self.backwards[layer](reverse_by_length(states, mask))[0]
                 read = torch.cat([read, reverse_by_length(back, mask)], -1)
-            states = self.dropout(read).masked_fill(padding, 0.0)
+            states = zero_padding(self.dropout(read), mask)
         if not self.backwards:
             return Encoded(states, mask, state_at(states, mask, last=True))
         ahead_states, back_states = states.chunk(2, -1)

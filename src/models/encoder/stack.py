@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 from torch import Tensor, nn
 
 from src.models.encoder.feed_forward import FeedForward
-from src.models.masking import masked_mean
+from src.models.masking import masked_mean, zero_padding
 from src.models.sublayer import Sublayer
 from src.models.types import Encoded
 
@@ -98,5 +98,5 @@ class Stack(nn.Module):
         states = self.enter(states)
         for block in self.blocks:
             states = block(states, mask)
-        states = self.leave(states).masked_fill(~mask.unsqueeze(-1), 0.0)
+        states = zero_padding(self.leave(states), mask)
         return Encoded(states, mask, self.summarize(states, mask))
