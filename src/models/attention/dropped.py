@@ -1,8 +1,7 @@
 """Dropout of attention weights on a CPU, where torch's fused kernels have none.
 
-Torch falls back on holding all N×H×T×L weights, their mask and their gradients in memory. Here each weight is
-dropped by 16 random bits, and weights are made, used and made again a few texts at a time, so that they stay in
-the processor's cache: about three times as fast, with the same distribution up to a rate's last 1/65,536.
+Torch falls back on holding all N×H×T×L weights, their mask and their gradients in memory. Here weights are made, used
+and made again a few heads at a time, so that they stay in the processor's cache.
 """
 
 from collections.abc import Iterator
@@ -11,37 +10,45 @@ from typing import Any
 import torch
 from torch import Tensor
 
-LEVELS = 2**16  # of a random number of 16 bits
-CHUNK = 2**18  # weights at a time: 1 MB, what a core's second cache holds
+from src.models.dropout import Kept
+
+CHUNK = 2**19  # weights at a time: 2 MB, what the second caches of two cores hold
+
+Chunk = tuple[slice, slice]  # of texts and of heads
 
 
 class _DroppedAttention(torch.autograd.Function):
     @staticmethod
     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, rate: float) -> Tensor:
-        dropped = min(round(rate * LEVELS), LEVELS - 1)
-        kept = _random_levels(queries, keys) >= dropped - LEVELS // 2  # N×H×T×L
-        ctx.scale = LEVELS / (LEVELS - dropped)
-        hidden = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)  # adding it is faster than filling
-        ctx.save_for_backward(queries, keys, values, hidden, kept)
-        mixed = values.new_empty((*queries.shape[:3], values.shape[-1]))  # N×H×T×d
-        for some in _chunks(kept):
-            weights = _softmax(queries[some], keys[some], hidden[some])
+        queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
+        hidden = _hidden(visible, queries)
+        shape = (*queries.shape[:3], keys.shape[2])  # N×H×T×L
+        drawn = Kept(rate)
+        kept = torch.empty(shape, dtype=torch.uint8)
+        mixed = values.new_empty((*shape[:3], values.shape[-1]))  # N×H×T×d
+        for some in _chunks(shape):
+            weights = _softmax(queries[some], keys[some], hidden, some)
+            kept[some] = drawn.draw(*weights.shape)
             mixed[some] = weights.mul_(kept[some]) @ values[some]
-        return mixed.mul_(ctx.scale)
+        mixed *= drawn.scale
+        ctx.scale = drawn.scale
+        ctx.save_for_backward(queries, keys, values, hidden, kept, mixed)
+        return mixed
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        queries, keys, values, hidden, kept = ctx.saved_tensors
+        queries, keys, values, hidden, kept, mixed = ctx.saved_tensors
         of_queries, of_keys, of_values = (torch.empty_like(tensor) for tensor in (queries, keys, values))
-        gradient = gradient * ctx.scale
-        for some in _chunks(kept):
-            weights = _softmax(queries[some], keys[some], hidden[some])
-            dropped = weights * kept[some]
+        common = (gradient * mixed).sum(-1, keepdim=True)  # N×H×T×1: what the softmax takes off a row's gradients
+        gradient = (gradient * ctx.scale).contiguous()
+        for some in _chunks(kept.shape):
+            weights = _softmax(queries[some], keys[some], hidden, some)
+            dropped = kept[some].to(weights.dtype).mul_(weights)  # bytes times floats take three times as long
             of_values[some] = dropped.transpose(-2, -1) @ gradient[some]
-            of_weights = dropped.mul_(gradient[some] @ values[some].transpose(-2, -1))
-            of_scores = of_weights.sub_(weights.mul_(of_weights.sum(-1, keepdim=True)))
+            of_scores = dropped.mul_(gradient[some] @ values[some].transpose(-2, -1))
+            of_scores.addcmul_(weights, common[some], value=-1)
             of_queries[some] = of_scores @ keys[some]
             of_keys[some] = of_scores.transpose(-2, -1) @ queries[some]
         return of_queries, of_keys, of_values, None, None
@@ -57,22 +64,32 @@ def dropped_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Te
         visible: bool that broadcasts to N×H×T×L; True where a query may see a key, once at least in each row.
         rate: probability in [0, 1) that a weight is dropped; those kept grow by 1 / (1 - rate).
     """
-    visible = visible.expand(len(queries), *visible.shape[1:])
     mixed: Tensor = _DroppedAttention.apply(queries, keys, values, visible, rate)
     return mixed
 
 
-def _softmax(queries: Tensor, keys: Tensor, hidden: Tensor) -> Tensor:
-    return (queries @ keys.transpose(-2, -1)).add_(hidden).softmax(-1)
+def _hidden(visible: Tensor, queries: Tensor) -> Tensor | None:
+    """What to add to the scores, 0 or -inf, which is faster than filling; None where every key is visible."""
+    if visible.all():
+        return None
+    added = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)
+    return added.expand(*queries.shape[:2], *visible.shape[2:])
 
 
-def _chunks(kept: Tensor) -> Iterator[slice]:
-    """Slices of texts that hold CHUNK weights each, or one text."""
-    step = max(1, CHUNK // max(1, kept[0].numel())) if len(kept) else 1
-    return (slice(start, start + step) for start in range(0, len(kept), step))
+def _softmax(queries: Tensor, keys: Tensor, hidden: Tensor | None, some: Chunk) -> Tensor:
+    scores = queries @ keys.transpose(-2, -1)
+    if hidden is not None:
+        scores += hidden[some]
+    return scores.softmax(-1)
 
 
-def _random_levels(queries: Tensor, keys: Tensor) -> Tensor:
-    """Integers N×H×T×L, each of the 16-bit ones as likely; four from one draw of 64 bits."""
-    draws = queries.new_empty((*queries.shape[:3], -(-keys.shape[2] // 4)), dtype=torch.int64)
-    return draws.random_(-(2**63), None).view(torch.int16)[..., : keys.shape[2]]
+def _chunks(shape: tuple[int, ...]) -> Iterator[Chunk]:
+    """Texts, or heads of one text, that have CHUNK weights together, or a single head."""
+    texts, heads, rows, keys = shape
+    at_once = max(1, CHUNK // max(1, rows * keys))  # heads
+    if at_once < heads:
+        for text in range(texts):
+            yield from ((slice(text, text + 1), slice(head, head + at_once)) for head in range(0, heads, at_once))
+    else:
+        step = at_once // heads
+        yield from ((slice(text, text + step), slice(None)) for text in range(0, texts, step))
