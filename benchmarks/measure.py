@@ -1,9 +1,10 @@
-"""Speeds measured in turn, and the arithmetic of comparing them."""
+"""Speeds measured in turn, over items of all sizes, and the arithmetic of comparing them."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from rich.console import Console
 from rich.progress import track
 
@@ -47,6 +48,13 @@ def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, doi
             if repeat:
                 speeds[name].append(speed)
     return speeds
+
+
+def evenly(ranked: Any, count: int) -> Any:
+    """`count` of the items, or all if there are fewer, as far from each other as can be; the ends weigh no more."""
+    count = min(max(1, count), len(ranked))
+    at = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
+    return ranked[at] if isinstance(ranked, np.ndarray) else [ranked[i] for i in at]
 
 
 def ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:

@@ -13,6 +13,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from benchmarks.measure import evenly
 from src import build
 from src.callbacks.predictions import Predictions
 from src.callbacks.speed import Speed
@@ -22,6 +23,7 @@ from src.data.batches import Batches, ShuffledBatches
 from src.data.cut import Cutter
 from src.data.order import Plan
 from src.explain import explain
+from src.memory import keep_freed_memory
 
 WATCHING = ("finite_loss", "gradient_norms")  # the callbacks that look at a user's every step, beside the CSV log
 
@@ -56,6 +58,7 @@ class Ours:
     def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu") -> None:
         for name in ("pytorch_lightning", "lightning_fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)
+        keep_freed_memory()
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
         self.folder = folder
         self.device = device
@@ -139,13 +142,6 @@ def configuration(overrides: Sequence[str], folder: Path, device: str) -> DictCo
         cfg = compose("train", given)
     cfg.callbacks = {name: cfg.callbacks[name] for name in WATCHING}
     return cfg
-
-
-def evenly(ranked: Any, count: int) -> Any:
-    """`count` of the items, or all if there are fewer, as far from each other as can be; the ends weigh no more."""
-    count = min(max(1, count), len(ranked))
-    at = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
-    return ranked[at] if isinstance(ranked, np.ndarray) else [ranked[i] for i in at]
 
 
 def some_batches(plan: Plan, lengths: np.ndarray, reviews: int) -> Plan:

@@ -1,11 +1,13 @@
-"""Training speed against plain PyTorch, interleaved in one run: `python -m benchmarks.speed [--device=cuda]`.
+"""Training speed against plain PyTorch, in turn in one run: `python -m benchmarks.speed [--device=cuda]`.
 
 Each work is a model that Heed trains through its own data module and Trainer, and a competent user in a plain loop;
-of the BiLSTM also a bare loop over Heed's own model and batches. On a GPU all train in bf16.
+of the BiLSTM also a bare loop over Heed's own model and batches. Each has a process of its own, which waits while
+others train. On a GPU all train in bf16.
 """
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,11 @@ from rich.table import Table
 
 from benchmarks import command, memory
 from benchmarks.charts import draw_speed
-from benchmarks.measure import Reader, Spread, in_turn, ratios
-from benchmarks.ours import Ours, evenly
-from benchmarks.works import BARE, HEED, WORKS, Work
-from benchmarks.yardsticks import Plain, padded, train
+from benchmarks.contestant import Contestant
+from benchmarks.measure import Spread, in_turn, ratios
+from benchmarks.ours import Ours
+from benchmarks.works import HEED, WORKS
+from benchmarks.yardsticks import padded
 from src.errors import UserError
 from src.reports.pictures.style import save
 
@@ -36,42 +39,38 @@ def arguments(given: list[str]) -> argparse.Namespace:
     return command.turns(parser, given, quick_repeats=3)
 
 
-def contestants(work: Work, ours: Ours) -> dict[str, Reader]:
-    """What trains this model, Heed first."""
-    readers: dict[str, Reader] = {HEED: ours.train}
-    for name, plain in work.plain.items():
-        readers[name] = plain_reader(plain, ours)
-    if work.bare:
-        readers[BARE] = ours.train_bare
-    return readers
-
-
-def plain_reader(plain: Plain, ours: Ours) -> Reader:
-    """A plain loop over reviews of Heed's, cut and padded its own way."""
-    dataset, vocabulary = padded(*ours.texts(PLAIN), plain.length)
-    by_length = dataset.tensors[1].argsort()
-    model = plain.model(vocabulary).to(ours.device)
-
-    def read(reviews: int) -> float:
-        rows = evenly(by_length.numpy(), reviews)
-        some = torch.utils.data.TensorDataset(*(column[rows] for column in dataset.tensors))
-        return train(model, plain.loss, some, ours.device)
-
-    return read
-
-
-def peaks(name: str, overrides: list[str], folder: Path, device: str) -> dict[str, float | None]:
-    """Peak memory in MB of each contestant alone: above its imports, or on the GPU."""
-    overrides = [*overrides, f"data.limit={WEIGHED}"]
-    ours = Ours(overrides, folder, device)  # tokenizes, so that no process has to
-    rows = folder / "rows.pt"
-    job = {"work": name, "overrides": overrides, "folder": str(folder), "device": device, "rows": str(rows)}
-    found: dict[str, float | None] = {}
-    for contestant in WORKS[name].contestants:
+def jobs(name: str, overrides: list[str], folder: Path, device: str, count: int) -> dict[str, dict[str, Any]]:
+    """The job of each contestant, Heed first; plain loops have `count` of Heed's reviews, cut and padded their way."""
+    ours = Ours(overrides, folder, device)  # tokenizes, so that no contestant has to
+    common = {"work": name, "overrides": overrides, "folder": str(folder), "device": device}
+    found = {}
+    for number, contestant in enumerate(WORKS[name].contestants):
+        rows = folder / f"rows{number}.pt"
         if plain := WORKS[name].plain.get(contestant):
-            dataset, vocabulary = padded(*ours.texts(WEIGHED), plain.length)
+            dataset, vocabulary = padded(*ours.texts(count), plain.length)
             torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
-        used = memory.run("benchmarks.contestant", {**job, "contestant": contestant})
+        found[contestant] = {**common, "contestant": contestant, "rows": str(rows)}
+    return found
+
+
+def speeds(name: str, jobs: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, list[float]]:
+    """Reviews a second of each, in turn."""
+    with ExitStack() as stack:
+        processes = {contestant: stack.enter_context(Contestant(job)) for contestant, job in jobs.items()}
+        for process in processes.values():
+            process.ready()
+        readers = {contestant: process.read for contestant, process in processes.items()}
+        return in_turn(readers, options.seconds, options.repeats, WORKS[name].title)
+
+
+def peaks(jobs: dict[str, dict[str, Any]], device: str) -> dict[str, float | None]:
+    """Peak memory in MB of each after WEIGHED reviews: above its imports, or on the GPU."""
+    found: dict[str, float | None] = {}
+    for contestant, job in jobs.items():
+        with Contestant(job) as process:
+            process.ready()
+            process.read(WEIGHED)
+            used = process.used()
         found[contestant] = used["on_device"] if device == "cuda" else memory.above_imports(used)
     return found
 
@@ -80,17 +79,17 @@ def measured(name: str, options: argparse.Namespace, data: list[str], folder: Pa
     """One work's record: the speeds and peak memory of every contestant, and how often Heed's the others' speed is."""
     work = WORKS[name]
     overrides = [*work.overrides, *data]
-    ours = Ours(overrides, folder, options.device)
-    speeds = in_turn(contestants(work, ours), options.seconds, options.repeats, work.title)
-    peak = {} if options.quick else peaks(name, overrides, folder, options.device)
+    every = speeds(name, jobs(name, overrides, folder, options.device, PLAIN), options)
+    few = [*overrides, f"data.limit={WEIGHED}"]
+    peak = {} if options.quick else peaks(jobs(name, few, folder, options.device, WEIGHED), options.device)
     return {
         "work": name,
         "title": work.title,
         "contestants": [
             {
                 "name": contestant,
-                "reviews_per_second": speeds[contestant],
-                "ratio": None if contestant == HEED else ratios(speeds[HEED], speeds[contestant]),
+                "reviews_per_second": every[contestant],
+                "ratio": None if contestant == HEED else ratios(every[HEED], every[contestant]),
                 "peak_mb": peak.get(contestant),
             }
             for contestant in work.contestants

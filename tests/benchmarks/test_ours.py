@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import reviews
-from benchmarks.ours import Ours, evenly, some_batches
+from benchmarks.measure import evenly
+from benchmarks.ours import Ours, some_batches
 
 
 def test_evenly_leaves_equal_gaps() -> None:

@@ -1,32 +1,21 @@
-"""`python -m benchmarks.speed` on a small work, and how memory is weighed."""
+"""`python -m benchmarks.speed` on a few reviews, and how memory is weighed."""
 
 import json
-from functools import partial
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 from benchmarks import command, memory, speed
-from benchmarks.works import BARE, HEED, PACKED, PADDED, WORKS, Work
-from benchmarks.yardsticks import PackedReportModel, Plain, ReportModel, padded
-
-
-@pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """The BiLSTM's work with one-way RNNs over 7 tokens."""
-    plain = {
-        name: Plain(partial(model, cell=nn.RNN, bidirectional=False), nn.BCEWithLogitsLoss(), 7)
-        for name, model in ((PADDED, ReportModel), (PACKED, PackedReportModel))
-    }
-    overrides = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=luong_general")
-    monkeypatch.setitem(WORKS, "bilstm", Work("small", overrides, plain, bare=True))
-    return WORKS["bilstm"]
+from benchmarks.contestant import Contestant
+from benchmarks.works import BARE, HEED, PACKED, PADDED, WORKS
+from benchmarks.yardsticks import padded
 
 
 def test_speed_is_measured_of_all_contestants(
-    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weighed = {HEED: 7.0, PADDED: None, PACKED: 5.0, BARE: 3.0}
     monkeypatch.setattr(speed, "peaks", lambda *_: weighed)
@@ -34,7 +23,7 @@ def test_speed_is_measured_of_all_contestants(
     speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", f"--out={out}"])
     record = json.loads((out / "speed.json").read_text())
     (found,) = record["works"]
-    assert (found["work"], found["title"]) == ("bilstm", "small")
+    assert (found["work"], found["title"]) == ("bilstm", "BiLSTM + Luong general")
     assert {row["name"]: row["peak_mb"] for row in found["contestants"]} == weighed
     heed, *others = found["contestants"]
     assert heed["name"] == HEED and heed["ratio"] is None
@@ -44,7 +33,7 @@ def test_speed_is_measured_of_all_contestants(
         assert len(row["ratio"]) == 2
     assert (out / "speed.png").stat().st_size > 10_000
     shown = capsys.readouterr().out
-    assert "small" in shown and PACKED in shown and "made-up reviews" in shown
+    assert "BiLSTM" in shown and PACKED in shown and "made-up reviews" in shown
 
 
 def test_every_work_names_parts_that_there_are(tmp_path: Path) -> None:
@@ -74,14 +63,30 @@ def test_a_missing_folder_ends_in_one_message() -> None:
         command.start(lambda folder: speed.main(folder, ["--data-path=no-such-folder", "--works=rnn"]))
 
 
-@pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is weighed on Linux alone")
-def test_memory_is_weighed_in_a_process_of_its_own(tmp_path: Path) -> None:
+@pytest.fixture
+def plain_job(tmp_path: Path) -> dict[str, Any]:
+    """An RNN's plain loop over two reviews."""
     dataset, vocabulary = padded(["good film", "bad film"], torch.tensor([1, 0]), 3)
     rows = tmp_path / "rows.pt"
     torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
-    job = {"work": "rnn", "contestant": PADDED, "device": "cpu", "rows": str(rows)}
-    used = memory.run("benchmarks.contestant", job)
+    return {"work": "rnn", "contestant": PADDED, "device": "cpu", "rows": str(rows)}
+
+
+@pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is weighed on Linux alone")
+def test_a_contestant_trains_and_is_weighed_in_a_process_of_its_own(plain_job: dict[str, Any]) -> None:
+    with Contestant(plain_job) as contestant:
+        contestant.ready()
+        assert contestant.read(2) > 0 and contestant.read(1) > 0
+        used = contestant.used()
     assert "torch" in used["modules"] and "pytorch_lightning" not in used["modules"]
     above = memory.above_imports(used)
     assert above is not None
     assert 30_000 * 100 * 4 * 4 / 2**20 < above < 400  # the word vectors, their gradient and Adam's two moments
+
+
+def test_a_contestant_that_fails_ends_the_measurement(
+    plain_job: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Contestant({**plain_job, "rows": "no-such-file"}) as contestant, pytest.raises(subprocess.CalledProcessError):
+        contestant.ready()
+    assert "no-such-file" in capfd.readouterr().err
