@@ -17,7 +17,7 @@ STEPS = """
 import resource, torch
 from src.memory import keep_freed_memory
 keep_freed_memory()
-for _ in range(3):
+for _ in range(60):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     torch.ones(10_000_000)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
@@ -25,9 +25,10 @@ for _ in range(3):
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such option")
-def test_a_step_asks_the_system_for_no_memory_that_the_step_before_had() -> None:
+def test_after_some_steps_none_asks_the_system_for_memory() -> None:
     done = subprocess.run([sys.executable, "-c", STEPS], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(done.stdout.split()[-1]) < PAGES / 10
+    faults = [int(line) for line in done.stdout.split()]
+    assert sum(faults[-20:]) < PAGES  # each of them has as many where memory is given back
 
 
 @pytest.mark.parametrize("name", [None, "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"])
