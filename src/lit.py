@@ -117,13 +117,6 @@ class LitClassifier(pl.LightningModule):
         scheduler = self.make_scheduler(optimizer, _total_steps(self.trainer))
         return {"optimizer": optimizer} | ({"lr_scheduler": scheduler} if scheduler else {})
 
-    def optimizer_step(
-        self, epoch: int, batch_idx: int, optimizer: Any, optimizer_closure: Callable[[], Any] | None = None
-    ) -> None:
-        """Gradients go at once: what the next forward pass could not use lies in the midst of what it needs."""
-        super().optimizer_step(epoch, batch_idx, optimizer, optimizer_closure)
-        optimizer.zero_grad()
-
     def on_train_epoch_end(self) -> None:
         for config in self.trainer.lr_scheduler_configs:
             if isinstance(config.scheduler, ReduceLROnPlateau):

@@ -40,16 +40,6 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
         assert logged(tmp_path / "run")[f"{split}/acc"] == pytest.approx(accuracy, rel=1e-5)
 
 
-def test_no_gradient_outlives_its_step(tmp_path: Path) -> None:
-    cfg = small_config(tmp_path, ["trainer.max_epochs=1", "logger=none", "callbacks=none"])
-    data = build.datamodule(cfg)
-    module = build.module(cfg, Card({"model": {}}, data.codec, data.class_counts))
-    before = [parameter.clone() for parameter in module.parameters()]
-    build.trainer(cfg).fit(module, data)
-    assert all(parameter.grad is None for parameter in module.parameters())
-    assert not any(map(torch.equal, before, module.parameters()))
-
-
 def test_metrics_by_hand() -> None:
     probabilities = torch.tensor([[0.7, 0.2, 0.1], [0.4, 0.5, 0.1], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]])
     labels = torch.tensor([0, 0, 1, 2])  # predicted 0, 1, 1, 2
