@@ -18,15 +18,19 @@ KILLS = (6, 0)  # in the sweep, and when it is resumed
 
 
 def kill(process: subprocess.Popen[str], sweep: Path, moments: random.Random, kills: int) -> None:
-    """Send SIGKILL to whichever job runs, several times."""
-    before = time.time()
-    while process.poll() is None and not any(lock.stat().st_mtime > before for lock in sweep.glob("*/.hydra/lock")):
-        time.sleep(0.05)
+    """Send SIGKILL to whichever job runs, several times; first to one that has a checkpoint."""
+    while process.poll() is None and kills and not half_done(sweep):
+        time.sleep(0.01)
     while process.poll() is None and kills:
-        time.sleep(moments.uniform(0.2, 1.2))
         for job in jobs_of(process)[:1]:
             os.kill(job, signal.SIGKILL)
             kills -= 1
+        time.sleep(moments.uniform(0.2, 1.2))
+
+
+def half_done(sweep: Path) -> bool:
+    """Whether a job has a checkpoint and no result."""
+    return any(not (path.parents[1] / "result.json").exists() for path in sweep.glob("*/checkpoints/last.ckpt"))
 
 
 def epochs(folder: Path) -> list[str]:
