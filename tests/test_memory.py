@@ -1,6 +1,7 @@
 """Freed memory that is kept for the next step."""
 
 import ctypes
+import os
 import platform
 import subprocess
 import sys
@@ -12,14 +13,14 @@ import pytest
 from src import memory
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = 10_000_000 * 4 // 4096  # of the tensor below
+PAGES = 3_000_000 * 4 // 4096  # of the tensor below
 STEPS = """
 import resource, torch
 from src.memory import keep_freed_memory
 keep_freed_memory()
 for _ in range(60):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    torch.ones(10_000_000)
+    torch.ones(3_000_000)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
@@ -38,10 +39,12 @@ def test_what_the_environment_says_stands(name: str | None, monkeypatch: pytest.
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     for known in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
         monkeypatch.delenv(known, raising=False)
+    monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", "0")
     if name is not None:
         monkeypatch.setenv(name, "1000")
     memory.keep_freed_memory()
     assert bool(asked) == (name is None)
+    assert os.environ["THP_MEM_ALLOC_ENABLE"] == "0"
 
 
 def test_a_library_without_the_option_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
