@@ -13,14 +13,14 @@ import pytest
 from src import memory
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = 3_000_000 * 4 // 4096  # of the tensor below
+PAGES = 2_000_000 * 4 // 4096  # of the tensor below
 STEPS = """
 import resource, torch
 from src.memory import keep_freed_memory
 keep_freed_memory()
 for _ in range(60):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    torch.ones(3_000_000)
+    torch.ones(2_000_000)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
