@@ -19,6 +19,7 @@ from benchmarks import memory
 from benchmarks.measure import Reader, evenly
 from benchmarks.works import BARE, HEED, WORKS
 from benchmarks.yardsticks import train
+from src.memory import keep_freed_memory
 
 
 class Contestant:
@@ -71,7 +72,8 @@ def reader(job: dict[str, Any]) -> Reader:
     """What trains on some of the reviews."""
     name, device = job["contestant"], job["device"]
     if name in (HEED, BARE):
-        from benchmarks.ours import Ours  # a plain loop has no need of it
+        keep_freed_memory()
+        from benchmarks.ours import Ours  # makes tensors, and a plain loop has no need of it
 
         ours = Ours(job["overrides"], Path(job["folder"]), device)
         return ours.train if name == HEED else ours.train_bare

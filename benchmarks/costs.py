@@ -21,9 +21,9 @@ from rich.table import Table
 
 from benchmarks import command, memory
 from benchmarks.measure import Reader, Spread, in_turn, ratios
-from benchmarks.ours import Ours
 from src.adagrad import Adagrad
 from src.errors import UserError
+from src.memory import keep_freed_memory
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
 REVIEWS = 25_000  # made-up ones to train on, and as many to test on
@@ -40,6 +40,9 @@ def arguments(given: list[str]) -> argparse.Namespace:
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Reviews a second of each, in turn in one process, and the last two over the first."""
+    keep_freed_memory()
+    from benchmarks.ours import Ours  # makes torch's first tensors
+
     ours = Ours(overrides, folder)
     readers = {"training": ours.train, "evaluation": ours.evaluate, "prediction": ours.predict}
     speeds = in_turn(readers, options.seconds, options.repeats, "Steps")

@@ -23,7 +23,6 @@ from src.data.batches import Batches, ShuffledBatches
 from src.data.cut import Cutter
 from src.data.order import Plan
 from src.explain import explain
-from src.memory import keep_freed_memory
 
 WATCHING = ("finite_loss", "gradient_norms")  # the callbacks that look at a user's every step, beside the CSV log
 
@@ -58,7 +57,6 @@ class Ours:
     def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu") -> None:
         for name in ("pytorch_lightning", "lightning_fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)
-        keep_freed_memory()
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
         self.folder = folder
         self.device = device
