@@ -101,9 +101,15 @@ def write(out: Path, name: str, record: Any) -> None:
 
 
 def start(main: Callable[[Path], None]) -> None:
-    """Run `main` with a folder for whatever it needs no longer than that; a user's mistake ends it in one message."""
+    """Run `main` with a folder for whatever it needs no longer than that.
+
+    A user's mistake and Ctrl-C end it in one message.
+    """
     try:
         with tempfile.TemporaryDirectory() as folder:
             main(Path(folder))
     except UserError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        print("Stopped; figures that were complete are written", file=sys.stderr)
+        sys.exit(130)

@@ -63,6 +63,15 @@ def test_a_missing_folder_ends_in_one_message() -> None:
         command.start(lambda folder: speed.main(folder, ["--data-path=no-such-folder", "--works=rnn"]))
 
 
+def test_an_interruption_ends_in_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        command.start(interrupted)
+    assert ended.value.code == 130 and "Stopped" in capsys.readouterr().err
+
+
 @pytest.fixture
 def plain_job(tmp_path: Path) -> dict[str, Any]:
     """An RNN's plain loop over two reviews."""
