@@ -21,6 +21,7 @@ class Attention(Protocol):
     """A part that says what it looked at."""
 
     def weights(self, encoded: Encoded) -> Tensor: ...
+    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]: ...
     def __call__(self, encoded: Encoded) -> Encoded: ...
 
 
@@ -88,7 +89,8 @@ class Classifier(nn.Module):
     def answer(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Logits N×num_logits and weights N×H×T×L, for the price of reading the texts once."""
         encoded, order = self._read(tokens, mask)
-        return self.head(self.pooling(self.attention(encoded))), _as_given(self.attention.weights(encoded), order)
+        attended, weights = self.attention.answer(encoded)
+        return self.head(self.pooling(attended)), _as_given(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """The weights N×H×L×L of each layer of the encoder that has such, by its name, over the tokens as given."""

@@ -48,8 +48,15 @@ class QueryAttention(nn.Module):
 
     def forward(self, encoded: Encoded) -> Encoded:
         """The context vector as a sequence of length one: N×T×D → N×1×D."""
-        weights = self.dropout(self._weights(encoded))  # N×T
-        context = torch.einsum("nt,ntd->nd", weights, encoded.states)
+        return self._context(encoded, self._weights(encoded))
+
+    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+        """What `forward` and `weights` give, for a single scoring of the states."""
+        weights = self._weights(encoded)
+        return self._context(encoded, weights), weights[:, None, None, :]
+
+    def _context(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        context = torch.einsum("nt,ntd->nd", self.dropout(weights), encoded.states)
         if self.combine is not None:
             joined = torch.cat([context, encoded.summary], -1)  # N×2D
             context = torch.tanh(self.combine(joined))

@@ -55,6 +55,10 @@ class SelfAttention(nn.Module):
         """Attention weights N×H×T×L without dropout: rows of real states sum to 1, padding gets 0."""
         raise NotImplementedError
 
+    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+        """What `forward` and `weights` give."""
+        return self(encoded), self.weights(encoded)
+
     def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
         """The result, of the input and its mixtures N×L×D'."""
         return zero_padding(self.output_dropout(self.around.leave(encoded.states, mixed)), encoded.mask)
