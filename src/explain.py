@@ -8,8 +8,11 @@ import numpy as np
 import torch
 
 from src.data.codec import Codec
+from src.data.order import by_length
+from src.data.tokenizer import BLOCK
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
+from src.models.types import Batch
 
 HEADS_WORDS = 64  # of a text with more, the map is the mean over heads
 MAP_WORDS = 512  # of a text with more there is no map
@@ -72,23 +75,27 @@ def explain(
         maps: keep token × token maps.
     """
     model.eval()
+    device = next(model.parameters()).device
     explained: dict[int, Explained] = {}
-    by_length = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding in each batch
-    for start in range(0, len(texts), batch_size):
-        rows = by_length[start : start + batch_size]
-        explained.update(zip(rows, _batch(model, loss, codec, [texts[i] for i in rows], maps), strict=True))
+    ranked = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding in each batch
+    for start in range(0, len(texts), BLOCK):
+        block = ranked[start : start + BLOCK]
+        cut, words = codec.read([texts[i] for i in block], device)
+        for rows in by_length(cut.lengths, batch_size, rank=0, world_size=1):
+            told = _batch(model, loss, codec.class_names, cut(rows), [words[row] for row in rows], maps)
+            explained.update(zip((block[row] for row in rows), told, strict=True))
     return [explained[i] for i in range(len(texts))]
 
 
-def _batch(model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], maps: bool) -> Iterator[Explained]:
-    device = next(model.parameters()).device
-    batch, words = codec.read(texts)
-    tokens, mask = batch.tokens.to(device), batch.mask.to(device)
+def _batch(
+    model: Classifier, loss: Loss, class_names: Sequence[str], batch: Batch, words: Sequence[list[str]], maps: bool
+) -> Iterator[Explained]:
+    tokens, mask = batch.tokens, batch.mask
     logits, given = model.answer(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
     weights = given.float()  # N×H×T×L
     means = mean_weights(weights).cpu()  # N×L
-    short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(texts), dtype=torch.bool)
+    short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(words), dtype=torch.bool)
     layers = _layers(model, tokens[short], mask[short])
     at = (short.cumsum(0) - 1).tolist()  # row among the short ones
     for row, own in enumerate(words):
@@ -99,7 +106,7 @@ def _batch(model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], ma
             heads = weights[row, :, :size, :size]  # H×L×L
             matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
         yield Explained(
-            predicted=codec.class_names[int(probabilities[row].argmax())],
+            predicted=class_names[int(probabilities[row].argmax())],
             probabilities=probabilities[row].tolist(),
             words=own,
             weights=means[row, :size].tolist(),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from src.data.cut import Cutter, Window
 from src.data.tokenizer import Tokenizer
@@ -23,18 +24,16 @@ class Codec:
 
     def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
         """One batch of all N texts, in their order; labels are -1 where none are given."""
-        return self._cut(*self.tokenizer.encode(texts), labels)
-
-    def read(self, texts: Sequence[str]) -> tuple[Batch, list[list[str]]]:
-        """One batch of all texts, and for each the words as written that stand behind the tokens the model sees."""
-        tokens, offsets, words = self.tokenizer.read(texts)
-        spans = zip(*self.window.spans(offsets), strict=True)
-        return self._cut(tokens, offsets), [words[start : start + length] for start, length in spans]
-
-    def _cut(self, tokens: np.ndarray, offsets: np.ndarray, labels: Sequence[int] | np.ndarray | None = None) -> Batch:
-        count = len(offsets) - 1
+        count = len(texts)
         known = np.full(count, NO_LABEL) if labels is None else np.asarray(labels)
-        return Cutter(tokens, offsets, known.astype(np.int64), self.window)(np.arange(count))
+        return Cutter(*self.tokenizer.encode(texts), known.astype(np.int64), self.window)(np.arange(count))
+
+    def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[Cutter, list[list[str]]]:
+        """What cuts batches of the texts, without labels; and of each the words as written that the model sees."""
+        tokens, offsets, words = self.tokenizer.read(texts)
+        cut = Cutter(tokens, offsets, np.full(len(texts), NO_LABEL), self.window, device)
+        spans = zip(cut.starts, cut.lengths, strict=True)
+        return cut, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
         """Strings, numbers and lists only."""
