@@ -48,18 +48,15 @@ class QueryAttention(nn.Module):
 
     def forward(self, encoded: Encoded) -> Encoded:
         """The context vector as a sequence of length one: N×T×D → N×1×D."""
-        return self._context(encoded, self._weights(encoded))
+        return self.answer(encoded)[0]
 
     def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """What `forward` and `weights` give, for a single scoring of the states."""
-        weights = self._weights(encoded)
-        return self._context(encoded, weights), weights[:, None, None, :]
-
-    def _context(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        weights = self._weights(encoded)  # N×T
         context = torch.einsum("nt,ntd->nd", self.dropout(weights), encoded.states)
         if self.combine is not None:
             joined = torch.cat([context, encoded.summary], -1)  # N×2D
             context = torch.tanh(self.combine(joined))
         real = encoded.mask.any(1, keepdim=True)  # N×1
         context = context.masked_fill(~real, 0.0)
-        return Encoded(context.unsqueeze(1), real, context)
+        return Encoded(context.unsqueeze(1), real, context), weights[:, None, None, :]
