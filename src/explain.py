@@ -9,7 +9,6 @@ import torch
 
 from src.data.codec import Codec
 from src.data.order import by_length
-from src.data.tokenizer import BLOCK
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 from src.models.types import Batch
@@ -77,13 +76,10 @@ def explain(
     model.eval()
     device = next(model.parameters()).device
     explained: dict[int, Explained] = {}
-    ranked = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding in each batch
-    for start in range(0, len(texts), BLOCK):
-        block = ranked[start : start + BLOCK]
-        cut, words = codec.read([texts[i] for i in block], device)
-        for rows in by_length(cut.lengths, batch_size, rank=0, world_size=1):
-            told = _batch(model, loss, codec.class_names, cut(rows), [words[row] for row in rows], maps)
-            explained.update(zip((block[row] for row in rows), told, strict=True))
+    cut, words = codec.read(texts, device)
+    for rows in by_length(cut.lengths, batch_size, rank=0, world_size=1):
+        told = _batch(model, loss, codec.class_names, cut(rows), [words[row] for row in rows], maps)
+        explained.update(zip(rows.tolist(), told, strict=True))
     return [explained[i] for i in range(len(texts))]
 
 

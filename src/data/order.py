@@ -47,7 +47,7 @@ def shuffled(
 def _bounds(rows: int, batch_size: int, world_size: int) -> np.ndarray:
     """Where batches begin and end, so that each rank gets the same number of them."""
     parts = -(-rows // (batch_size * world_size)) * world_size
-    return np.arange(parts + 1) * rows // parts
+    return np.arange(parts + 1) * rows // max(parts, 1)
 
 
 def _cut(rows: np.ndarray, bounds: np.ndarray) -> Plan:

@@ -63,13 +63,16 @@ class Tokenizer:
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """As `encode`, and what each token looks like in its text: its own letters and case, whether known or not."""
-        encodings = self._backend.encode_batch(list(texts), add_special_tokens=False)
-        words = [
-            text[start:stop].strip()
-            for text, encoding in zip(texts, encodings, strict=True)
-            for start, stop in encoding.offsets
-        ]
-        return *self._flat(np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings), words
+        words: list[str] = []
+
+        def ids() -> Iterator[np.ndarray]:
+            for block in _blocks(texts, "Tokenizing", progress=False):
+                encodings = self._backend.encode_batch(block, add_special_tokens=False)
+                for text, encoding in zip(block, encodings, strict=True):
+                    words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
+                    yield np.asarray(encoding.ids, dtype=np.int32)
+
+        return *self._flat(ids()), words
 
     def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The model's ids of each text as our tokens, one text after another, and where each begins and ends."""

@@ -74,6 +74,11 @@ def test_ranks_get_texts_of_like_length_at_each_step() -> None:
     assert np.median(gap) < 35  # neighbours among some 18 batches that span lengths up to 500
 
 
+@pytest.mark.filterwarnings("error")
+def test_no_rows_make_no_batch() -> None:
+    assert by_length(LENGTHS[:0], 7, 0, 1) == []
+
+
 def test_evaluation_goes_from_the_longest_text_to_the_shortest() -> None:
     lengths = np.array([3, 9, 1, 9, 4])
     assert [rows.tolist() for rows in by_length(lengths, 2, 0, 1)] == [[1], [3, 4], [0, 2]]
