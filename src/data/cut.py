@@ -8,6 +8,7 @@ import torch
 from src.models.types import Batch
 
 PAD_ID = 0  # of every tokenizer of ours
+DIGITS = 5  # binary ones that a batch's width keeps: at most a 16th of it is padding for all
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,15 @@ class Window:
         starts = offsets[:-1] if self.keep == "first" else offsets[1:] - lengths
         return starts, lengths
 
+    def width(self, longest: int) -> int:
+        """How wide to make a batch whose longest text has so many tokens: as few widths as padding makes cheap.
+
+        Kernels prepare for every shape that they have not met, and keep what they prepared: some 110 widths up to
+        1,000 tokens take less time and memory than 1,000.
+        """
+        step = 1 << max(0, longest.bit_length() - DIGITS)
+        return min(-(-longest // step) * step, self.max_length)
+
 
 class Cutter:
     """Cuts padded batches from the flat tokens of one split, with no Python work per text.
@@ -50,6 +60,7 @@ class Cutter:
         window: Window,
         device: torch.device | str = "cpu",
     ) -> None:
+        self.window = window
         self.starts, self.lengths = window.spans(offsets)  # on the host: no waiting for a device to size a batch
         some = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding must read one
         self.tokens = torch.from_numpy(some).to(device)
@@ -59,9 +70,9 @@ class Cutter:
         return len(self.lengths)
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The texts of these rows (N int64), padded to the longest of them, and to one token at least."""
+        """The texts of these rows (N int64), padded to the longest of them or little more, and to one token at least."""
         device = self.tokens.device
-        width = int(self.lengths[rows].max(initial=1))
+        width = self.window.width(int(self.lengths[rows].max(initial=1)))
         where = np.stack([rows, self.starts[rows], self.lengths[rows]])
         index, starts, lengths = torch.from_numpy(where).to(device)
         steps = torch.arange(width, device=device)  # L

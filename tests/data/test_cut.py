@@ -26,6 +26,24 @@ def test_rows_are_padded_to_the_longest_of_the_batch() -> None:
     assert [tensor.dtype for tensor in batch] == [torch.int64, torch.bool, torch.int64, torch.int64]
 
 
+@given(longest=st.integers(1, 5000), max_length=st.integers(1, 5000))
+def test_a_batch_is_no_wider_than_the_window_and_a_sixteenth_wider_than_its_longest_text(
+    longest: int, max_length: int
+) -> None:
+    longest = min(longest, max_length)
+    width = Window(max_length, "first").width(longest)
+    assert longest <= width <= min(max_length, longest * 17 / 16)
+
+
+def test_long_batches_have_few_widths() -> None:
+    window = Window(1000, "first")
+    assert [window.width(longest) for longest in (1, 31, 33, 129, 500, 993)] == [1, 31, 34, 136, 512, 1000]
+    assert len({window.width(longest) for longest in range(1, 1001)}) == 112
+    batch = cutter([[7] * 37, [5]])(np.array([0, 1]))
+    assert batch.tokens.shape == batch.mask.shape == (2, 38)
+    assert batch.mask.sum(1).tolist() == [37, 1]
+
+
 @pytest.mark.parametrize(("keep", "tokens"), [("first", [9, 10]), ("last", [12, 13])])
 def test_a_long_text_keeps_its_first_or_last_tokens(keep: str, tokens: list[int]) -> None:
     batch = cutter(TEXTS, 2, keep)(np.array([3, 2]))
