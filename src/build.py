@@ -56,6 +56,12 @@ def named(key: str) -> Iterator[None]:
         raise UserError(f"{key}: {error}") from error
 
 
+def made(cfg: DictConfig, group: str) -> list[Any]:
+    """An object of each node of a group; a node that a command set to null makes none."""
+    nodes = OmegaConf.select(cfg, group) or {}
+    return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
+
+
 def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
     """The data, tokenized and split: vocabulary, classes and sizes are known from here on.
 
@@ -225,7 +231,7 @@ def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -
 
 def loggers(cfg: DictConfig) -> "list[Logger]":
     """The configured loggers; those that write elsewhere make sure that they can."""
-    return [make(cfg, f"logger.{name}") for name in cfg.logger or ()]
+    return made(cfg, "logger")
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
@@ -233,7 +239,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
     from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-    callbacks = [make(cfg, f"callbacks.{name}") for name in cfg.callbacks or ()]
+    callbacks = made(cfg, "callbacks")
 
     def chosen(kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in callbacks)

@@ -206,6 +206,13 @@ def test_half_precision_trains_on_the_cpu(encoder: str, attention: str, tmp_path
     assert {value.dtype for value in weights.values() if value.is_floating_point()} == {torch.float32}
 
 
+def test_null_takes_a_callback_or_a_logger_away(tmp_path: Path) -> None:
+    kept = build.trainer(small_config(tmp_path, ["callbacks.progress=null"])).callbacks  # type: ignore[attr-defined]
+    names = {type(callback).__name__ for callback in kept}
+    assert "FiniteLoss" in names and not any("Progress" in name for name in names)
+    assert build.loggers(small_config(tmp_path, ["logger=csv", "logger.csv=null"])) == []
+
+
 def test_lightning_adds_nothing_that_was_not_chosen(tmp_path: Path) -> None:
     """No progress bar, no summary, no checkpoint of its own."""
     cfg = small_config(tmp_path, ["callbacks=finite_loss", "logger=none"])
