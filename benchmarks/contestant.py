@@ -1,6 +1,6 @@
 """One contestant in a process of its own, so that what one does with memory is nothing to the others.
 
-A job holds the name of a work and of one of its contestants, `overrides`, `folder`, `device`, and `rows`, a file with
+A job holds the name of a work and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and `rows`, a file with
 what a plain loop reads.
 """
 
@@ -85,7 +85,7 @@ def reader(job: dict[str, Any]) -> Reader:
 
     def read(reviews: int) -> float:
         some = evenly(by_length, reviews)
-        return train(model, plain.loss, TensorDataset(*(column[some] for column in columns)), device)
+        return train(model, plain.loss, TensorDataset(*(column[some] for column in columns)), device, job["bf16"])
 
     return read
 

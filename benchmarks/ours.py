@@ -79,9 +79,10 @@ class Ours:
         batches = self._batches("train", reviews)
         self.module.to(self.device).train()
         optimizer = build.optimizer(self.cfg, self.module.model)
+        bf16 = self.cfg.trainer.precision == "bf16-mixed"
         start = time.perf_counter()
         for batch in batches:
-            with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
+            with torch.autocast(self.device, torch.bfloat16, enabled=bf16):
                 loss = self.module.loss(self.module.model(batch.tokens, batch.mask), batch.labels)
             optimizer.zero_grad()
             loss.backward()

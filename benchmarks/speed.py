@@ -1,8 +1,8 @@
-"""Training speed against plain PyTorch, in turn in one run: `python -m benchmarks.speed [--device=cuda]`.
+"""Training speed against plain PyTorch, in turn in one run: `python -m benchmarks.speed [--bf16] [--device=cuda]`.
 
 Each work is a model that Heed trains through its own data module and Trainer, and a competent user in a plain loop;
 of the BiLSTM also a bare loop over Heed's own model and batches. Each has a process of its own, which waits while
-others train. On a GPU all train in bf16.
+others train. On a GPU, and with --bf16, all train in bf16.
 """
 
 import argparse
@@ -34,15 +34,19 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--bf16", action="store_true", help="train in mixed precision on the CPU, too")
     parser.add_argument("--works", type=command.names(list(WORKS)), default=list(WORKS), help=", ".join(WORKS))
     command.add_turns(parser)
-    return command.turns(parser, given, quick_repeats=3)
+    options = command.turns(parser, given, quick_repeats=3)
+    options.bf16 = options.bf16 or options.device == "cuda"
+    return options
 
 
-def jobs(name: str, overrides: list[str], folder: Path, device: str, count: int) -> dict[str, dict[str, Any]]:
+def jobs(name: str, overrides: list[str], folder: Path, options: argparse.Namespace, count: int) -> dict[str, dict[str, Any]]:
     """The job of each contestant, Heed first; plain loops have `count` of Heed's reviews, cut and padded their way."""
-    ours = Ours(overrides, folder, device)  # tokenizes, so that no contestant has to
-    common = {"work": name, "overrides": overrides, "folder": str(folder), "device": device}
+    ours = Ours(overrides, folder, options.device)  # tokenizes, so that no contestant has to
+    common = {"work": name, "overrides": overrides, "folder": str(folder), "device": options.device}
+    common["bf16"] = options.bf16
     found = {}
     for number, contestant in enumerate(WORKS[name].contestants):
         rows = folder / f"rows{number}.pt"
@@ -78,10 +82,10 @@ def peaks(jobs: dict[str, dict[str, Any]], device: str) -> dict[str, float | Non
 def measured(name: str, options: argparse.Namespace, data: list[str], folder: Path) -> dict[str, Any]:
     """One work's record: the speeds and peak memory of every contestant, and how often Heed's the others' speed is."""
     work = WORKS[name]
-    overrides = [*work.overrides, *data]
-    every = speeds(name, jobs(name, overrides, folder, options.device, PLAIN), options)
+    overrides = [*work.overrides, *data, f"trainer.precision={'bf16-mixed' if options.bf16 else '32-true'}"]
+    every = speeds(name, jobs(name, overrides, folder, options, PLAIN), options)
     few = [*overrides, f"data.limit={WEIGHED}"]
-    peak = {} if options.quick else peaks(jobs(name, few, folder, options.device, WEIGHED), options.device)
+    peak = {} if options.quick else peaks(jobs(name, few, folder, options, WEIGHED), options.device)
     return {
         "work": name,
         "title": work.title,
@@ -99,7 +103,7 @@ def measured(name: str, options: argparse.Namespace, data: list[str], folder: Pa
 
 def table(record: dict[str, Any]) -> Table:
     """Medians, with the lowest and the highest."""
-    shown = command.table("Training", record, ("", "reviews/s", "Heed is × as fast", "MB"))
+    shown = command.table("Training in bf16" if record["bf16"] else "Training", record, ("", "reviews/s", "Heed is × as fast", "MB"))
     for work in record["works"]:
         shown.add_section()
         shown.add_row(f"[bold]{work['title']}")
@@ -117,6 +121,7 @@ def main(folder: Path, given: list[str] | None = None) -> None:
     data = command.reviews(options, folder, TRAIN, TEST)
     record: dict[str, Any] = {
         "machine": command.machine(options.device),
+        "bf16": options.bf16,
         "data": command.described(options),
         "works": [],
     }

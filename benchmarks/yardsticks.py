@@ -126,8 +126,8 @@ def padded(texts: Sequence[str], labels: Tensor, length: int, size: int = 30_000
     return TensorDataset(rows, lengths, labels), size
 
 
-def train(model: nn.Module, loss: nn.Module, reviews: TensorDataset, device: str = "cpu") -> float:
-    """One epoch of Adam in batches of 32, in bf16 on a GPU; how many reviews it read a second."""
+def train(model: nn.Module, loss: nn.Module, reviews: TensorDataset, device: str = "cpu", bf16: bool = False) -> float:
+    """One epoch of Adam in batches of 32; how many reviews it read a second."""
     cuda = device == "cuda"
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     loader = DataLoader(reviews, BATCH, shuffle=True, pin_memory=cuda)
@@ -135,7 +135,7 @@ def train(model: nn.Module, loss: nn.Module, reviews: TensorDataset, device: str
     start = time.perf_counter()
     for tokens, lengths, labels in loader:
         tokens, labels = tokens.to(device, non_blocking=True), labels.to(device, non_blocking=True)
-        with torch.autocast(device, torch.bfloat16, enabled=cuda):
+        with torch.autocast(device, torch.bfloat16, enabled=bf16):
             logits = model(tokens, lengths)
         value = loss(logits.float(), labels.float() if logits.dim() == 1 else labels)
         optimizer.zero_grad()

@@ -78,7 +78,7 @@ def plain_job(tmp_path: Path) -> dict[str, Any]:
     dataset, vocabulary = padded(["good film", "bad film"], torch.tensor([1, 0]), 3)
     rows = tmp_path / "rows.pt"
     torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
-    return {"work": "rnn", "contestant": PADDED, "device": "cpu", "rows": str(rows)}
+    return {"work": "rnn", "contestant": PADDED, "device": "cpu", "bf16": False, "rows": str(rows)}
 
 
 @pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is weighed on Linux alone")
@@ -91,6 +91,32 @@ def test_a_contestant_trains_and_is_weighed_in_a_process_of_its_own(plain_job: d
     above = memory.above_imports(used)
     assert above is not None
     assert 30_000 * 100 * 4 * 4 / 2**20 < above < 400  # the word vectors, their gradient and Adam's two moments
+
+
+@pytest.mark.parametrize(("given", "bf16"), [([], False), (["--bf16"], True), (["--device=cuda"], True)])
+def test_all_train_in_bf16_where_asked_and_on_a_gpu(
+    given: list[str],
+    bf16: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(speed, "save", lambda *_: None)
+    seen: dict[str, list[Any]] = {"bf16": [], "overrides": []}
+
+    def speeds(name: str, jobs: dict[str, dict[str, Any]], options: Any) -> dict[str, list[float]]:
+        for job in jobs.values():
+            for key, values in seen.items():
+                values.append(job[key])
+        return {contestant: [7.0] for contestant in jobs}
+
+    monkeypatch.setattr(speed, "speeds", speeds)
+    speed.main(tmp_path, [*given, "--works=rnn", "--quick", f"--out={tmp_path}"])
+    assert seen["bf16"] == [bf16, bf16]
+    precision = "trainer.precision=bf16-mixed" if bf16 else "trainer.precision=32-true"
+    assert all(precision in overrides for overrides in seen["overrides"])
+    assert ("in bf16" in capsys.readouterr().out) is bf16
 
 
 def test_a_contestant_that_fails_ends_the_measurement(

@@ -56,6 +56,7 @@ def test_softmax_attention_is_multi_head_attention() -> None:
     torch.testing.assert_close(ours(states), theirs(states, states, states)[0])
 
 
+@pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize(
     ("model", "loss"),
     [
@@ -64,11 +65,14 @@ def test_softmax_attention_is_multi_head_attention() -> None:
         (lambda size: FullAttentionModel(size, size=8, heads=2), nn.CrossEntropyLoss()),
     ],
 )
-def test_a_plain_loop_trains_every_parameter(model, loss) -> None:  # type: ignore[no-untyped-def]
+def test_a_plain_loop_trains_every_parameter(model, loss, bf16) -> None:  # type: ignore[no-untyped-def]
     dataset, size = padded(TEXTS, torch.tensor([1, 0, 0]), 7)
     built = model(size)
     before = {name: parameter.clone() for name, parameter in built.named_parameters()}
-    speed = train(built, loss, dataset)
+    mixed = []
+    built.register_forward_hook(lambda *_: mixed.append(torch.is_autocast_enabled("cpu")))
+    speed = train(built, loss, dataset, bf16=bf16)
+    assert set(mixed) == {bf16}
     assert speed > 0 and math.isfinite(speed)
     for name, parameter in built.named_parameters():
         if not name.endswith("key.bias"):  # it adds the same to all scores of a query
