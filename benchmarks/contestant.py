@@ -1,7 +1,7 @@
 """One contestant in a process of its own, so that what one does with memory is nothing to the others.
 
-A job holds the name of a work and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and `rows`, a file with
-what a plain loop reads.
+A job holds the name of a work and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and `rows`, a
+file with what a plain loop reads.
 """
 
 import json

@@ -42,7 +42,9 @@ def arguments(given: list[str]) -> argparse.Namespace:
     return options
 
 
-def jobs(name: str, overrides: list[str], folder: Path, options: argparse.Namespace, count: int) -> dict[str, dict[str, Any]]:
+def jobs(
+    name: str, overrides: list[str], folder: Path, options: argparse.Namespace, count: int
+) -> dict[str, dict[str, Any]]:
     """The job of each contestant, Heed first; plain loops have `count` of Heed's reviews, cut and padded their way."""
     ours = Ours(overrides, folder, options.device)  # tokenizes, so that no contestant has to
     common = {"work": name, "overrides": overrides, "folder": str(folder), "device": options.device}
@@ -103,7 +105,8 @@ def measured(name: str, options: argparse.Namespace, data: list[str], folder: Pa
 
 def table(record: dict[str, Any]) -> Table:
     """Medians, with the lowest and the highest."""
-    shown = command.table("Training in bf16" if record["bf16"] else "Training", record, ("", "reviews/s", "Heed is × as fast", "MB"))
+    title = "Training in bf16" if record["bf16"] else "Training"
+    shown = command.table(title, record, ("", "reviews/s", "Heed is × as fast", "MB"))
     for work in record["works"]:
         shown.add_section()
         shown.add_row(f"[bold]{work['title']}")

@@ -70,7 +70,7 @@ class Cutter:
         return len(self.lengths)
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The texts of these rows (N int64), padded to the longest of them or little more, and to one token at least."""
+        """The texts of these rows (N int64), padded to the longest or little more, and to one token at least."""
         device = self.tokens.device
         width = self.window.width(int(self.lengths[rows].max(initial=1)))
         where = np.stack([rows, self.starts[rows], self.lengths[rows]])

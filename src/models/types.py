@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """Texts of one training or evaluation step, padded to the longest of them."""
+    """Texts of one training or evaluation step, padded to the longest of them or little more."""
 
     tokens: Tensor  # N×L int64, padding is 0
     mask: Tensor  # N×L bool
