@@ -1,7 +1,7 @@
 """The only place that makes objects of configuration."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -96,18 +96,19 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
 
 def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
     """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
+    per_part = {part: options or {} for part, options in (cfg.per_part or {}).items()}  # null leaves a part as it is
     with named("per_part"):
-        groups = parameter_groups(model, cfg.per_part)
+        groups = parameter_groups(model, per_part)
     unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
     made = make(cfg, "optimizer", groups, **unfused)
-    for part, options in cfg.per_part.items():
+    for part, options in per_part.items():
         _require_options(options, made, f"per_part.{part}")
     if any(getattr(module, "sparse", False) for module in model.modules()):
         _require_sparse(made, cfg)
     return made
 
 
-def _require_options(options: DictConfig, optimizer: torch.optim.Optimizer, path: str) -> None:
+def _require_options(options: Mapping[str, Any], optimizer: torch.optim.Optimizer, path: str) -> None:
     """Torch takes a group's unknown option without a word, and does nothing with it.
 
     Raises:

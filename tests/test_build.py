@@ -77,6 +77,12 @@ def test_options_of_one_part_reach_its_parameters_alone() -> None:
     assert len(rates) == sum(p.requires_grad for p in parts.parameters())
 
 
+@pytest.mark.parametrize("override", ["per_part=null", "+per_part.head=null"])
+def test_null_gives_a_part_no_options_of_its_own(override: str) -> None:
+    (group,) = build.optimizer(*model("optimizer.lr=0.5", override)).param_groups
+    assert group["lr"] == 0.5
+
+
 def test_a_part_without_a_name_is_refused() -> None:
     cfg, parts = model()
     cfg.per_part = {"hat": {"lr": 0.1}}
