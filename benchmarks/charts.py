@@ -39,7 +39,8 @@ def draw_speed(record: dict[str, Any]) -> Figure:
             _bars(axes, works[number], bars[number // columns])
         else:
             axes.set_visible(False)
-    figure.supxlabel("reviews a second: median, and a line from the lowest to the highest", fontsize=9)
+    precision = ", in bf16" if record["bf16"] else ""
+    figure.supxlabel(f"reviews a second{precision}: median, and a line from the lowest to the highest", fontsize=9)
     return figure
 
 
