@@ -47,8 +47,8 @@ def jobs(
 ) -> dict[str, dict[str, Any]]:
     """The job of each contestant, Heed first; plain loops have `count` of Heed's reviews, cut and padded their way."""
     ours = Ours(overrides, folder, options.device)  # tokenizes, so that no contestant has to
-    common = {"work": name, "overrides": overrides, "folder": str(folder), "device": options.device}
-    common["bf16"] = options.bf16
+    where = {"folder": str(folder), "device": options.device, "bf16": options.bf16}
+    common = {"work": name, "overrides": overrides, **where}
     found = {}
     for number, contestant in enumerate(WORKS[name].contestants):
         rows = folder / f"rows{number}.pt"

@@ -56,9 +56,9 @@ def named(key: str) -> Iterator[None]:
         raise UserError(f"{key}: {error}") from error
 
 
-def made(cfg: DictConfig, group: str) -> list[Any]:
+def make_all(cfg: DictConfig, group: str) -> list[Any]:
     """An object of each node of a group; a node that a command set to null makes none."""
-    nodes = OmegaConf.select(cfg, group) or {}
+    nodes = cfg[group] or {}
     return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
 
 
@@ -232,7 +232,7 @@ def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -
 
 def loggers(cfg: DictConfig) -> "list[Logger]":
     """The configured loggers; those that write elsewhere make sure that they can."""
-    return made(cfg, "logger")
+    return make_all(cfg, "logger")
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
@@ -240,7 +240,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
     from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-    callbacks = made(cfg, "callbacks")
+    callbacks = make_all(cfg, "callbacks")
 
     def chosen(kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in callbacks)
