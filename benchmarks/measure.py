@@ -36,10 +36,7 @@ def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, doi
     One after another they read for about `seconds` each, in the opposite order every other time, so that what slows
     the machine for a while slows them all. The first round, which warms up, does not count.
     """
-    reviews = {}
-    for name, read in contestants.items():
-        read(LEAST)
-        reviews[name] = max(LEAST, round(seconds * read(LEAST)))
+    reviews = {name: enough(read, seconds) for name, read in contestants.items()}
     speeds: dict[str, list[float]] = {name: [] for name in contestants}
     console = Console(stderr=True)
     for repeat in track(range(repeats + 1), doing, console=console, transient=True, disable=not console.is_terminal):
@@ -48,6 +45,15 @@ def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, doi
             if repeat:
                 speeds[name].append(speed)
     return speeds
+
+
+def enough(read: Reader, seconds: float) -> int:
+    """How many reviews take a contestant about `seconds`, by a reading of half as long: one of two batches misleads."""
+    read(LEAST)
+    reviews = LEAST
+    while reviews / (speed := read(reviews)) < seconds / 2:
+        reviews *= 2
+    return max(LEAST, round(seconds * speed))
 
 
 def evenly(ranked: Any, count: int) -> Any:

@@ -28,7 +28,7 @@ def test_contestants_read_in_turn_and_the_first_round_does_not_count() -> None:
         return read
 
     speeds = in_turn({"a": reader("a", 100.0), "b": reader("b", 1000.0)}, seconds=2.0, repeats=2)
-    calibrated = [("a", 5), ("a", 5), ("b", 5), ("b", 5)]
-    a, b = ("a", 204), ("b", 2008)  # what each reads in two seconds: it said 102 and 1,004 a second
+    calibrated = [("a", 5), *(("a", 5 * 2**k) for k in range(6)), ("b", 5), *(("b", 5 * 2**k) for k in range(9))]
+    a, b = ("a", 214), ("b", 2034)  # what each reads in two seconds: it said 107 and 1,017 a second
     assert asked == [*calibrated, a, b, b, a, a, b]
-    assert speeds == {"a": [108.0, 109.0], "b": [1007.0, 1010.0]}
+    assert speeds == {"a": [121.0, 122.0], "b": [1020.0, 1023.0]}
