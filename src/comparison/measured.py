@@ -21,6 +21,7 @@ class Measured:
     scores: dict[str, np.ndarray]  # S each, missing where these texts do not define the score
     compared: np.ndarray  # S×n, the texts' parts in the score that is compared
     correct: np.ndarray  # S×n bool
+    ensemble: float | None  # the score that is compared, of the runs' mean probabilities; None for one run alone
 
 
 def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> list[Measured]:
@@ -37,7 +38,7 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
     measured = []
     for variant in variants:
         scores: dict[str, list[float]] = {}
-        compared, correct = [], []
+        compared, correct, probabilities = [], [], np.zeros(first.probabilities.shape)
         for run in variant.runs:
             held = run.predictions()
             if not (np.array_equal(held.index, first.index) and np.array_equal(held.labels, first.labels)):
@@ -52,8 +53,11 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
                 scores.setdefault(name, []).append(float(values.mean()))
             compared.append(parts[metric])
             correct.append(held.probabilities.argmax(1) == held.labels)
+            probabilities += held.probabilities / len(variant.runs)
         arrays = {name: np.array(values) for name, values in scores.items()}
-        measured.append(Measured(variant, arrays, np.stack(compared), np.stack(correct)))
+        together = by_text(probabilities, first.labels, [metric])[metric].mean()
+        ensemble = float(together) if len(variant.runs) > 1 else None
+        measured.append(Measured(variant, arrays, np.stack(compared), np.stack(correct), ensemble))
     return measured
 
 

@@ -22,6 +22,7 @@ class Row:
     variant: Variant
     seeds: int
     metrics: dict[str, Interval]  # METRICS and the one compared, over seeds; missing where the texts define none
+    ensemble: float | None  # the metric compared, of the mean of its seeds' probabilities; None for one seed alone
     parameters: int
     seconds_per_epoch: Interval | None  # None where no whole epoch was trained
     peak_memory_mb: float | None  # the highest of its runs
@@ -53,6 +54,7 @@ def _row(held: Measured, base: Measured, found: Difference | None, adjusted: flo
         variant=variant,
         seeds=len(variant.runs),
         metrics={name: over_seeds(values.tolist()) for name, values in held.scores.items()},
+        ensemble=held.ensemble,
         parameters=int(variant.runs[0].result["parameters"]["total"]),
         seconds_per_epoch=over_seeds(seconds) if seconds else None,
         peak_memory_mb=max(_known(variant, _memory), default=None),

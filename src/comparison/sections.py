@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import chance, with_margin
+from src.comparison.numbers import chance, plain, with_margin
 from src.comparison.rows import METRICS, Row
 from src.reports.tables import UNKNOWN
 
 SCORES = (
     "Mean over seeds ± half of its 95 % interval (Student's t): where the mean of other seeds would lie on these "
-    "{texts:,} test texts. ece: calibration error, lower is better."
+    "{texts:,} test texts. ece: calibration error, lower is better. ensemble: {metric} of the mean of the seeds' "
+    "probabilities."
 )
 DIFFERENCES = (
     "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
@@ -42,9 +43,11 @@ def sections(comparison: Comparison) -> list[Section]:
 def _scores(comparison: Comparison) -> Section:
     names = list(dict.fromkeys((comparison.metric, *METRICS)))
     rows = [
-        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names)] for row in comparison.rows
+        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names), plain(row.ensemble)]
+        for row in comparison.rows
     ]
-    return Section("Scores", ["variant", "seeds", *names], rows, SCORES.format(texts=comparison.texts))
+    note = SCORES.format(texts=comparison.texts, metric=comparison.metric)
+    return Section("Scores", ["variant", "seeds", *names, "ensemble"], rows, note)
 
 
 def _name(row: Row) -> str:

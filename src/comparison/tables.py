@@ -25,7 +25,7 @@ def printed(comparison: Comparison) -> RenderableType:
     """For a terminal, readable without colour."""
     parts: list[RenderableType] = []
     for title, head, rows, note in sections(comparison):
-        table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD)
+        table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, collapse_padding=True)
         table.title_justify = table.caption_justify = "left"
         for column in head:
             table.add_column(column, justify="left" if column in ("variant", "verdict") else "right")
@@ -99,6 +99,7 @@ def _cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
     yield "seeds", " ".join(str(run.seed) for run in row.variant.runs)
     for name, interval in row.metrics.items():
         yield from _spread(name, interval)
+    yield f"{comparison.metric}_ensemble", row.ensemble
     yield "parameters", row.parameters
     yield from _spread("seconds_per_epoch", row.seconds_per_epoch)
     yield "peak_memory_mb", row.peak_memory_mb

@@ -78,6 +78,21 @@ def test_one_run_alone(tmp_path: Path) -> None:
     assert found.rows[0].metrics["acc"].low is None
 
 
+def test_seeds_together_are_scored_by_their_mean_probabilities(tmp_path: Path) -> None:
+    """Each of three is wrong where the two others outvote it, surely enough."""
+    labels = np.array([1, 0, 1, 0, 1])
+    said = np.array([[0.9, 0.6, 0.4, 0.1, 0.8], [0.8, 0.1, 0.7, 0.6, 0.3], [0.4, 0.2, 0.9, 0.1, 0.8]])
+    for seed, positive in enumerate(said):
+        write_run(tmp_path / f"three{seed}", np.stack([1 - positive, positive], 1), labels, seed=seed)
+    alone = np.stack([1 - said[0], said[0]], 1)
+    write_run(tmp_path / "alone", alone, labels, attention="keras")
+    three, one = compare([tmp_path]).rows
+    assert three.metrics["acc"].value == pytest.approx((0.6 + 0.6 + 0.8) / 3)
+    assert (three.ensemble, one.ensemble) == (1.0, None)
+    together = -np.log([0.7, 0.7, 2 / 3, 1 - 0.8 / 3, 1.9 / 3]).mean()
+    assert compare([tmp_path], metric="nll").rows[0].ensemble == pytest.approx(together, abs=1e-6)
+
+
 def test_the_default_baseline_is_best_on_validation_among_those_without_attention(tmp_path: Path) -> None:
     labels = np.array([0, 1, 1, 0])
     right = answers(labels, np.array([True, True, False, True]))

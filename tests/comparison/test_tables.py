@@ -10,7 +10,7 @@ from rich.console import Console
 
 from src.comparison.claims import Claim
 from src.comparison.comparison import Comparison, compare
-from src.comparison.numbers import chance, with_margin
+from src.comparison.numbers import chance, plain, with_margin
 from src.comparison.rows import Row
 from src.comparison.runs import Failed
 from src.comparison.statistics import Interval
@@ -38,6 +38,7 @@ def test_numbers() -> None:
     assert with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
     assert with_margin(Interval(0.88, None, None)) == "0.880"
     assert with_margin(None) == "–"
+    assert (plain(0.8816), plain(None)) == ("0.882", "–")
     assert [chance(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
 
 
@@ -74,6 +75,7 @@ def test_csv_holds_every_number_in_full(comparison: Comparison) -> None:
     assert best["variant"] == NASTY
     assert best["seeds"] == "1 2 3 4 5"
     assert float(best["acc"]) == row.metrics["acc"].value
+    assert float(best["acc_ensemble"]) == row.ensemble > row.metrics["acc"].value
     assert float(best["ece_low"]) == row.metrics["ece"].low
     assert float(best["acc_difference_high"]) == row.difference.high
     assert float(best["p_holm"]) == row.p_adjusted
