@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
+from omegaconf import OmegaConf
 
 
 def job(what: str) -> str | None:
@@ -23,6 +24,8 @@ def job(what: str) -> str | None:
     hydra = HydraConfig.get()
     if what == "command":
         return str(hydra.job.name)
+    if OmegaConf.is_missing(hydra.runtime, "output_dir"):  # --cfg shows a job that will not run
+        return None
     folder = Path(hydra.runtime.output_dir)
     if what == "name":
         return folder.name

@@ -21,6 +21,17 @@ def test_a_job_is_called_after_its_folder(mode: RunMode, sweep: str | None, monk
     assert (job("command"), job("name"), job("sweep")) == ("train", "4_seed-2", sweep)
 
 
+def test_a_job_that_is_only_shown_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `--cfg job --resolve` shows it, without a folder."""
+    with initialize_config_dir(CONF, version_base="1.3"):
+        cfg = compose("train", return_hydra_config=True)
+    with read_write(cfg), open_dict(cfg):
+        cfg.hydra.runtime.output_dir, cfg.hydra.job.name = "???", "train"
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
+    HydraConfig.instance().set_config(cfg)
+    assert (job("command"), job("name"), job("sweep")) == ("train", None, None)
+
+
 def test_without_hydra_it_has_no_name() -> None:
     assert job("name") is None
 
