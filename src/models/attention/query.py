@@ -38,8 +38,12 @@ class QueryAttention(nn.Module):
         """How well each state answers the query: N×D, N×T×D → N×T."""
         raise NotImplementedError
 
+    def bias(self, mask: Tensor) -> Tensor | float:
+        """What a score gains by where its state stands: N×T → N×T."""
+        return 0.0
+
     def _weights(self, encoded: Encoded) -> Tensor:
-        scores = self.scale * self.score(encoded.summary, encoded.states)  # N×T
+        scores = self.scale * self.score(encoded.summary, encoded.states) + self.bias(encoded.mask)  # N×T
         return masked_softmax(scores, encoded.mask)
 
     def weights(self, encoded: Encoded) -> Tensor:

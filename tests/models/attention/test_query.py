@@ -108,6 +108,32 @@ def test_learned_query(encoded: Encoded) -> None:
     holds(attention, encoded, lambda q, h: float(attention.question @ h))
 
 
+@pytest.mark.parametrize("steps", [1, 3, 9])
+def test_a_learned_query_may_ask_how_far_either_end_is(steps: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    states = torch.randn(2, 13, D, dtype=torch.float64, generator=generator)
+    lengths = (13, 6)
+    mask = torch.arange(13) < torch.tensor(lengths).unsqueeze(1)
+    attention = LearnedQueryAttention(D, edge_steps=steps, scaled=True).double()
+    assert attention.edges is not None
+    assert torch.equal(attention.edges, torch.zeros(2, steps, dtype=torch.float64))
+    with torch.no_grad():
+        attention.question.copy_(torch.linspace(-1, 2, D))
+        attention.edges.normal_(generator=generator)
+        weights = attention.weights(Encoded(states, mask, states[:, 0]))[:, 0, 0]
+        beginning, end = attention.edges
+        for n, length in enumerate(lengths):
+            scores = [
+                float(attention.question @ states[n, t]) / math.sqrt(D)
+                + float(beginning[min(int(math.log2(t + 1)), steps - 1)])
+                + float(end[min(int(math.log2(length - t)), steps - 1)])
+                for t in range(length)
+            ]
+            expected = torch.softmax(torch.tensor(scores, dtype=torch.float64), 0)
+            assert torch.allclose(weights[n, :length], expected, rtol=0, atol=1e-12)
+            assert not weights[n, length:].any()
+
+
 def test_attentional_vector(encoded: Encoded) -> None:
     """Luong et al. 2015, eq. 5: tanh(W_c [c; q])."""
     attention = LuongDotAttention(D, attentional=True).double()
@@ -150,3 +176,6 @@ def test_options_out_of_range_are_refused() -> None:
         LuongDotAttention(D, dropout=1.0)
     with pytest.raises(ValueError, match="attention_dim=0 must be at least 1"):
         BahdanauAttention(D, attention_dim=0)
+    for steps in (-1, 33):
+        with pytest.raises(ValueError, match=rf"edge_steps={steps} must lie in \[0, 32\]"):
+            LearnedQueryAttention(D, edge_steps=steps)
