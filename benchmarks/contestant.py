@@ -1,5 +1,6 @@
 """One contestant in a process of its own, so that what one does with memory is nothing to the others.
 
+The bare loop over Heed's own parts may also train in Heed's process: how a heap came to lie is luck, for both the same.
 A job holds the name of a work and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and `rows`, a
 file with what a plain loop reads.
 """
@@ -38,9 +39,9 @@ class Contestant:
     def ready(self) -> None:
         self._hear()
 
-    def read(self, reviews: int) -> float:
-        """Let it train on about so many reviews; how many it read a second."""
-        self._say(reviews)
+    def read(self, name: str, reviews: int) -> float:
+        """Let a contestant that lives there train on about so many reviews; how many it read a second."""
+        self._say([name, reviews])
         return self._hear()
 
     def used(self) -> dict[str, Any]:
@@ -68,15 +69,15 @@ class Contestant:
         return json.loads(line)
 
 
-def reader(job: dict[str, Any]) -> Reader:
-    """What trains on some of the reviews."""
+def readers(job: dict[str, Any]) -> dict[str, Reader]:
+    """What trains on some of the reviews, by the names of the contestants that live here."""
     name, device = job["contestant"], job["device"]
     if name in (HEED, BARE):
         keep_freed_memory()
         from benchmarks.ours import Ours  # makes tensors, and a plain loop has no need of it
 
         ours = Ours(job["overrides"], Path(job["folder"]), device)
-        return ours.train if name == HEED else ours.train_bare
+        return {HEED: ours.train, BARE: ours.train_bare}
     plain = WORKS[job["work"]].plain[name]
     rows = torch.load(job["rows"], weights_only=True)
     columns = rows["columns"]
@@ -87,7 +88,7 @@ def reader(job: dict[str, Any]) -> Reader:
         some = evenly(by_length, reviews)
         return train(model, plain.loss, TensorDataset(*(column[some] for column in columns)), device, job["bf16"])
 
-    return read
+    return {name: read}
 
 
 def main() -> None:
@@ -96,10 +97,10 @@ def main() -> None:
     sys.stdout = sys.stderr  # what others print is no answer
     messages = map(json.loads, sys.stdin)
     job = next(messages)
-    read = reader(job)
+    found = readers(job)
     print(json.dumps("ready"), file=answers)
-    for reviews in iter(messages.__next__, None):
-        print(json.dumps(read(reviews)), file=answers)
+    for name, reviews in iter(messages.__next__, None):
+        print(json.dumps(found[name](reviews)), file=answers)
     on_device = torch.cuda.max_memory_allocated() / 2**20 if job["device"] == "cuda" else None
     print(json.dumps({**memory.used(), "on_device": on_device}), file=answers)
 

@@ -2,12 +2,13 @@
 
 Each work is a model that Heed trains through its own data module and Trainer, and a competent user in a plain loop;
 of the BiLSTM also a bare loop over Heed's own model and batches. Each has a process of its own, which waits while
-others train. On a GPU, and with --bf16, all train in bf16.
+others train; the bare loop shares Heed's. On a GPU, and with --bf16, all train in bf16.
 """
 
 import argparse
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from benchmarks.charts import draw_speed
 from benchmarks.contestant import Contestant
 from benchmarks.measure import Spread, in_turn, ratios
 from benchmarks.ours import Ours
-from benchmarks.works import HEED, WORKS
+from benchmarks.works import BARE, HEED, WORKS
 from benchmarks.yardsticks import padded
 from src.errors import UserError
 from src.reports.pictures.style import save
@@ -62,10 +63,12 @@ def jobs(
 def speeds(name: str, jobs: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, list[float]]:
     """Reviews a second of each, in turn."""
     with ExitStack() as stack:
-        processes = {contestant: stack.enter_context(Contestant(job)) for contestant, job in jobs.items()}
+        alone = {name: job for name, job in jobs.items() if name != BARE}
+        processes = {contestant: stack.enter_context(Contestant(job)) for contestant, job in alone.items()}
         for process in processes.values():
             process.ready()
-        readers = {contestant: process.read for contestant, process in processes.items()}
+        homes = {contestant: processes.get(contestant, processes[HEED]) for contestant in jobs}
+        readers = {contestant: partial(home.read, contestant) for contestant, home in homes.items()}
         return in_turn(readers, options.seconds, options.repeats, WORKS[name].title)
 
 
@@ -75,7 +78,7 @@ def peaks(jobs: dict[str, dict[str, Any]], device: str) -> dict[str, float | Non
     for contestant, job in jobs.items():
         with Contestant(job) as process:
             process.ready()
-            process.read(WEIGHED)
+            process.read(contestant, WEIGHED)
             used = process.used()
         found[contestant] = used["on_device"] if device == "cuda" else memory.above_imports(used)
     return found

@@ -85,7 +85,7 @@ def plain_job(tmp_path: Path) -> dict[str, Any]:
 def test_a_contestant_trains_and_is_weighed_in_a_process_of_its_own(plain_job: dict[str, Any]) -> None:
     with Contestant(plain_job) as contestant:
         contestant.ready()
-        assert contestant.read(2) > 0 and contestant.read(1) > 0
+        assert contestant.read(PADDED, 2) > 0 and contestant.read(PADDED, 1) > 0
         used = contestant.used()
     assert "torch" in used["modules"] and "pytorch_lightning" not in used["modules"]
     above = memory.above_imports(used)
