@@ -34,13 +34,15 @@ def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, doi
     """Reviews a second of each contestant, `repeats` times.
 
     One after another they read for about `seconds` each, in the opposite order every other time, so that what slows
-    the machine for a while slows them all. The first round, which warms up, does not count.
+    the machine for a while slows them all. A little is read before each, for whoever comes after another is slower at
+    first. The first round, which warms up, does not count.
     """
     reviews = {name: enough(read, seconds) for name, read in contestants.items()}
     speeds: dict[str, list[float]] = {name: [] for name in contestants}
     console = Console(stderr=True)
     for repeat in track(range(repeats + 1), doing, console=console, transient=True, disable=not console.is_terminal):
         for name in list(contestants)[:: -1 if repeat % 2 else 1]:
+            contestants[name](LEAST)
             speed = contestants[name](reviews[name])
             if repeat:
                 speeds[name].append(speed)

@@ -29,6 +29,7 @@ def test_contestants_read_in_turn_and_the_first_round_does_not_count() -> None:
 
     speeds = in_turn({"a": reader("a", 100.0), "b": reader("b", 1000.0)}, seconds=2.0, repeats=2)
     calibrated = [("a", 5), *(("a", 5 * 2**k) for k in range(6)), ("b", 5), *(("b", 5 * 2**k) for k in range(9))]
-    a, b = ("a", 214), ("b", 2034)  # what each reads in two seconds: it said 107 and 1,017 a second
-    assert asked == [*calibrated, a, b, b, a, a, b]
-    assert speeds == {"a": [121.0, 122.0], "b": [1020.0, 1023.0]}
+    a = [("a", 5), ("a", 214)]  # what each reads in two seconds: it said 107 and 1,017 a second
+    b = [("b", 5), ("b", 2034)]
+    assert asked == [*calibrated, *a, *b, *b, *a, *a, *b]
+    assert speeds == {"a": [125.0, 127.0], "b": [1023.0, 1029.0]}
