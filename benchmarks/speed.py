@@ -63,12 +63,10 @@ def jobs(
 def speeds(name: str, jobs: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, list[float]]:
     """Reviews a second of each, in turn."""
     with ExitStack() as stack:
-        alone = {name: job for name, job in jobs.items() if name != BARE}
-        processes = {contestant: stack.enter_context(Contestant(job)) for contestant, job in alone.items()}
+        processes = {each: stack.enter_context(Contestant(job)) for each, job in jobs.items() if each != BARE}
         for process in processes.values():
             process.ready()
-        homes = {contestant: processes.get(contestant, processes[HEED]) for contestant in jobs}
-        readers = {contestant: partial(home.read, contestant) for contestant, home in homes.items()}
+        readers = {each: partial(processes.get(each, processes[HEED]).read, each) for each in jobs}
         return in_turn(readers, options.seconds, options.repeats, WORKS[name].title)
 
 

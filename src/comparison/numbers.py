@@ -12,11 +12,6 @@ def with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> s
     return value if interval.high is None else f"{value} ± {interval.high - interval.value:.{digits}f}"
 
 
-def plain(score: float | None) -> str:
-    """Such as "0.882"."""
-    return UNKNOWN if score is None else f"{score:.3f}"
-
-
 def chance(p_value: float | None) -> str:
     """A p-value, no finer than anyone can believe."""
     if p_value is None:

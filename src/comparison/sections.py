@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import chance, plain, with_margin
+from src.comparison.numbers import chance, with_margin
 from src.comparison.rows import METRICS, Row
+from src.reports.page.say import share
 from src.reports.tables import UNKNOWN
 
 SCORES = (
@@ -43,7 +44,7 @@ def sections(comparison: Comparison) -> list[Section]:
 def _scores(comparison: Comparison) -> Section:
     names = list(dict.fromkeys((comparison.metric, *METRICS)))
     rows = [
-        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names), plain(row.ensemble)]
+        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names), share(row.ensemble)]
         for row in comparison.rows
     ]
     note = SCORES.format(texts=comparison.texts, metric=comparison.metric)

@@ -10,11 +10,12 @@ from rich.console import Console
 
 from src.comparison.claims import Claim
 from src.comparison.comparison import Comparison, compare
-from src.comparison.numbers import chance, plain, with_margin
+from src.comparison.numbers import chance, with_margin
 from src.comparison.rows import Row
 from src.comparison.runs import Failed
 from src.comparison.statistics import Interval
 from src.comparison.tables import as_csv, latex, markdown, printed
+from src.reports.page.say import share
 from tests.comparison.runs import write_sweep
 
 NASTY = r"a_b|50% & <i>\x{$#^~"
@@ -38,7 +39,7 @@ def test_numbers() -> None:
     assert with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
     assert with_margin(Interval(0.88, None, None)) == "0.880"
     assert with_margin(None) == "–"
-    assert (plain(0.8816), plain(None)) == ("0.882", "–")
+    assert (share(0.8816), share(None)) == ("0.882", "–")
     assert [chance(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import plain, with_margin
+from src.comparison.numbers import with_margin
 from src.comparison.page.names import heading
 from src.comparison.rows import METRICS, Row
 from src.comparison.scores import LOWER_IS_BETTER
@@ -65,8 +65,8 @@ def _numbers(comparison: Comparison, names: Sequence[str]) -> Html:
         scores = [with_margin(row.metrics.get(metric)) for metric in names]
         seconds = UNKNOWN if row.seconds_per_epoch is None else brief(row.seconds_per_epoch.value)
         memory = UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}"
-        ensemble = plain(row.ensemble)
-        rows.append([name(row, comparison), *scores, ensemble, f"{row.parameters:,}", seconds, memory, row.seeds])
+        scores.append(share(row.ensemble))
+        rows.append([name(row, comparison), *scores, f"{row.parameters:,}", seconds, memory, row.seeds])
     together = f"{heading(comparison.metric)} of the seeds' ensemble"
     heads = ["Variant", *map(heading, names), together, "Parameters", "Seconds an epoch", "Peak memory, MB", "Seeds"]
     return plain_table(heads, rows, numbers=range(1, len(heads)))

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from src.models.attention.query import QueryAttention
+from src.models.types import Encoded
 
 
 class LearnedQueryAttention(QueryAttention):
@@ -45,12 +46,12 @@ class LearnedQueryAttention(QueryAttention):
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return keys @ self.question
 
-    def bias(self, mask: Tensor) -> Tensor | float:
-        """The biases of both ends: N×T → N×T; padding gets any."""
+    def _scores(self, encoded: Encoded) -> Tensor:
+        scores = super()._scores(encoded)  # N×T
         if self.edges is None:
-            return 0.0
-        widths = 2 ** torch.arange(1, self.edges.shape[1], device=mask.device)  # where the next step begins
-        read = mask.cumsum(1)  # N×T, from 1 on
+            return scores
+        next_steps = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # where each begins
+        read = encoded.mask.cumsum(1)  # N×T, from 1 on
         left = read[:, -1:] - read + 1
-        beginning, end = (torch.bucketize(places, widths, right=True) for places in (read, left))
-        return self.edges[0][beginning] + self.edges[1][end]
+        beginning, end = (torch.bucketize(places, next_steps, right=True) for places in (read, left))
+        return scores + (self.edges[0][beginning] + self.edges[1][end])  # padding gets any bias

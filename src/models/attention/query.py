@@ -38,13 +38,11 @@ class QueryAttention(nn.Module):
         """How well each state answers the query: N×D, N×T×D → N×T."""
         raise NotImplementedError
 
-    def bias(self, mask: Tensor) -> Tensor | float:
-        """What a score gains by where its state stands: N×T → N×T."""
-        return 0.0
+    def _scores(self, encoded: Encoded) -> Tensor:
+        return self.scale * self.score(encoded.summary, encoded.states)  # N×T
 
     def _weights(self, encoded: Encoded) -> Tensor:
-        scores = self.scale * self.score(encoded.summary, encoded.states) + self.bias(encoded.mask)  # N×T
-        return masked_softmax(scores, encoded.mask)
+        return masked_softmax(self._scores(encoded), encoded.mask)
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Attention weights N×1×1×T: they sum to 1 over real states, padding gets 0."""
