@@ -14,6 +14,7 @@ from src.adagrad import Adagrad
 from src.checkpoint import Card, load
 from src.config import check
 from src.config.mistakes import did_you_mean, nearest
+from src.config.targets import TRUSTED_IN_CHECKPOINTS
 from src.data.codec import Codec
 from src.data.tokenizer import PAD, UNKNOWN
 from src.errors import UserError
@@ -211,8 +212,9 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
         UserError: if the file is no checkpoint of Heed's, or names classes that are not trusted.
     """
     card, weights = load(path)
-    check(OmegaConf.create({"model": card.config["model"], "loss": card.config["loss"], "extras": extras}))
-    model, loss = untrained(card.cfg, card)
+    cfg = card.cfg
+    check(OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS)
+    model, loss = untrained(cfg, card)
     fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     return card, (model, loss)
 

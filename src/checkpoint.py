@@ -1,5 +1,6 @@
 """What a checkpoint holds besides weights, so that it can be used alone, and how one is read."""
 
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -42,8 +43,17 @@ class Card:
 
     @property
     def cfg(self) -> DictConfig:
-        """The configuration as the run saw it."""
-        return OmegaConf.create(self.config)
+        """The configuration as the run saw it: what looks like a reference in it is text."""
+        return OmegaConf.create(_escaped(self.config))
+
+
+def _escaped(node: Any) -> Any:
+    """Texts with `${` in OmegaConf's notation for exactly that text, so that a file cannot read the environment."""
+    if isinstance(node, dict):
+        return {key: _escaped(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_escaped(value) for value in node]
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", node) if isinstance(node, str) else node
 
 
 def load(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, OmegaConf
 
 from src.config import check, entry
+from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
 
 if TYPE_CHECKING:
     from src.checkpoint import Card
@@ -34,11 +35,13 @@ def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
     Raises:
         UserError: an option or a class of the data is wrong or not trusted.
     """
-    given = cfg.get("data") or {}
-    data = given if "_target_" in given else OmegaConf.merge(card.cfg.data, given)
-    chosen = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
-    check(chosen, "eval")
-    return chosen
+    overrides = cfg.get("data") or {}
+    is_other_set = "_target_" in overrides
+    own = {**card.cfg.data, "cache_dir": None}  # another machine's folder, or any that a hostile file names
+    data = overrides if is_other_set else OmegaConf.merge(own, overrides)
+    merged = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
+    check(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)
+    return merged
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def evaluate(folder: Path, checkpoint: Path, *overrides: str) -> dict[str, Any]:
     from src.eval import main
 
     with initialize_config_dir(CONF, version_base="1.3"):
-        given = [f"ckpt_path='{checkpoint}'", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
-        cfg = compose("eval", [*given, *overrides])
+        places = [f"ckpt_path='{checkpoint}'", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
+        cfg = compose("eval", [*places, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"])
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 

@@ -1,7 +1,7 @@
 """What a composed configuration gets wrong: options, types, missing values, interpolations and targets."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple, is_typeddict
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -9,29 +9,13 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
 from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
+from src.config.places import Place, kinds_in, place_at
 from src.config.schema import COMMANDS, WITHIN
 from src.config.signature import Option, Signature
 from src.config.values import asks_for, fits, got
 from src.errors import UserError
 
-OWN_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # Hydra's, in a node with a target
-
-# What src/build.py hands to a part itself: so many of its first positional parameters, and these names.
-GIVEN_FIRST = {
-    "model.embedding": 1,
-    "model.position": 1,
-    "model.encoder": 1,
-    "model.attention": 1,
-    "model.pooling": 1,
-    "model.head": 2,
-    "loss": 1,
-    "optimizer": 1,
-    "scheduler": 1,
-}
-GIVEN_NAMES = {
-    "scheduler": ("max_lr", "total_steps"),
-    "trainer": ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"),
-}
+HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # in the node of an object
 
 
 class Unresolved(NamedTuple):
@@ -41,7 +25,7 @@ class Unresolved(NamedTuple):
     reason: str
 
 
-def check(cfg: DictConfig, command: str = "train") -> None:
+def check(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
     """Look over a composed configuration, without `hydra`.
 
     Imports the classes that it names, as far as they are trusted.
@@ -49,19 +33,20 @@ def check(cfg: DictConfig, command: str = "train") -> None:
     Args:
         cfg: the configuration, with a value for everything.
         command: train, eval or predict, which take different options.
+        trusted: modules whose classes it may name, besides those that `extras.trusted_modules` adds.
 
     Raises:
         UserError: if anything is wrong; the message lists all mistakes by their dotted paths.
     """
-    found = list(mistakes_in(cfg, command))
-    if found:
-        raise UserError(report(found))
+    mistakes = list(mistakes_in(cfg, command, trusted))
+    if mistakes:
+        raise UserError(report(mistakes))
 
 
-def mistakes_in(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+def mistakes_in(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
     """All mistakes of a composed configuration."""
     yield from _record(cfg, COMMANDS[command], "")
-    yield from _nodes(cfg, "", trusted_modules(cfg))
+    yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
 
 
 def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
@@ -82,16 +67,17 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
     if not isinstance(node, DictConfig) or "_target_" not in node:
         return None
     try:
-        return signature.of_class(targets.find(_value(node, "_target_"), trusted_modules(cfg))).options.get(name)
+        cls = targets.find(_value(node, "_target_"), trusted_modules(cfg))
+        return signature.of_class(cls).options.get(name)
     except ValueError:  # the target is a mistake of its own
         return None
 
 
-def trusted_modules(cfg: DictConfig) -> Set[str]:
-    """The modules whose classes `cfg` may name."""
+def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Set[str]:
+    """The modules whose classes `cfg` may name: the built-in ones and those that its `extras` add."""
     extras = _value(cfg, "extras") if "extras" in cfg else None
     modules = extras.get("trusted_modules") if isinstance(extras, dict) else None
-    return targets.TRUSTED | {str(module) for module in (modules if isinstance(modules, list) else [])}
+    return built_in | {str(module) for module in (modules if isinstance(modules, list) else [])}
 
 
 def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
@@ -103,10 +89,27 @@ def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
             yield from _record(cfg[name], option.hint, _join(path, name))
 
 
-def _nodes(node: DictConfig | ListConfig, path: str, trusted: Collection[str]) -> Iterator[Mistake]:
-    """Check what holds for every node, and every class against its constructor."""
+def _nodes(
+    node: DictConfig | ListConfig, path: str, trusted: Collection[str], kinds: Collection[type]
+) -> Iterator[Mistake]:
+    """Check what holds for every node, and every object against its place and its constructor.
+
+    Args:
+        node: a mapping or a list.
+        path: its dotted path.
+        trusted: modules whose classes may be named.
+        kinds: the classes that the option takes which holds this node.
+    """
+    options: Mapping[str, Option] = {}
     if isinstance(node, DictConfig) and "_target_" in node:
-        yield from _part(node, path, trusted)
+        place = place_at(path)
+        try:
+            cls = targets.find_kind(_value(node, "_target_"), trusted, kinds if place is None else [place.kind])
+        except ValueError as error:
+            yield Mistake(f"{_join(path, '_target_')}={shown(_value(node, '_target_'))}", str(error))
+        else:
+            options = signature.of_class(cls).options
+            yield from _object(node, signature.of_class(cls), path, place)
     keys: Iterable[Any] = node if isinstance(node, DictConfig) else range(len(node))
     for key in keys:
         here = _join(path, key)
@@ -115,23 +118,23 @@ def _nodes(node: DictConfig | ListConfig, path: str, trusted: Collection[str]) -
             continue
         if isinstance(value := _value(node, key), Unresolved):
             yield Mistake(f"{here}={value.written}", f"does not resolve: {value.reason}")
-        elif isinstance(value, (dict, list)) and not OmegaConf.is_interpolation(node, key):
-            yield from _nodes(node[key], here, trusted)
+        elif isinstance(value, (dict, list)):
+            inner = kinds if isinstance(node, ListConfig) else kinds_in(options[key].hint) if key in options else ()
+            child = OmegaConf.create(value) if OmegaConf.is_interpolation(node, key) else node[key]
+            yield from _nodes(child, here, trusted, inner)
 
 
-def _part(node: DictConfig, path: str, trusted: Collection[str]) -> Iterator[Mistake]:
-    target = _value(node, "_target_")
-    try:
-        takes = signature.of_class(targets.find(target, trusted))
-    except ValueError as error:
-        yield Mistake(f"{_join(path, '_target_')}={shown(target)}", str(error))
-        return
+def _object(node: DictConfig, takes: Signature, path: str, place: Place | None) -> Iterator[Mistake]:
+    """Check the options of an object against its constructor."""
     positional = [name for name, option in takes.options.items() if option.positional]
-    given = {*positional[: GIVEN_FIRST.get(path, 0)], *GIVEN_NAMES.get(path, ())}
-    yield from _options(node, takes, path, given)
+    passed = {*positional[: place.first], *place.names} if place else set()
+    for key in ("_args_", "_recursive_") if place else ("_args_", "_recursive_", "_partial_"):
+        if key in node:
+            yield Mistake(f"{_join(path, key)}={shown(_value(node, key))}", "is not supported: write key=value options")
+    yield from _options(node, takes, path, passed)
     for name, option in takes.options.items():
-        named = name in set(node)  # `in node` would be False for a value that is still missing
-        if option.required and not named and name not in given and "_args_" not in node:
+        is_named = name in set(node)  # `in node` would be False for a value that is still missing
+        if option.required and not is_named and name not in passed:
             yield Mistake(_join(path, name), f"is needed: write +{_join(path, name)}=…")
 
 
@@ -139,7 +142,7 @@ def _options(node: DictConfig, takes: Signature, path: str, given: Collection[st
     choices = [name for name in takes.options if name not in given]
     written: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
     for key in map(str, node):
-        if key in OWN_KEYS or OmegaConf.is_missing(node, key) or _refers(written[key]):
+        if key in HYDRA_KEYS or OmegaConf.is_missing(node, key) or _refers(written[key]):
             continue
         value, here = _value(node, key), _join(path, key)
         if isinstance(value, Unresolved):

@@ -2,21 +2,21 @@
 
 import shlex
 from collections.abc import Iterator, Set
-from itertools import starmap
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from src.config.check import mistakes_in, trusted_modules, wrong_values
 from src.config.choices import check_choice, is_choice
 from src.config.free_text import literal
+from src.config.hydra_node import mistakes_in_hydra
 from src.config.keys import check_key
 from src.config.mistakes import Mistake, shown
 from src.config.reading import Given, read
 from src.config.repository import Repository, without_hydra
-from src.config.targets import TRUSTED, foreign
+from src.config.targets import TRUSTED
 
 DECIDING = ("hydra.mode", "hydra.sweeper")  # options that say whether to sweep, and over what
 
@@ -87,8 +87,20 @@ def _hydra(repository: Repository, given: list[Given]) -> dict[str, Any]:
 def _trusted_by_user(repository: Repository, given: list[Given]) -> Set[str]:
     """The modules that the command line or conf/extras trusts: an experiment file must not trust its own."""
     extras = [one.line for one in given if one.lines and one.key.split(".")[0] == "extras"]
-    cfg, _ = repository.compose_what_can_be(extras)
+    cfg, _ = repository.without_added_folders().compose_what_can_be(extras)
     return trusted_modules(cfg)
+
+
+def _environment(hydra: DictConfig, overrides: list[Given]) -> Iterator[Mistake]:
+    """A file must not set environment variables: PATH or LD_PRELOAD would decide which programs run."""
+    prefix = "hydra.job.env_set"
+    typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
+    for override in overrides:
+        if override.key == prefix:
+            typed |= {f"{prefix}.{name}" for value in override.values if isinstance(value, dict) for name in value}
+    for name, value in hydra.job.env_set.items():
+        if f"{prefix}.{name}" not in typed:
+            yield Mistake(f"{prefix}.{name}={shown(value)}", "is for the command line alone")
 
 
 def _mistakes_of_run(
@@ -108,8 +120,8 @@ def _mistakes_of_run(
         if more := sorted(asked - trusted):
             yield Mistake(f"extras.trusted_modules={shown(more)}", "is for the command line or conf/extras alone")
             task.extras.trusted_modules = sorted(trusted)
-        own = OmegaConf.to_container(cfg.hydra, resolve=False)
-        yield from starmap(Mistake, foreign(own, "hydra", trusted))
+        yield from mistakes_in_hydra(cfg.hydra, trusted - TRUSTED)
+        yield from _environment(cfg.hydra, given)
         yield from mistakes_in(task, repository.command)
         for one in options:
             yield from wrong_values(task, repository.command, one.key, one.values[1:])

@@ -47,6 +47,8 @@ class Repository:
             before = SearchPathQuery(provider="schema")
             path.prepend("command-line", f"file://{Path(extra).resolve()}", before)
         self.loader = ConfigLoaderImpl(path)
+        self.folder = folder
+        self.extra = extra
         self.command = command
         self.search = list(search)
         self.config_name = (config_name or command).removesuffix(".yaml")
@@ -56,6 +58,15 @@ class Repository:
         if self.config_name not in primary:
             meant = did_you_mean(nearest(self.config_name, primary))
             raise UserError(f"{folder} has no config named {self.config_name}{meant} ({', '.join(primary)})")
+
+    def without_added_folders(self) -> "Repository":
+        """The same command's files without those that `--config-dir` and `hydra.searchpath` add."""
+        if self.extra is None and not self.search:
+            return self
+        try:
+            return Repository(self.folder, self.command, self.config_name)
+        except UserError:  # the primary config stands in an added folder
+            return Repository(self.folder, self.command)
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:

@@ -1,12 +1,13 @@
-"""Finding the class that a `_target_` names, without running anything that is not trusted."""
+"""The class that a `_target_` names: resolved only in trusted modules, and accepted only where its kind belongs."""
 
-from collections.abc import Collection, Iterator
+import inspect
+from collections.abc import Collection
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from src.config.mistakes import did_you_mean, nearest
+from src.config.mistakes import did_you_mean, listed, nearest
 from src.errors import UserError
 
 TRUSTED = frozenset(
@@ -22,57 +23,73 @@ TRUSTED = frozenset(
         "wandb",
     }
 )
-HYDRAS = frozenset({"hydra", "hydra_plugins", "logging", "colorlog"})  # only in Hydra's own part
+TRUSTED_IN_CHECKPOINTS = frozenset({"src.models", "src.data.tokenizer", "src.data.sources"})
 
 
 def find(target: object, trusted: Collection[str]) -> type:
     """The class with the dotted path `target`; a module outside `trusted` is never imported.
+
+    Args:
+        target: such as torch.optim.Adam.
+        trusted: modules, each with all modules below it.
 
     Raises:
         ValueError: if it is not a trusted class, with the reason and, for a slip, the nearest right name.
     """
     if not isinstance(target, str) or "" in (names := target.split(".")):
         raise ValueError("must be the dotted path of a class, such as torch.optim.Adam")
-    _require_trust(names[0], trusted)
-    found = _import(names)
-    if not isinstance(found, type):
+    _require_trust(target, trusted)
+    resolved = _import(names)
+    if not isinstance(resolved, type):
         raise ValueError("is not a class; only classes may be targets")
-    _require_trust(found.__module__.split(".")[0], trusted)
-    return found
+    _require_trust(f"{resolved.__module__}.{resolved.__qualname__}", trusted)
+    return resolved
 
 
-def foreign(node: Any, path: str, trusted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """What Hydra's own part would run outside `trusted`: plugins, callbacks and the handlers of its logs.
+def find_kind(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
+    """As `find`, for a place that takes subclasses of `bases` only.
 
-    Yields its place, written as `path.of.it=name`, and what to do; nothing is imported.
+    Raises:
+        ValueError: as `find`, or because the class is not of this kind.
     """
-    for key, value in node.items() if isinstance(node, dict) else ():
-        if key in ("_target_", "class", "()"):
-            try:
-                _require_trust(str(value).split(".")[0], {*trusted, *HYDRAS})
-            except ValueError as error:
-                yield f"{path}.{key}={value}", str(error)
-        yield from foreign(value, f"{path}.{key}", trusted)
+    if not bases:
+        raise ValueError("no object may be created here; write a plain value")
+    cls = find(target, trusted)
+    kinds = listed(f"{base.__module__}.{base.__qualname__}" for base in bases)
+    if not issubclass(cls, tuple(bases)):
+        raise ValueError(f"is not a subclass of {kinds}, which this place takes")
+    if inspect.isabstract(cls):
+        raise ValueError("is abstract: name a subclass of it")
+    return cls
 
 
-def _require_trust(module: str, trusted: Collection[str]) -> None:
-    if module not in trusted:
-        slip = did_you_mean(nearest(module, trusted, at_least=0.7))
-        yours = f"; if you trust it, write extras.trusted_modules=[{module}]"
-        raise ValueError(f"{module} is not a trusted module{slip or yours}")
+def _require_trust(path: str, trusted: Collection[str]) -> None:
+    if any(path.startswith(f"{module}.") or path == module for module in trusted):
+        return
+    top = path.split(".")[0]
+    inside = sorted(module for module in trusted if module.startswith(f"{top}."))
+    if inside:
+        raise ValueError(f"is outside the modules that may be named here ({', '.join(inside)})")
+    slip = did_you_mean(nearest(top, trusted, at_least=0.7))
+    yours = f"; if you trust it, write extras.trusted_modules=[{top}]"
+    raise ValueError(f"{top} is not a trusted module{slip or yours}")
 
 
 def _import(names: list[str]) -> Any:
-    found: Any = _module(names[0])
-    if found is None:
+    resolved: Any = _module(names[0])
+    if resolved is None:
         raise ValueError(f"there is no module {names[0]}")
     for i, name in enumerate(names[1:], start=1):
         here = ".".join(names[:i])
-        if not hasattr(found, name) and (not isinstance(found, ModuleType) or _module(f"{here}.{name}") is None):
-            meant = [f"{here}.{other}" for other in nearest(name, _within(found))]
+        if hasattr(resolved, name):
+            resolved = getattr(resolved, name)
+            continue
+        inner = _module(f"{here}.{name}") if isinstance(resolved, ModuleType) else None
+        if inner is None:
+            meant = [f"{here}.{other}" for other in nearest(name, _within(resolved))]
             raise ValueError(f"{here} has no {name}{did_you_mean(meant)}")
-        found = getattr(found, name)
-    return found
+        resolved = inner
+    return resolved
 
 
 def _module(path: str) -> ModuleType | None:
@@ -81,7 +98,7 @@ def _module(path: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name == path or error.name == path.rpartition(".")[0]:
             return None
-        if isinstance(error, UserError):  # it says which extra to install
+        if isinstance(error, UserError):  # its message names the extra to install
             raise ValueError(str(error)) from error
         raise ValueError(f"{path} needs the module {error.name}, which is not installed") from error
 

@@ -5,8 +5,9 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from src.models.embedding.learned import LearnedEmbedding
+from src.models.component import Attention, Embedding, Encoder, Head, Position
 from src.models.layers import watched
+from src.models.pooling.base import Pooling
 from src.models.types import Encoded
 
 
@@ -15,14 +16,6 @@ class Pretrained(Protocol):
     """A part that starts from weights made elsewhere; a checkpoint of ours does not need them any more."""
 
     def load_pretrained(self) -> None: ...
-
-
-class Attention(Protocol):
-    """A part that says what it looked at."""
-
-    def weights(self, encoded: Encoded) -> Tensor: ...
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]: ...
-    def __call__(self, encoded: Encoded) -> Encoded: ...
 
 
 @runtime_checkable
@@ -37,12 +30,12 @@ class Classifier(nn.Module):
 
     def __init__(
         self,
-        embedding: LearnedEmbedding,
-        position: nn.Module,
-        encoder: nn.Module,
+        embedding: Embedding,
+        position: Position,
+        encoder: Encoder,
         attention: Attention,
-        pooling: nn.Module,
-        head: nn.Module,
+        pooling: Pooling,
+        head: Head,
     ) -> None:
         super().__init__()
         self.embedding = embedding

@@ -1,5 +1,6 @@
 """Losses: how many logits they want, what they charge, and how logits become probabilities."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -20,7 +21,7 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
     return torch.tensor(weights, dtype=torch.float32)
 
 
-class Loss(nn.Module):
+class Loss(nn.Module, ABC):
     """What both losses share.
 
     Args:
@@ -48,13 +49,13 @@ class Loss(nn.Module):
         self.label_smoothing = label_smoothing
         self.register_buffer("class_weights", _class_weights(class_counts, class_weights), persistent=False)
 
+    @abstractmethod
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Mean loss of the texts: N×num_logits, N → scalar."""
-        raise NotImplementedError
 
+    @abstractmethod
     def probabilities(self, logits: Tensor) -> Tensor:
         """Probability of each class: N×num_logits → N×C."""
-        raise NotImplementedError
 
 
 class CrossEntropy(Loss):

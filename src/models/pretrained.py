@@ -17,6 +17,8 @@ MISSING_NAME = (
     "data/tokenizer=pretrained data.tokenizer.name_or_path=… model/embedding=pretrained model/encoder=pretrained"
 )
 
+CODE = ("auto_map", "implementation")  # in names of options that let a description choose code, even from the hub
+
 
 def describe(name_or_path: str) -> dict[str, Any]:
     """All that `untrained` needs, in plain containers that a checkpoint can carry.
@@ -38,7 +40,8 @@ def describe(name_or_path: str) -> dict[str, Any]:
 def untrained(description: dict[str, Any]) -> Any:
     """The model with random weights, and with word vectors for its special tokens alone, prefix before suffix."""
     transformers = _transformers()
-    config = transformers.AutoConfig.for_model(**description["config"])
+    options = {key: value for key, value in description["config"].items() if not any(word in key for word in CODE)}
+    config = transformers.AutoConfig.for_model(**options)
     return _reduced(transformers.AutoModel.from_config(config).float(), description)
 
 

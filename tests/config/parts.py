@@ -1,18 +1,28 @@
-"""Classes for the configs in tests/config/conf to name."""
+"""Classes for the configs in tests/config/conf to name, each of the kind that its place takes."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.loggers import Logger as LightningLogger
 
-class Toy:
+from src.data.datamodule import TextDataModule
+from src.models import component
+
+
+class Toy(TextDataModule):
     def __init__(self, *, batch_size: int, seed: int | None = None) -> None: ...
 
+    def read(self) -> Any: ...
+    def fingerprint(self) -> str: ...
 
-class Csv:
+
+class Csv(Toy):
     def __init__(self, path: str, *, batch_size: int) -> None: ...
 
 
-class Encoder:
+class Encoder(component.Encoder):
     def __init__(
         self,
         input_dim: int,
@@ -22,19 +32,39 @@ class Encoder:
         dropout: float = 0.0,
         bias: bool = True,
     ) -> None: ...
+    def forward(self, *args: Any) -> Any: ...
 
 
-class Attention:
+class NoAttention(component.Attention):
+    def __init__(self, input_dim: int) -> None: ...
+    def weights(self, *args: Any) -> Any: ...
+    def answer(self, *args: Any) -> Any: ...
+    def forward(self, *args: Any) -> Any: ...
+
+
+class Attention(NoAttention):
     def __init__(self, input_dim: int, heads: int) -> None: ...
 
 
-class NoAttention:
-    def __init__(self, input_dim: int) -> None: ...
+class Head(component.Head):
+    def __init__(self, input_dim: int, num_logits: int) -> None: ...
+    def forward(self, *args: Any) -> Any: ...
 
 
-class Optimizer:
+class Optimizer(torch.optim.Optimizer):
     def __init__(self, params: Any, lr: float, betas: tuple[float, float] = (0.9, 0.99)) -> None: ...
 
 
-class Logger:
+class Callback(pl.Callback):
+    def __init__(self, input_dim: int, heads: int) -> None: ...
+
+
+class Logger(LightningLogger):
     def __init__(self, folder: str, names: Sequence[str] | None = None, **kwargs: Any) -> None: ...
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    def log_hyperparams(self, *args: Any) -> None: ...
+    def log_metrics(self, *args: Any) -> None: ...

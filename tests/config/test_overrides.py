@@ -192,7 +192,9 @@ def test_commands_take_different_options(look: Look) -> None:
 def test_hydras_own_part_may_not_run_anything_either(look: Look) -> None:
     where = "hydra.callbacks.evil._target_=os.system"
     assert look("experiment=runs_anything")[where].startswith("os is not a trusted module")
-    assert look("experiment=runs_anything", "extras.trusted_modules=[os,tests]") == {}
+    assert look("experiment=runs_anything", "extras.trusted_modules=[os,tests]") == {
+        where: "is not a class; only classes may be targets"
+    }
     logs = look("+hydra.job_logging.handlers.mine.class=subprocess.Popen")
     assert set(logs) == {"hydra.job_logging.handlers.mine.class=subprocess.Popen"}
 
@@ -203,4 +205,7 @@ def test_an_experiment_cannot_trust_its_own_modules(look: Look) -> None:
         "logger.evil._target_=subprocess.Popen": "subprocess is not a trusted module; if you trust it, "
         "write extras.trusted_modules=[subprocess]",
     }
-    assert look("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]") == {}
+    assert look("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]") == {
+        "logger.evil._target_=subprocess.Popen": "is not a subclass of pytorch_lightning.loggers.logger.Logger, "
+        "which this place takes"
+    }

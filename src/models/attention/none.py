@@ -1,12 +1,13 @@
 """No attention: what came in goes on."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from src.models.component import Attention
 from src.models.types import Encoded
 
 
-class NoAttention(nn.Module):
+class NoAttention(Attention):
     """Hands the encoder's states on, so that the pooling alone decides: the baseline without attention."""
 
     def __init__(self, input_dim: int) -> None:

@@ -1,14 +1,17 @@
 """What every attention with a single query shares: the text's summary asks, the states answer."""
 
+from abc import abstractmethod
+
 import torch
 from torch import Tensor, nn
 
+from src.models.component import Attention
 from src.models.dropout import Dropout
 from src.models.masking import masked_softmax
 from src.models.types import Encoded
 
 
-class QueryAttention(nn.Module):
+class QueryAttention(Attention):
     """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i, q the summary.
 
     A subclass gives only `score`. Mask, softmax, scaling, dropout and Luong's attentional vector stand here.
@@ -34,9 +37,9 @@ class QueryAttention(nn.Module):
         self.dropout = Dropout(dropout)
         self.combine = nn.Linear(2 * input_dim, input_dim, bias=False) if attentional else None
 
+    @abstractmethod
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         """How well each state answers the query: N×D, N×T×D → N×T."""
-        raise NotImplementedError
 
     def _scores(self, encoded: Encoded) -> Tensor:
         return self.scale * self.score(encoded.summary, encoded.states)  # N×T

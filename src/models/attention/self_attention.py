@@ -1,14 +1,17 @@
 """What every self-attention shares: norms, residual, dropout, and padding that stays zero."""
 
-from torch import Tensor, nn
+from abc import abstractmethod
 
+from torch import Tensor
+
+from src.models.component import Attention
 from src.models.dropout import Dropout
 from src.models.masking import masked_mean, zero_padding
 from src.models.sublayer import Norm, Sublayer
 from src.models.types import Encoded
 
 
-class SelfAttention(nn.Module):
+class SelfAttention(Attention):
     """Every real state becomes a mixture of the real states: N×L×D → N×L×D'. The summary is their mean.
 
     A subclass gives `transform` and `weights`; those that compare queries with keys derive from
@@ -47,13 +50,9 @@ class SelfAttention(nn.Module):
         self.dropout = dropout
         self.output_dropout = Dropout(output_dropout)
 
+    @abstractmethod
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may hold anything."""
-        raise NotImplementedError
-
-    def weights(self, encoded: Encoded) -> Tensor:
-        """Attention weights N×H×T×L without dropout: rows of real states sum to 1, padding gets 0."""
-        raise NotImplementedError
 
     def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """What `forward` and `weights` give."""

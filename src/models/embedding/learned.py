@@ -6,11 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from src.data.tokenizer import UNKNOWN_ID
+from src.models.component import Embedding
 from src.models.dropout import Dropout
 from src.models.masking import zero_padding
 
 
-class LearnedEmbedding(nn.Module):
+class LearnedEmbedding(Embedding):
     """One learned vector per token.
 
     Args:
@@ -37,10 +38,6 @@ class LearnedEmbedding(nn.Module):
         self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
         self.dropout = Dropout(dropout)
         self.word_dropout = word_dropout
-
-    def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Which tokens the model reads at all, N×L bool: every real one."""
-        return mask
 
     def vectors(self, tokens: Tensor) -> Tensor:
         """N×L token ids → N×L×D."""

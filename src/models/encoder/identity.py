@@ -1,12 +1,13 @@
 """No encoder: attention and pooling see the embeddings themselves."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from src.models.component import Encoder
 from src.models.masking import masked_mean, zero_padding
 from src.models.types import Encoded
 
 
-class Identity(nn.Module):
+class Identity(Encoder):
     """Hands the embeddings on; the summary is their mean over real tokens."""
 
     def __init__(self, input_dim: int) -> None:

@@ -6,12 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from src.models import pretrained
+from src.models.component import Encoder
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.masking import masked_mean
 from src.models.types import Encoded
 
 
-class PretrainedEncoder(nn.Module):
+class PretrainedEncoder(Encoder):
     """All of a pretrained model but its word vectors, frozen or fine-tuned.
 
     The model is cut in two along Heed's one flow: its table of word vectors is the embedding part

@@ -6,6 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from src.models.component import Encoder
 from src.models.dropout import Dropout
 from src.models.masking import reverse_by_length, state_at, zero_padding
 from src.models.types import Encoded
@@ -13,7 +14,7 @@ from src.models.types import Encoded
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
-class Recurrent(nn.Module):
+class Recurrent(Encoder):
     """A stack of recurrent layers (Elman 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014).
 
     Padding stands behind every text, so a forward layer has read the whole text before it meets padding, and a

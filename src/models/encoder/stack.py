@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 from torch import Tensor, nn
 
+from src.models.component import Encoder
 from src.models.encoder.feed_forward import FeedForward
 from src.models.masking import masked_mean, zero_padding
 from src.models.sublayer import Sublayer
@@ -66,7 +67,7 @@ class Block(nn.Module):
         return self.around.leave(states, self.feed_forward(self.around.enter(states)))
 
 
-class Stack(nn.Module):
+class Stack(Encoder):
     """Blocks, and behind pre-norm blocks a last norm; states of another width are projected first.
 
     Args:

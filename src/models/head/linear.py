@@ -2,10 +2,11 @@
 
 from torch import Tensor, nn
 
+from src.models.component import Head
 from src.models.dropout import Dropout
 
 
-class LinearHead(nn.Module):
+class LinearHead(Head):
     """W x + b after dropout.
 
     Args:

@@ -6,12 +6,13 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from src.models.component import Head
 from src.models.dropout import Dropout
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh}
 
 
-class MlpHead(nn.Module):
+class MlpHead(Head):
     """Dropout, linear and activation for each hidden layer, then dropout and the linear layer of the logits.
 
     Args:

@@ -1,9 +1,14 @@
 """What every pooling shares: it makes one vector of a text's states."""
 
-from torch import nn
+from abc import abstractmethod
+
+from torch import Tensor
+
+from src.models.component import Component
+from src.models.types import Encoded
 
 
-class Pooling(nn.Module):
+class Pooling(Component):
     """N×T×D → N×`width`·D.
 
     Args:
@@ -15,3 +20,7 @@ class Pooling(nn.Module):
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.output_dim = self.width * input_dim
+
+    @abstractmethod
+    def forward(self, encoded: Encoded) -> Tensor:
+        """N×T×D → N×`width`·D."""

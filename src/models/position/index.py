@@ -1,10 +1,12 @@
 """The from-scratch document's position: the raw index as one more feature."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from src.models.component import Position
 
 
-class Index(nn.Module):
+class Index(Position):
     """Appends 0, 1, …, L-1, not scaled: in a long text they outgrow every embedded feature."""
 
     def __init__(self, input_dim: int) -> None:

@@ -4,9 +4,10 @@ import torch
 from torch import Tensor, nn
 
 from src.errors import UserError
+from src.models.component import Position
 
 
-class Learned(nn.Module):
+class Learned(Position):
     """Adds a learned vector to each token, one for every position.
 
     Args:

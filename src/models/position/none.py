@@ -1,9 +1,11 @@
 """No position: what follows sees a text as its embedding left it."""
 
-from torch import Tensor, nn
+from torch import Tensor
+
+from src.models.component import Position
 
 
-class NoPosition(nn.Module):
+class NoPosition(Position):
     """Hands the states on."""
 
     def __init__(self, input_dim: int) -> None:

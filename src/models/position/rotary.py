@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from src.models.component import Position
 from src.models.position.sinusoidal import angles
 
 
@@ -15,7 +16,7 @@ class Turnable(Protocol):
     def use_rotary(self, rotary: "Rotary") -> None: ...
 
 
-class Rotary(nn.Module):
+class Rotary(Position):
     """Turns queries and keys by their positions, so that a score depends on the distance of two tokens alone.
 
     It acts inside attention, where queries and keys exist, not on the states, which it hands on: `attach`

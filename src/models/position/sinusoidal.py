@@ -1,7 +1,9 @@
 """Sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from src.models.component import Position
 
 
 def angles(length: int, dim: int, base: float, like: Tensor) -> Tensor:
@@ -11,7 +13,7 @@ def angles(length: int, dim: int, base: float, like: Tensor) -> Tensor:
     return torch.outer(torch.arange(length, dtype=dtype, device=like.device), base**-exponents)
 
 
-class Sinusoidal(nn.Module):
+class Sinusoidal(Position):
     """Adds sin(l / 10000^(2i/D)) to feature 2i of token l and the cosine to feature 2i+1. D may be odd."""
 
     def __init__(self, input_dim: int) -> None:

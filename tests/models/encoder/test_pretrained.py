@@ -22,6 +22,7 @@ from src.data.codec import Codec
 from src.data.cut import Window
 from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
+from src.models import pretrained
 from src.models.classifier import Classifier, mean_weights
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.encoder.pretrained import PretrainedEncoder
@@ -200,6 +201,14 @@ def test_what_the_parts_found_travels_in_plain_containers(bert: Path) -> None:
     assert (description["prefix"], description["suffix"]) == ([2], [3])
     assert description["config"]["hidden_size"] == D
     assert "_name_or_path" not in description["config"]
+
+
+def test_a_description_cannot_choose_code(bert: Path) -> None:
+    description = pretrained.describe(str(bert))
+    hostile = {"attn_implementation": "someone/kernel", "auto_map": {"AutoModel": "evil--code.Model"}}
+    model = pretrained.untrained({**description, "config": {**description["config"], **hostile}})
+    assert model.config._attn_implementation in ("sdpa", "eager")
+    assert not hasattr(model.config, "auto_map")
 
 
 @pytest.mark.parametrize("kind", KINDS)

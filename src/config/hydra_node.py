@@ -1,0 +1,90 @@
+"""Hydra's own part of a configuration, which creates plugins, callbacks and log handlers: what it may create."""
+
+import logging
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from src.config.mistakes import Mistake, shown
+from src.config.places import place_at
+from src.config.targets import TRUSTED, find_kind
+
+PLUGIN_MODULES = frozenset({"hydra", "hydra_plugins"})
+LOG_MODULES = frozenset({"logging", "colorlog", "hydra"})
+LOG_KINDS = {"formatters": logging.Formatter, "filters": logging.Filter, "handlers": logging.Handler}
+STREAMS = ("ext://sys.stdout", "ext://sys.stderr")
+
+
+def mistakes_in_hydra(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake]:
+    """Everything in `hydra` that would create an object of a wrong kind or from a module that is not trusted.
+
+    Args:
+        node: the part `hydra` of a composed configuration.
+        user_modules: those that `extras.trusted_modules` names.
+    """
+    plain = _resolved(node)
+    for name, value in plain.items():
+        if name in ("job_logging", "hydra_logging"):
+            yield from _logging(value, f"hydra.{name}", LOG_MODULES | user_modules)
+        else:
+            yield from _objects(value, f"hydra.{name}", PLUGIN_MODULES | TRUSTED | user_modules)
+
+
+def _resolved(node: DictConfig) -> dict[str, Any]:
+    """Plain values; an entry with a reference that leads nowhere keeps its references as written."""
+    plain: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
+    for name in plain:
+        with suppress(OmegaConfBaseException):
+            value = node[name]
+            plain[name] = OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+    return plain
+
+
+def _objects(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
+    """Check every `_target_`; each belongs to the place of a plugin or a callback."""
+    if isinstance(node, dict) and "_target_" in node:
+        place, target = place_at(path), node["_target_"]
+        try:
+            find_kind(target, trusted, [] if place is None else [place.kind])
+        except ValueError as error:
+            yield Mistake(f"{path}._target_={shown(target)}", str(error))
+    for key, value in _items(node):
+        yield from _objects(value, f"{path}.{key}", trusted)
+
+
+def _logging(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
+    """Check what `logging.config.dictConfig` would import: classes, factories and `ext://` references."""
+    entries = {
+        f"{path}.{section}.{name}": (entry, kind)
+        for section, kind in LOG_KINDS.items()
+        if isinstance(node, dict) and isinstance(node.get(section), dict)
+        for name, entry in node[section].items()
+    }
+    for here, (entry, kind) in entries.items():
+        for key in ("class", "()"):
+            if isinstance(entry, dict) and entry.get(key) is not None:
+                try:
+                    find_kind(entry[key], trusted, [kind])
+                except ValueError as error:
+                    yield Mistake(f"{here}.{key}={shown(entry[key])}", str(error))
+    yield from _references(node, path, {f"{here}.{key}" for here in entries for key in ("class", "()")})
+
+
+def _references(node: Any, path: str, checked: Set[str]) -> Iterator[Mistake]:
+    for key, value in _items(node):
+        here = f"{path}.{key}"
+        if isinstance(value, str) and value.startswith(("ext://", "cfg://")) and value not in STREAMS:
+            yield Mistake(f"{here}={shown(value)}", f"is not supported: a log may refer to {' or '.join(STREAMS)}")
+        elif key in ("()", "class", "queue", "listener", "_target_") and here not in checked and value is not None:
+            yield Mistake(f"{here}={shown(value)}", "no object may be created here; write a plain value")
+        yield from _references(value, here, checked)
+
+
+def _items(node: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(node, Mapping):
+        yield from node.items()
+    elif isinstance(node, list):
+        yield from enumerate(node)

@@ -1,0 +1,79 @@
+"""Which objects a configuration may create, and where: the kind of each place, and what the program passes itself."""
+
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+from src.config.values import LISTS, MAPS
+
+PLAIN_MODULES = frozenset({"builtins", "typing", "abc", "collections", "collections.abc", "pathlib", "os", "numbers"})
+
+
+class Place(NamedTuple):
+    """A node of the configuration that describes an object.
+
+    Args:
+        base: dotted path of the class that its `_target_` must be, or derive from.
+        first: how many of the first positional parameters src/build.py passes.
+        names: parameters that src/build.py passes by name.
+    """
+
+    base: str
+    first: int = 0
+    names: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> type:
+        module, _, name = self.base.rpartition(".")
+        return getattr(import_module(module), name)
+
+
+TRAINER_NAMES = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+PLACES = {
+    "data": Place("src.data.datamodule.TextDataModule"),
+    "model.embedding": Place("src.models.component.Embedding", first=1),
+    "model.position": Place("src.models.component.Position", first=1),
+    "model.encoder": Place("src.models.component.Encoder", first=1),
+    "model.attention": Place("src.models.component.Attention", first=1),
+    "model.pooling": Place("src.models.pooling.base.Pooling", first=1),
+    "model.head": Place("src.models.component.Head", first=2),
+    "loss": Place("src.models.loss.Loss", first=1),
+    "optimizer": Place("torch.optim.Optimizer", first=1),
+    "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", first=1, names=("max_lr", "total_steps")),
+    "trainer": Place("pytorch_lightning.Trainer", names=TRAINER_NAMES),
+    "callbacks.*": Place("pytorch_lightning.Callback"),
+    "logger.*": Place("pytorch_lightning.loggers.Logger"),
+    "hydra.launcher": Place("hydra.plugins.launcher.Launcher"),
+    "hydra.sweeper": Place("hydra.plugins.sweeper.Sweeper"),
+    "hydra.callbacks.*": Place("hydra.experimental.callback.Callback"),
+}
+
+
+def place_at(path: str) -> Place | None:
+    """What a dotted path describes; None where the configuration holds plain values alone."""
+    group, _, _ = path.rpartition(".")
+    return PLACES.get(path) or PLACES.get(f"{group}.*")
+
+
+@cache
+def kinds_in(hint: Any) -> tuple[type, ...]:
+    """The classes whose objects an option takes, read from its annotation; none where plain values belong.
+
+    Classes within a union, a list or the values of a mapping count; `Any`, callables, numbers, texts, enums and
+    tensors do not.
+    """
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if origin in (Union, UnionType) or origin in LISTS:
+        return tuple(dict.fromkeys(kind for argument in arguments for kind in kinds_in(argument)))
+    if origin is Annotated:
+        return kinds_in(arguments[0])
+    if origin in MAPS or origin is Mapping:
+        return kinds_in(arguments[1]) if len(arguments) == 2 else ()
+    if not isinstance(origin, type) or typing.is_typeddict(origin) or issubclass(origin, Enum):
+        return ()
+    is_plain = origin.__module__ in PLAIN_MODULES or origin.__module__.split(".")[0] in ("numpy", "datetime")
+    return () if is_plain or origin.__name__ == "Tensor" else (origin,)

@@ -1,0 +1,298 @@
+"""Which objects a configuration may create: at each place those of one kind, and nothing anywhere else."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional
+
+import pytest
+import pytorch_lightning as pl
+import torch
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.profilers import Profiler
+from pytorch_lightning.strategies import Strategy
+
+from src import build, eval
+from src.checkpoint import load
+from src.config import check
+from src.config.check import mistakes_in
+from src.config.hydra_node import mistakes_in_hydra
+from src.config.places import PLACES, kinds_in, place_at
+from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_kind
+from src.data.tokenizer import TokenizerBuilder
+from src.errors import UserError
+from tests.helpers import small_config, trained
+
+SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
+PACKAGES = ("torch", "transformers", "datasets", "wandb")
+
+
+def shell_node(marker: Path) -> dict[str, Any]:
+    """An object that runs a shell command when it is created."""
+    plain = {"env": {}, "stdout": None, "stderr": None, "local_rank_id": 0, "numa_options": None}
+    return {"_target_": SHELL, "entrypoint": "/bin/sh", "args": ["-c", f"touch {marker}"], **plain}
+
+
+def test_the_attack_works_where_nothing_refuses_it(tmp_path: Path) -> None:
+    node = shell_node(tmp_path / "marker")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module, _, name = str(node.pop("_target_")).rpartition(".")
+        handler = getattr(import_module(module), name)(**node)
+    handler.proc.wait()
+    assert (tmp_path / "marker").exists()
+
+
+def loaded_classes() -> Iterator[tuple[str, type]]:
+    """Every class of the trusted packages that this process can name, by its dotted path."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.split(".")[0] in PACKAGES:
+            for name, value in list(vars(module).items()):
+                if issubclass(type(value), type):  # `isinstance` would read a `__class__` that warns
+                    yield f"{module_name}.{name}", value
+
+
+def test_at_each_place_every_class_of_another_kind_is_refused() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in (*PACKAGES, SHELL.rpartition(".")[0], "transformers.optimization", "torch.utils.data"):
+            import_module(name)
+    classes = dict(loaded_classes())
+    assert len(classes) > 5000 and SHELL in classes
+    accepted: dict[str, set[str]] = {}
+    for place, (base, *_) in PLACES.items():
+        kind = place_at(place.replace("*", "any")).kind  # type: ignore[union-attr]
+        accepted[place] = set()
+        for path, cls in classes.items():
+            try:
+                resolved = find_kind(path, TRUSTED, [kind])
+            except ValueError:
+                continue
+            assert resolved is cls and issubclass(cls, kind), f"{base} took {path}"
+            accepted[place].add(cls.__name__)
+    assert {"Adam", "SGD", "Adafactor"} <= accepted["optimizer"]
+    assert {"OneCycleLR", "ReduceLROnPlateau"} <= accepted["scheduler"]
+    others = set(accepted) - {"optimizer", "scheduler", "callbacks.*", "logger.*", "trainer"}
+    assert not set().union(*(accepted[place] for place in others))
+
+
+def test_a_checkpoint_may_name_none_of_them() -> None:
+    for path, cls in loaded_classes():
+        with pytest.raises(ValueError):
+            find_kind(path, TRUSTED_IN_CHECKPOINTS, [cls])
+
+
+class Mode(Enum):
+    A = 1
+
+
+@pytest.mark.parametrize(
+    ("hint", "kinds"),
+    [
+        (TokenizerBuilder, (TokenizerBuilder,)),
+        (Optional[Profiler], (Profiler,)),  # noqa: UP045  # as Lightning writes it
+        (str | Strategy, (Strategy,)),
+        (list[Profiler | Strategy] | None, (Profiler, Strategy)),
+        (Mapping[str, Profiler], (Profiler,)),
+        (Annotated[Profiler, "x"], (Profiler,)),
+        *((hint, ()) for hint in (int, float | None, str, bool, dict[str, int], Any, Path, Mode, Literal["a"], object)),
+        *((hint, ()) for hint in (Callable[[Profiler], Profiler], type[Profiler], torch.Tensor, Sequence[Any], None)),
+    ],
+)
+def test_the_annotation_of_an_option_names_the_objects_it_takes(hint: Any, kinds: tuple[type, ...]) -> None:
+    assert kinds_in(hint) == kinds
+
+
+def complaints(**config: Any) -> dict[str, str]:
+    return dict(mistakes_in(OmegaConf.create(config), "train"))
+
+
+def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
+    profiler = {"_target_": "pytorch_lightning.profilers.SimpleProfiler"}
+    trainer = {"_target_": "pytorch_lightning.Trainer", "profiler": profiler}
+    assert complaints(trainer=trainer) == {}
+    wrong = {"_target_": "pytorch_lightning.callbacks.EarlyStopping", "monitor": "val/loss"}
+    (message,) = complaints(trainer={**trainer, "profiler": wrong}).values()
+    assert message == "is not a subclass of pytorch_lightning.profilers.profiler.Profiler, which this place takes"
+    plugins = [{"_target_": "pytorch_lightning.plugins.TorchCheckpointIO"}]
+    assert complaints(trainer={**trainer, "plugins": plugins}) == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({"data": {"_target_": "src.data.sources.small_csv.SmallCsv", "limit": {"_target_": SHELL}}}, "data.limit"),
+        ({"tags": [{"_target_": SHELL}]}, "tags[0]"),
+        ({"extras": {"_target_": SHELL}}, "extras"),
+        ({"a": {"_target_": SHELL}, "tags": "${a}"}, "tags"),
+        ({"optimizer": {"_target_": "torch.optim.Adam", "betas": [{"_target_": SHELL}, 0]}}, "optimizer.betas[0]"),
+        ({"callbacks": {"_target_": SHELL}}, "callbacks"),
+        ({"callbacks": {"x": {"y": {"_target_": SHELL}}}}, "callbacks.x.y"),
+        ({"model": {"_target_": SHELL}}, "model"),
+    ],
+)
+def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> None:
+    message = complaints(**config)[f"{path}._target_={SHELL[:59]}…"]
+    assert message == "no object may be created here; write a plain value"
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("src.models.encoder.identity.Identity", "is not a subclass of src.models.component.Attention"),
+        ("src.models.component.Attention", "is abstract: name a subclass of it"),
+        ("src.models.attention.query.QueryAttention", "is abstract: name a subclass of it"),
+        ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
+        ("src.build.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),
+    ],
+)
+def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> None:
+    assert complaints(model={"attention": {"_target_": target}})[f"model.attention._target_={target}"].startswith(
+        reason
+    )
+
+
+# A file of the user's own cannot reach Hydra's part either.
+
+
+def hydra_complaints(**node: Any) -> dict[str, str]:
+    return dict(mistakes_in_hydra(OmegaConf.create(node), set()))
+
+
+LOG = {
+    "version": 1,
+    "formatters": {"simple": {"format": "%(message)s"}, "colored": {"class": "logging.Formatter"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "stream": "ext://sys.stderr"}},
+    "root": {"handlers": ["console"]},
+}
+
+
+def test_the_usual_logging_configuration_passes() -> None:
+    assert hydra_complaints(job_logging=LOG, hydra_logging=LOG) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("handlers.console.stream", "ext://os.environ", "is not supported: a log may refer to ext://sys.stdout or"),
+        ("handlers.console.stream", "cfg://root", "is not supported"),
+        ("formatters.simple.()", "os.system", "os is not a trusted module"),
+        ("formatters.simple.()", "logging.os.system", "is not a class"),
+        ("formatters.simple.()", SHELL, "torch is not a trusted module"),
+        ("formatters.simple.class", "logging.Handler", "is not a subclass of logging.Formatter"),
+        ("handlers.console.class", "subprocess.Popen", "subprocess is not a trusted module"),
+        ("handlers.console.class", "logging.config.DictConfigurator", "is not a subclass of logging.Handler"),
+        ("handlers.console.()", "hydra._internal.utils.os.system", "is not a class"),
+        ("handlers.console.queue", {"()": "os.system"}, "no object may be created here"),
+        ("handlers.console.extra", {"deep": {"()": "os.system"}}, "no object may be created here"),
+        ("filters.mine.()", "os.system", "os is not a trusted module"),
+        ("formatters.simple.()", "${hydra_name:}", "$"),
+    ],
+)
+def test_a_logging_configuration_imports_nothing_else(path: str, value: Any, reason: str) -> None:
+    node = OmegaConf.create({"job_logging": LOG})
+    OmegaConf.update(node, f"job_logging.{path}", value, force_add=True)
+    messages = list(dict(mistakes_in_hydra(node, set())).values())
+    assert messages and all(message.startswith(reason) for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        ({"callbacks": {"x": {"_target_": "os.system"}}}, "os is not a trusted module"),
+        ({"callbacks": {"x": {"_target_": "hydra._internal.utils.os.system"}}}, "is not a class"),
+        ({"callbacks": {"x": {"_target_": SHELL}}}, "is not a subclass of hydra.experimental.callback.Callback"),
+        ({"launcher": {"_target_": SHELL}}, "is not a subclass of hydra.plugins.launcher.Launcher"),
+        ({"launcher": {"a": {"_target_": SHELL}}}, "no object may be created here"),
+        ({"sweeper": {"sampler": {"_target_": SHELL}}}, "no object may be created here"),
+        ({"run": {"_target_": SHELL}}, "no object may be created here"),
+    ],
+)
+def test_hydra_creates_plugins_and_callbacks_alone(node: dict[str, Any], reason: str) -> None:
+    (message,) = hydra_complaints(**node).values()
+    assert message.startswith(reason)
+
+
+# A node planted at every leaf of a real configuration and of a real checkpoint is never created.
+
+
+def leaves(node: Any, path: str = "") -> Iterator[str]:
+    if isinstance(node, dict) and node:
+        for key, value in node.items():
+            yield from leaves(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path
+
+
+def planted(config: dict[str, Any], path: str, node: Any) -> dict[str, Any]:
+    """A copy of `config` with `node` at a dotted path."""
+    key, _, rest = path.partition(".")
+    return {**config, key: planted(config[key], rest, node) if rest else node}
+
+
+@pytest.fixture(scope="module")
+def composed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    cfg = small_config(tmp_path_factory.mktemp("composed") / "run")
+    return OmegaConf.to_container(cfg, resolve=True)  # type: ignore[return-value]
+
+
+def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed: dict[str, Any], tmp_path: Path) -> None:
+    node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
+    paths = list(leaves(composed))
+    assert len(paths) > 120
+    for path in paths:
+        spoilt = OmegaConf.create(planted(composed, path, node))
+        with pytest.raises(UserError, match="_target_"):
+            check(spoilt, "train")
+    assert not marker.exists()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("checkpoint") / "run")
+
+
+def test_a_node_at_any_leaf_of_a_card_is_never_created(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extras = small_config(tmp_path).extras
+    cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}})
+    card, weights = load(checkpoint)
+    node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
+    paths = [path for path in leaves(card.config) if path.split(".")[0] in ("model", "loss", "data")]
+    paths.remove("data.cache_dir")  # not read from a checkpoint
+    assert len(paths) > 40
+    for path in paths:
+        spoilt = type(card)(planted(card.config, path, node), card.codec, card.class_counts)
+        monkeypatch.setattr(build, "load", lambda _, card=spoilt: (card, weights))
+        with pytest.raises(UserError, match="_target_"):
+            if path.startswith("data."):
+                eval.with_data(cfg, spoilt)
+            else:
+                build.restore("hostile.ckpt", extras)
+    assert not marker.exists()
+
+
+def test_a_card_may_name_heeds_own_classes_alone(checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    content["heed"]["config"]["model"]["head"] = {"_target_": "torch.nn.Linear"}
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"is outside the modules that may be named here|torch is not a trusted module"):
+        build.restore(str(tmp_path / "odd.ckpt"), small_config(tmp_path).extras)
+
+
+def test_a_card_cannot_read_the_environment(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_TESTS", "rnn")
+    card, _ = load(checkpoint)
+    spoilt = type(card)(planted(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}"), card.codec, [])
+    assert spoilt.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
+
+
+def test_every_place_has_a_kind_that_the_shipped_classes_are_of(composed: dict[str, Any]) -> None:
+    cfg: DictConfig = OmegaConf.create(composed)
+    assert list(mistakes_in(cfg, "train")) == []
+    assert place_at("callbacks.best_checkpoint").kind is pl.Callback  # type: ignore[union-attr]
+    assert place_at("callbacks.best_checkpoint.mode") is None
