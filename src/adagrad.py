@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 
 
 class Adagrad(Optimizer):
-    """s ← s + g², p ← p − lr · g / (√s + eps): as torch's, and faster on row-sparse gradients (docs/performance.md).
+    """s ← s + g², p ← p − lr · g / (√s + eps): as torch's, and faster on row-sparse gradients (benchmarks/NOTES.md).
 
     For these torch adds sparse tensors to dense ones; here the rows are gathered, and put back.
 
