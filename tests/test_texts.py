@@ -1,6 +1,7 @@
 """Texts from the command line, a file and a pipe."""
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -63,9 +64,9 @@ def test_a_source_without_text_is_named(data: bytes, tmp_path: Path, monkeypatch
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"gone\.txt: cannot be read \(No such file"):
+    with pytest.raises(UserError, match=r"file=.*gone\.txt: there is no 'gone\.txt' in"):
         read_texts(None, str(tmp_path / "gone.txt"))
-    with pytest.raises(UserError, match="cannot be read \\(Is a directory"):
+    with pytest.raises(UserError, match="is a folder, not a file"):
         read_texts(None, str(tmp_path))
 
 
@@ -75,4 +76,24 @@ def test_one_source_is_enough_and_needed(monkeypatch: pytest.MonkeyPatch) -> Non
     pipe(monkeypatch, b"")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     with pytest.raises(UserError, match="nothing to classify"):
+        read_texts(None, None)
+
+
+def test_pipes_are_read_by_name(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"good\nbad\n")
+    os.close(writer)
+    assert read_texts(None, f"/dev/fd/{reader}") == ["good", "bad"]
+    os.close(reader)
+    with pytest.raises(UserError, match="file=/dev/zero: is a device"):
+        read_texts(None, "/dev/zero")
+
+
+def test_another_encoding_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "good film\nbad film\n".encode("utf-16")
+    (tmp_path / "texts.txt").write_bytes(data)
+    with pytest.raises(UserError, match=r"file=.*texts\.txt: is UTF-16 text"):
+        read_texts(None, str(tmp_path / "texts.txt"))
+    pipe(monkeypatch, data)
+    with pytest.raises(UserError, match="standard input: is UTF-16 text"):
         read_texts(None, None)

@@ -62,8 +62,8 @@ def cached(folder: Path, key: str, build: Callable[[], Tokenized], alias: Callab
     path = folder / f"{key}.npz"
     if found := _read(path):
         return found
-    lock = filelock.FileLock(path.with_suffix(".lock"))
     with _explained(folder):
+        lock = filelock.FileLock(path.with_suffix(".lock"))
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     try:
@@ -79,13 +79,15 @@ def cached(folder: Path, key: str, build: Callable[[], Tokenized], alias: Callab
 
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Say of a full disk or a forbidden folder what can be done about it."""
+    """Turn the errors of a full disk, a forbidden folder and the like into one message with the remedy."""
     try:
         yield
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:  # the second where the file system has no locks
+        file = getattr(error, "filename2", None) or getattr(error, "filename", None)
+        place = f": {file}" if file and Path(file) != folder else ""
         raise UserError(
-            f"data.cache_dir={folder}: cannot keep the tokenized data there ({error.strerror or error}). "
-            "Make room, or choose another folder"
+            f"data.cache_dir={folder}: cannot keep the tokenized data there "
+            f"({getattr(error, 'strerror', None) or error}{place}). Make room, or choose another folder"
         ) from error
 
 
@@ -115,6 +117,8 @@ def _link(path: Path, alias: Path) -> None:
 
 def _read(path: Path) -> Tokenized | None:
     """What stands in the file; None if there is none, or it is damaged (the zip format keeps checksums)."""
+    if not os.path.isfile(path):  # in a folder that cannot be read, Path.is_file() raises
+        return None
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             facts = json.loads(file["facts"].tobytes())
@@ -123,8 +127,6 @@ def _read(path: Path) -> Tokenized | None:
                 for split in SPLITS
             }
             return Tokenized(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
-    except FileNotFoundError:
-        return None
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         log.warning("The cached data in %s are damaged (%s) and are built anew", path, error)
         return None

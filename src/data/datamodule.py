@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytorch_lightning as pl
@@ -18,9 +17,10 @@ import torch
 from src.data.batches import Batches, ShuffledBatches
 from src.data.cache import SPLITS, Part, Tokenized, cached, code_version
 from src.data.codec import Codec
-from src.data.corpus import Corpus, Split
+from src.data.corpus import Corpus, Split, validated
 from src.data.cut import Cutter, Window
-from src.data.files import nearest
+from src.data.files import absolute, nearest
+from src.data.listing import listed, shown
 from src.data.order import by_length, shuffled
 from src.data.partition import divide
 from src.data.tokenizer import Tokenizer, TokenizerBuilder, Trained
@@ -89,7 +89,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.limit = limit
         self.length_buckets = length_buckets
         self.on_device = on_device
-        self.cache_dir = _cache_folder() if cache_dir is None else Path(cache_dir).expanduser().absolute()
+        self.cache_dir = absolute(_cache_folder() if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed = torch.initial_seed() if seed is None else seed
         self.progress = progress
         self._known_classes: tuple[str, ...] | None = None
@@ -103,6 +103,19 @@ class TextDataModule(pl.LightningDataModule, ABC):
     @abstractmethod
     def read(self) -> Corpus:
         """All texts with their classes."""
+
+    def read_validated(self) -> Corpus:
+        """As `read`, checked, since a source may be the user's own.
+
+        Raises:
+            UserError: it is not as `Corpus` says; names the class, the value and what is wanted.
+        """
+        return validated(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()")
+
+    @property
+    def is_training(self) -> bool:
+        """Whether a model is to learn from these data; otherwise a trained one reads them."""
+        return self._known_classes is None
 
     def read_as(self, codec: Codec) -> None:
         """Read texts as a trained model does: with its tokenizer, its window and its classes. Before `setup()`."""
@@ -123,7 +136,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         if self._data is not None:
             return
         splitting = (self.val_fraction, self.test_fraction, self.split_seed, self.limit)
-        content = f"{self.fingerprint()} {splitting}"
+        source = self.fingerprint()
+        content = f"{source} {splitting}"
         self.fingerprint_ = _hash(content)[:16]
 
         def key(tokenizer: TokenizerBuilder) -> str:
@@ -133,7 +147,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         def trained(data: Tokenized) -> str:  # how evaluations will read the same texts
             return key(Trained(Tokenizer.from_json(data.tokenizer)))
 
-        data = cached(self.cache_dir, key(self.tokenizer), self._tokenize, trained)
+        data = cached(self.cache_dir, key(self.tokenizer), partial(self._tokenize, source), trained)
         self._data = data if self._known_classes is None else _renumbered(data, self._known_classes)
         self.class_names = self._data.class_names
         self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.window, self.class_names)
@@ -184,9 +198,11 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Which process this is, and of how many."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
-    def _tokenize(self) -> Tokenized:
+    def _tokenize(self, fingerprint: str) -> Tokenized:
         start = time.perf_counter()
-        corpus = self.read()
+        corpus = self.read_validated()
+        if self.fingerprint() != fingerprint:  # the cache would keep the new content under the key of the old one
+            raise UserError("data: the source changed while it was read; run again when it is complete")
         chosen = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
         texts = {
             split: [getattr(corpus, origin).texts[row] for row in rows] for split, (origin, rows) in chosen.items()
@@ -216,7 +232,8 @@ def _renumbered(data: Tokenized, class_names: Sequence[str]) -> Tokenized:
     for name in data.class_names:
         if name not in number:
             raise UserError(
-                f"data: class {name!r} is none of the model's, {', '.join(class_names)}{nearest(name, class_names)}"
+                f"data: class {shown(name)} is none of the model's, {listed(class_names, plain=True)}"
+                f"{nearest(name, class_names)}"
             )
     numbers = np.array([number[name] for name in data.class_names])
     parts = {split: getattr(data, split) for split in SPLITS}
@@ -228,5 +245,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heed"
+def _cache_folder() -> str:
+    """`heed` in the user's cache folder; by the XDG specification, a relative XDG_CACHE_HOME does not count."""
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(folder if os.path.isabs(folder) else "~/.cache", "heed")

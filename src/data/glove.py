@@ -1,7 +1,9 @@
 """Pretrained word vectors in the format of GloVe (Pennington et al., 2014) and word2vec."""
 
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from src.data.files import existing_file
+from src.data.files import existing_file, opened, require_one_byte_units
+from src.data.listing import listed, shown
 from src.errors import UserError
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
@@ -41,8 +44,8 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         wanted = set(words)
         rows = [i for i, word in enumerate(known) if word in wanted]
         return [known[i] for i in rows], vectors[rows]
-    full = existing_file(path, "path of the word vectors")
-    with _opened(full) as (file, size):
+    full = existing_file(path, "model.embedding.path")
+    with _vectors(full) as (file, size):
         return _parse(file, size, full, {word.encode() for word in words})
 
 
@@ -53,22 +56,24 @@ def bundled_words() -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], int]]:
+def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
     """The lines of a file, or of the only file in a zip, and their bytes in all."""
-    if path.suffix.lower() != ".zip":
-        with path.open("rb") as file:
-            yield file, path.stat().st_size
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-            if len(members) != 1:
-                names = ", ".join(member.filename for member in members)
-                raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the one to read")
-            with archive.open(members[0]) as file:
-                yield file, members[0].file_size
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise UserError(f"{path}: is no zip file, or a damaged one ({error}); fetch it again") from None
+    with opened(path) as raw:
+        if path.suffix.lower() != ".zip":
+            yield raw, path.stat().st_size
+            return
+        try:
+            with zipfile.ZipFile(raw) as archive:
+                members = [member for member in archive.infolist() if not member.is_dir()]
+                if len(members) != 1:
+                    names = listed([member.filename for member in members], plain=True)
+                    raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the one to read")
+                with archive.open(members[0]) as file:
+                    yield file, members[0].file_size
+        except (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            raise UserError(f"{path}: is no zip file, or a damaged one ({error}); fetch it again") from None
+        except (NotImplementedError, RuntimeError) as error:  # another compression, or a password
+            raise UserError(f"{path}: this zip file cannot be read ({error}); unpack it and give the file") from None
 
 
 def _parse(file: IO[bytes], size: int, path: Path, wanted: set[bytes]) -> tuple[list[str], np.ndarray]:
@@ -81,8 +86,10 @@ def _parse(file: IO[bytes], size: int, path: Path, wanted: set[bytes]) -> tuple[
             read += len(line)
             if number % REPORT == 0:
                 progress.update(bar, completed=read)
+            if number == 1:
+                require_one_byte_units(line, str(path))
             if number == 1 and (header := HEADER.fullmatch(line)):
-                dimension = int(header[1])
+                dimension = int(header[1][:18])  # more digits fit no memory, and Python converts only some thousands
                 continue
             line = line.strip()
             spaces = line.count(b" ")
@@ -102,7 +109,13 @@ def _parse(file: IO[bytes], size: int, path: Path, wanted: set[bytes]) -> tuple[
 
 
 def _numbers(fields: list[bytes], path: Path, line: int) -> np.ndarray:
-    try:
-        return np.array(fields, dtype=np.float32)
-    except ValueError as error:
-        raise UserError(f"{path}: line {line}: {error}; is this a file of word vectors?") from None
+    with np.errstate(over="ignore"):
+        try:
+            numbers = np.array(fields, dtype=np.float32)
+        except ValueError as error:
+            raise UserError(f"{path}: line {line}: {error}; is this a file of word vectors?") from None
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        field = fields[int(finite.argmin())].decode(errors="replace")
+        raise UserError(f"{path}: line {line}: {shown(field)} is no finite number of 32 bits; correct or drop the line")
+    return numbers

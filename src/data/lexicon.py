@@ -1,6 +1,9 @@
 """Word lists with strengths, such as VADER's (Hutto and Gilbert, 2014) and AFINN's (Nielsen, 2011)."""
 
-from src.data.files import existing_file
+import math
+
+from src.data.files import existing_file, lines_of, read_text
+from src.data.listing import shown
 from src.errors import UserError
 
 
@@ -16,19 +19,24 @@ def read_lexicon(path: str) -> dict[str, float]:
             the line.
     """
     file = existing_file(path, "path of the lexicon")
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{file}: is not UTF-8 text, from byte {error.start} on; name a list of words") from None
     lexicon: dict[str, float] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines_of(read_text(file)), 1):
         if not line.strip() or (line.startswith((";", "#")) and "\t" not in line):
             continue
-        word, *behind = line.strip().split("\t" if "\t" in line else ",")
-        try:
-            lexicon[word.lower()] = float(behind[0]) if behind else 1.0
-        except ValueError:
-            raise UserError(f"{file}, line {number}: the strength {behind[0]!r} of {word!r} is no number") from None
+        word, *behind = (field.strip() for field in line.split("\t" if "\t" in line else ","))
+        if not word:
+            raise UserError(f"{file}, line {number}: has no word before its strength")
+        lexicon[word.lower()] = _strength(behind[0], f"{file}, line {number}", word) if behind else 1.0
     if not lexicon:
         raise UserError(f"{file}: holds no word")
     return lexicon
+
+
+def _strength(field: str, place: str, word: str) -> float:
+    try:
+        strength = float(field)
+    except ValueError:
+        strength = math.nan
+    if not math.isfinite(strength):
+        raise UserError(f"{place}: the strength {shown(field)} of {shown(word)} is no number")
+    return strength

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from src.data.corpus import Corpus
+from src.data.listing import listed
 from src.errors import UserError
 
 TEST_DRAW, VAL_DRAW, LIMIT_DRAW = range(3)  # draws of one seed that have nothing to do with one another
@@ -69,10 +70,11 @@ def hold_out(
         _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
     classes, counts = np.unique(labels[first], return_counts=True)
     if single := [class_names[c] for c in classes[counts < 2]]:
+        have = f"class {listed(single)} has" if len(single) == 1 else f"{len(single):,} classes ({listed(single)}) have"
         raise UserError(
-            f"cannot split: class {', '.join(map(repr, single))} has a single "
-            f"{'row' if groups is None else 'group'}, and each needs one to learn from and one to hold out: "
-            "add rows, drop the class, or give each split as a file (data.val_path, data.test_path)"
+            f"cannot split: {have} a single {'row' if groups is None else 'group'}, and each class needs one to learn "
+            "from and one to hold out: add rows, drop the class, or give each split as a file (data.val_path, "
+            "data.test_path). Heed classifies; it does no regression: data.label must name a column of classes"
         )
     total = round(fraction * len(first))
     held = np.zeros(len(first), dtype=bool)

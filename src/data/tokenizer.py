@@ -1,7 +1,7 @@
 """Text to token ids and back to words, on the `tokenizers` library (Rust, all cores)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +14,14 @@ from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from src.data.cut import PAD_ID
-from src.data.files import content_hash, existing, local
+from src.data.files import content_hash, existing_file, local, read_text
 from src.data.glove import bundled_words
 from src.data.hub import connection
 from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
+MOST_IDS = 100_000_000  # of a pretrained tokenizer; the largest vocabularies have a hundredth of them
 BLOCK = 1000  # texts encoded at a time: bounds memory, and feeds the progress bar
 LINE_BREAK = Regex(r"<br\s*/?>")
 WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apostrophe
@@ -58,7 +59,7 @@ class Tokenizer:
         return self._flat(
             np.asarray(encoding.ids, dtype=np.int32)
             for block in _blocks(texts, "Tokenizing", progress)
-            for encoding in self._backend.encode_batch_fast(block, add_special_tokens=False)
+            for encoding in _encodings(self._backend.encode_batch_fast, block)
         )
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -67,7 +68,7 @@ class Tokenizer:
 
         def ids() -> Iterator[np.ndarray]:
             for block in _blocks(texts, "Tokenizing", progress=False):
-                encodings = self._backend.encode_batch(block, add_special_tokens=False)
+                encodings = _encodings(self._backend.encode_batch, block)
                 for text, encoding in zip(block, encodings, strict=True):
                     words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
                     yield np.asarray(encoding.ids, dtype=np.int32)
@@ -220,10 +221,20 @@ class Pretrained(TokenizerBuilder):
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
         path = self._path() or self._download()
+        json = read_text(path, f"data.tokenizer.name_or_path={path}")
         try:
-            return Tokenizer(tokenizers.Tokenizer.from_file(str(path)))
+            backend = tokenizers.Tokenizer.from_str(json)
         except Exception as error:  # the library raises nothing narrower
             raise UserError(f"data.tokenizer.name_or_path: {path} is no tokenizer.json ({error})") from None
+        ids = backend.get_vocab().values()
+        if not ids:
+            raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; give another tokenizer")
+        if max(ids) >= MOST_IDS:
+            raise UserError(
+                f"data.tokenizer.name_or_path: {path} numbers a token {max(ids):,}, and a vocabulary of as many rows "
+                "fits no memory; is the file damaged?"
+            )
+        return Tokenizer(backend)
 
     def fingerprint(self) -> str:
         path = self._path()
@@ -231,9 +242,9 @@ class Pretrained(TokenizerBuilder):
 
     def _path(self) -> Path | None:
         path = local(self.name_or_path, "data.tokenizer.name_or_path")
-        if path is None or path.is_file():
-            return path
-        return existing(path / "tokenizer.json", "data.tokenizer.name_or_path")
+        if path is None:
+            return None
+        return existing_file(path / "tokenizer.json" if path.is_dir() else path, "data.tokenizer.name_or_path")
 
     def _download(self) -> Path:
         from huggingface_hub import hf_hub_download
@@ -261,6 +272,20 @@ class Trained(TokenizerBuilder):
 
     def fingerprint(self) -> str:
         return self.tokenizer.to_json()
+
+
+def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: list[str]) -> list[tokenizers.Encoding]:
+    """The encodings of `texts`, by one of the two functions of the library.
+
+    Raises:
+        UserError: a pretrained tokenizer meets a word or letter that it does not know, and has no token for such.
+    """
+    try:
+        return encode_batch(texts, add_special_tokens=False)
+    except Exception as error:
+        if type(error) is not Exception:  # what the library raises for its own errors
+            raise
+        raise UserError(f"the tokenizer cannot read a text ({error}); choose one that has an unknown token") from None
 
 
 def _blocks(texts: Sequence[str], doing: str, progress: bool) -> Iterator[list[str]]:

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.data.datamodule import TextDataModule
-from src.data.files import existing
+from src.data.files import existing_file
 from src.data.partition import divide
 from src.data.tokenizer import PAD, UNKNOWN
 from src.models.embedding.glove import GloveEmbedding
@@ -74,7 +74,7 @@ class Workshop:
         splitting = (data.val_fraction, data.test_fraction, data.split_seed, data.limit)
         key = f"{data.fingerprint()} {splitting}"
         if key not in self._counts:
-            corpus = data.read()
+            corpus = data.read_validated()
             origin, rows = divide(corpus, *splitting)["train"]
             labels = getattr(corpus, origin).labels[rows]
             self._counts[key] = np.bincount(labels, minlength=len(corpus.class_names)).tolist()
@@ -86,7 +86,7 @@ class Workshop:
             if embedding.path is None:
                 embedding.load_pretrained()
             else:
-                existing(embedding.path, "model.embedding.path")
+                existing_file(embedding.path, "model.embedding.path")
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 import errno
 import multiprocessing
+import os
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -138,3 +140,47 @@ def test_the_code_version_follows_a_users_own_module() -> None:
     assert code_version() == code_version()
     assert code_version(Path) != code_version()
     assert code_version(Part) == code_version()  # of this package, so counted already
+
+
+@pytest.mark.parametrize("suffix", ["lock", "npz", "tmp"])
+def test_a_folder_in_a_files_place_is_named(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"key.{suffix}").mkdir()
+    with pytest.raises(UserError, match=rf"data\.cache_dir={tmp_path}: .*Is a directory: .*key\.{suffix}"):
+        keep(tmp_path, "key", data)
+    assert not [path for path in tmp_path.iterdir() if path.is_file() and path.suffix != ".lock"]
+
+
+def test_a_file_that_grows_too_large_leaves_nothing_behind(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1009, hard))
+    try:
+        with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*File too large"):
+            keep(tmp_path, "key", data)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in tmp_path.iterdir()] == ["key.lock"]
+    assert same(keep(tmp_path, "key", data), data())
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_cannot_be_written_is_named_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(cache.filelock.FileLock, "acquire", refuse)
+    with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*{os.strerror(code)}"):
+        keep(tmp_path, "key", never)
+
+
+def test_a_folder_that_can_only_be_read_still_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(tmp_path, "key", data)
+    monkeypatch.setattr(cache.filelock, "FileLock", pytest.fail)
+    assert same(keep(tmp_path, "key", never), data())
+
+
+def test_a_name_that_is_too_long_is_no_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(UserError, match="File name too long"):
+        keep(tmp_path / ("a" * 300), "key", never)
+    assert not caplog.text

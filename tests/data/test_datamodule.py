@@ -1,5 +1,6 @@
 """From a source to batches: splits, cache, facts and loaders."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytorch_lightning as pl
 import torch
 
 from src.data.batches import Batches, ShuffledBatches
+from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.sources.table import Table
 from src.data.tokenizer import Bpe, Word
@@ -259,3 +261,108 @@ def test_the_cache_is_in_the_users_cache_folder(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert Table(str(reviews), **{**loading, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
+
+
+@pytest.mark.parametrize("folder", ["", "~nobody-of-this-name/cache"])
+def test_a_cache_folder_that_is_none_litters_nothing(
+    reviews: Path, loading: dict[str, Any], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(UserError, match=r"data\.cache_dir="):
+        Table(str(reviews), **{**loading, "cache_dir": folder})
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_relative_cache_folder_of_the_environment_does_not_count(
+    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert Table(str(reviews), **{**loading, "cache_dir": None}).cache_dir == Path("/somewhere/.cache/heed")
+
+
+class Own(TextDataModule):
+    """A source of the user's own."""
+
+    corpus: Any
+
+    def fingerprint(self) -> str:
+        return repr(self.corpus)
+
+    def read(self) -> Any:
+        return self.corpus
+
+
+LABELS = np.arange(41) % 2
+
+
+def own(loading: dict[str, Any], **changes: Any) -> Own:
+    module = Own(**loading)
+    names = changes.pop("class_names", ("bad", "good"))
+    split: dict[str, Any] = {"texts": [f"text {i}" for i in range(41)], "labels": LABELS}
+    module.corpus = changes["corpus"] if "corpus" in changes else Corpus(Split(**split | changes), None, None, names)
+    return module
+
+
+@pytest.mark.parametrize("labels", [LABELS.tolist(), torch.from_numpy(LABELS), LABELS.astype(np.uint8)])
+def test_an_own_source_may_give_integers_of_any_kind(loading: dict[str, Any], labels: Any) -> None:
+    module = own(loading, labels=labels)
+    module.setup()
+    assert sum(module.part(split).labels.sum() for split in SPLITS) == 20
+    assert module.part("train").labels.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": ["bad"] * 41}, "train.labels is a list of 41: 'bad', .* and 36 more; it must be a one-dim"),
+        ({"labels": LABELS * 1.0}, r"train.labels is an array of float64 of shape \(41,\), 0.0, 1.0"),
+        ({"labels": LABELS == 1}, "train.labels is an array of bool"),
+        ({"labels": LABELS[:, None]}, r"train.labels is an array of int64 of shape \(41, 1\)"),
+        ({"labels": None}, "train.labels is a value of type NoneType, None"),
+        ({"labels": [[1], [1, 2]]}, "train.labels is a list of 2"),
+        ({"labels": LABELS - 1}, r"21 are out of range, first labels\[0\] = -1; with 2 class_names .* 0 to 1"),
+        ({"labels": LABELS + 1}, r"20 are out of range, first labels\[1\] = 2"),
+        ({"labels": np.full(41, 2**64 - 1, dtype=np.uint64)}, "41 are out of range"),
+        ({"labels": LABELS[1:]}, "train.labels has 40 values and texts has 41"),
+        ({"groups": LABELS[1:]}, "train.groups is an array of int64"),
+        (
+            {"texts": [b"bytes"] * 41},
+            r"train.texts\[0\] is a value of type bytes, b'bytes'; texts must be a list of str",
+        ),
+        ({"texts": ["a"] * 40 + [None]}, r"train.texts\[40\] is a value of type NoneType"),
+        ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] holds half a surrogate pair"),
+        ({"texts": "a" * 41}, "train.texts is a value of type str"),
+        ({"texts": []}, "train.texts is empty"),
+        ({"class_names": (0, 1)}, "class_names is a tuple of 2: 0, 1; it must be a tuple of str"),
+        ({"class_names": ("a", "a")}, "it must have two or more different names"),
+        ({"class_names": "ab"}, "class_names is a value of type str"),
+        ({"corpus": None}, "returned a value of type NoneType, None; it must return a Corpus"),
+        ({"corpus": Corpus(["a"], None, None, ("a", "b"))}, "train is a list of 1: 'a'; it must be a Split"),
+        ({"texts": ["x" * 10**6] * 41, "labels": ["x" * 10**6] * 41}, "train.labels is a list of 41: 'x{39}…'"),
+    ],
+)
+def test_an_own_source_that_reads_something_else_is_named(
+    loading: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=rf"test_datamodule\.Own\.read\(\).*{message}") as caught:
+        own(loading, **changes).setup()
+    assert len(str(caught.value)) < 500
+
+
+def test_many_classes_of_a_single_row_are_one_short_message(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("text,label\n" + "".join(f"a,name {i} {'x' * 500}\n" for i in range(1009)))
+    with pytest.raises(UserError, match=r"1,009 classes \(.* and 1,004 more\) .*Heed classifies") as caught:
+        ready(path, loading)
+    assert len(str(caught.value)) < 800
+
+
+def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loading: dict[str, Any]) -> None:
+    codec = ready(reviews, loading).codec
+    module = Table(str(reviews), **loading)
+    module.read_as(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
+    with pytest.raises(UserError, match=r"class 'bad' is none of the model's, 0 x.* and 1,004 more") as caught:
+        module.setup()
+    assert len(str(caught.value)) < 500

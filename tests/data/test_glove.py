@@ -99,3 +99,50 @@ def test_a_broken_zip_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "broken.zip").write_bytes(content)
     with pytest.raises(UserError, match=r"broken\.zip: is no zip file"):
         read_glove(str(tmp_path / "broken.zip"), ["film"])
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "1e99"])
+def test_numbers_that_are_not_finite_are_named(tmp_path: Path, number: str) -> None:
+    with pytest.raises(UserError, match=f"line 2: '{number}' is no finite number"):
+        read_glove(text(tmp_path, ["the 1 2 3", f"film 1 {number} 3"]), ["film"])
+
+
+@pytest.mark.parametrize("name", ["vectors.txt", "vectors.zip"])
+def test_another_encoding_is_named(tmp_path: Path, name: str) -> None:
+    content = "\n".join(LINES).encode("utf-16")
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("vectors.txt", content)
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=rf"{name}: is UTF-16 text"):
+        read_glove(str(tmp_path / name), ["film"])
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_with_damaged_content_is_named(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "vectors.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("vectors.txt", "\n".join(LINES * 101))
+    content = bytearray(path.read_bytes())
+    content[60:73] = b"\xaa" * 13
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"vectors\.zip: is no zip file, or a damaged one"):
+        read_glove(str(path), ["film"])
+
+
+def test_a_zip_with_a_password_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("vectors.txt", "\n".join(LINES))
+    content = bytearray(path.read_bytes())
+    for flags in (6, content.rfind(b"PK\1\2") + 8):
+        content[flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"this zip file cannot be read .*password"):
+        read_glove(str(path), ["film"])
+
+
+def test_a_header_of_5000_digits_is_no_dimension(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="line 2 is no word with 9"):
+        read_glove(text(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])

@@ -33,5 +33,25 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_bytes(b"good\xff")
-    with pytest.raises(UserError, match="is not UTF-8 text, from byte 4 on"):
+    with pytest.raises(UserError, match=r"words\.txt: byte 4 \(line 1\) is not UTF-8"):
+        read_lexicon(str(tmp_path / "words.txt"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("good\tnan\n", "line 1: the strength 'nan' of 'good' is no number"),
+        ("good\t1\nbad\t-inf\n", "line 2: the strength '-inf' of 'bad' is no number"),
+        ("good\t1\n\t1.5\n", "line 2: has no word before its strength"),
+        (f"{'g' * 10**6}\t{'x' * 10**6}\n", "line 1: the strength 'x{39}…' of 'g{39}…' is no number"),
+    ],
+)
+def test_strengths_are_numbers_of_words(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_lexicon(write(tmp_path, text))
+
+
+def test_another_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_bytes("good\t1\nbad\t-1\n".encode("utf-16"))
+    with pytest.raises(UserError, match=r"words\.txt: is UTF-16 text"):
         read_lexicon(str(tmp_path / "words.txt"))

@@ -1,6 +1,8 @@
 """Files as users write them, right and wrong."""
 
 import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +173,130 @@ def test_listed_classes_are_checked(labels: list[str]) -> None:
 def test_listed_classes_become_strings() -> None:
     assert known_classes([0, 1, True]) == ("0", "1", "True")
     assert known_classes(None) is None
+
+
+NESTED = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "\n\n  \n", "has no rows, only blank lines"),
+        ("a.jsonl", "\n\n", "has no rows, only blank lines"),
+        ("a.csv", "text,label,text\na,b,c\n", "2 columns are called 'text'"),
+        ("a.tsv", "label\ttext\tlabel\na\tb\tc\n", "2 columns are called 'label'"),
+        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "a", "text": "b"}\n', "line 2: 2 columns are called 'text'"),
+        (
+            "a.jsonl",
+            '{"text": "a\\ud83d", "label": 1}\n',
+            r"line 1: column 'text' holds half a surrogate pair.*a\\ud83d",
+        ),
+        ("a.jsonl", '{"text": "a", "label": "\\ude00"}\n', "line 1: column 'label' holds half a surrogate pair"),
+        ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: its JSON is nested too deep"),
+        ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds a value of type list, \[1\]"),
+        ("a.jsonl", '{"text": {"a": 1}, "label": 1}\n', "line 1: column 'text' holds a value of type dict"),
+        ("a.jsonl", '{"text": "a", "label": 1e999}\n', "no 'label' in line 1"),
+        ("a.csv", f"text,label\na,1\nb,{'1' * 5000}\n", "line 3: the label '1{39}…' has 5,000 characters"),
+        ("a.csv", ",".join(f"{i}{'x' * 100}" for i in range(1000)) + "\n", "x…' and 995 more"),
+    ],
+)
+@pytest.mark.parametrize("on_bad_rows", ["error", "drop"])
+def test_hostile_files_are_one_short_message(
+    tmp_path: Path, name: str, content: str, message: str, on_bad_rows: str
+) -> None:
+    if on_bad_rows == "drop" and "no 'label'" in message:
+        message = "no row has both"
+    path = write(tmp_path / name, content)
+    with pytest.raises(UserError, match=message) as caught:
+        load(path, on_bad_rows)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_number_of_5000_digits_in_json_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"a\.jsonl: line 2: "):
+        load(write(tmp_path / "a.jsonl", '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "7" * 5000 + "}\n"))
+
+
+def test_other_columns_may_have_one_name_or_be_nested(tmp_path: Path) -> None:
+    assert load(write(tmp_path / "a.csv", "x,x,text,label\n1,2,good,pos\n")).texts == ["good"]
+    line = '{"x": [1], "x": {"a": []}, "text": "good", "label": "pos", "\\ud83d": 1}'
+    assert load(write(tmp_path / "a.jsonl", line)).texts == ["good"]
+
+
+def parquet(path: Path, text: Any, label: Any) -> Path:
+    pq.write_table(pa.table({"text": text, "label": label}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("label", "labels"),
+    [
+        (pa.array([b"pos", "größer".encode()]), ["pos", "größer"]),
+        (pa.array(["pos", "neg"]).dictionary_encode(), ["pos", "neg"]),
+        (pa.array(["pos", "neg"], pa.large_string()), ["pos", "neg"]),
+        (pa.array([Decimal("1.00"), Decimal("2.50")]), ["1", "2.50"]),
+        (pa.array([1.0, 2.5]), ["1", "2.5"]),
+        (pa.array([True, False]), ["True", "False"]),
+    ],
+)
+def test_parquet_columns_that_hold_classes(tmp_path: Path, label: Any, labels: list[str]) -> None:
+    some = load(parquet(tmp_path / "a.parquet", [b"good", "schön".encode()], label))
+    assert (some.texts, some.labels) == (["good", "schön"], labels)
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ([b"pos", b"\xff"], r"row 2: column 'label' holds bytes that are not UTF-8, b'\\xff'"),
+        ([date(2024, 1, 2), None], "row 1: column 'label' holds a value of type date"),
+        (
+            pa.array([1, 2**62], pa.timestamp("us")),
+            "column 'label': row 2: the value is damaged, or neither text nor a number",
+        ),
+        ([None, {"a": 1}], "row 2: column 'label' holds a value of type dict"),
+        ([[1], [2]], "row 1: column 'label' holds a value of type list"),
+    ],
+)
+def test_parquet_columns_that_hold_no_classes(tmp_path: Path, label: Any, message: str) -> None:
+    with pytest.raises(UserError, match=rf"a\.parquet: {message}"):
+        load(parquet(tmp_path / "a.parquet", ["good", "bad"], label))
+
+
+def test_parquet_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table([["a"], ["b"], [1]], names=["text", "text", "label"]), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="2 columns are called 'text'"):
+        load(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_a_corrupt_page_of_parquet_is_placed(tmp_path: Path, checksum: bool) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": [f"text {i}" for i in range(2003)], "label": [i % 2 for i in range(2003)]})
+    options = {"compression": "none" if checksum else "zstd", "write_page_checksum": checksum}
+    pq.write_table(table, path, row_group_size=1009, use_dictionary=False, **options)
+    content = bytearray(path.read_bytes())
+    column = pq.read_metadata(path).row_group(1).column(0)
+    page = column.data_page_offset + (column.total_compressed_size // 2 if checksum else 0)
+    content[page : page + 7] = bytes(7)
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"a\.parquet: after row 1,0\d\d: .* a damaged one"):
+        load(path)
+
+
+def test_many_fractions_are_no_classes() -> None:
+    with pytest.raises(UserError, match=r"20,003 different numbers, 0\.5, 1\.5, .* and 19,998 more\. Heed classifies"):
+        names_of([str(i + 0.5) for i in range(20_003)], "a.csv")
+    ratings = [str(i / 2) for i in range(11)]
+    assert names_of(ratings[::-1], "a.csv") == tuple(ratings)
+
+
+def test_equal_numbers_have_one_order() -> None:
+    assert names_of(["2", "1", "01", "1", "+1"], "a.csv") == ("+1", "01", "1", "2")
+
+
+def test_a_label_outside_many_classes_is_one_short_message(tmp_path: Path) -> None:
+    some = load(write(tmp_path / "a.csv", "text,label\na,other\n"))
+    with pytest.raises(UserError, match=r"label 'other' is none of 0x.* and 4,998 more") as caught:
+        encode_labels(some, [f"{i}{'x' * 1000}" for i in range(5003)])
+    assert len(str(caught.value)) < 600

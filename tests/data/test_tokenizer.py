@@ -192,3 +192,36 @@ def test_reading_with_words_gives_the_same_tokens(builder: type[TokenizerBuilder
     tokens, offsets, words = tokenizer.read(TEXTS)
     assert all(map(np.array_equal, (tokens, offsets), tokenizer.encode(TEXTS)))
     assert words[offsets[1] : offsets[2]] == words_of(tokenizer, TEXTS[1])
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [({}, "has an empty vocabulary"), ({"film": 4_294_967_295, "[UNK]": 1}, "numbers a token 4,294,967,295")],
+)
+def test_a_pretrained_vocabulary_must_fit(pretrained: Path, vocabulary: dict[str, int], message: str) -> None:
+    content = json.loads(pretrained.read_text())
+    content["model"]["vocab"] = vocabulary
+    pretrained.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=f"name_or_path: .*{message}"):
+        Pretrained(str(pretrained)).train([])
+
+
+def test_a_pretrained_tokenizer_without_an_unknown_token_is_explained(pretrained: Path) -> None:
+    content = json.loads(pretrained.read_text())
+    content["model"]["unk_token"] = "gone"
+    pretrained.write_text(json.dumps(content))
+    tokenizer = Pretrained(str(pretrained)).train([])
+    for encode in (tokenizer.encode, tokenizer.read):
+        with pytest.raises(UserError, match=r"the tokenizer cannot read a text .*unknown token"):
+            encode(["☃"])
+
+
+def test_a_pretrained_file_in_another_encoding_or_of_another_kind_is_named(pretrained: Path) -> None:
+    pretrained.write_bytes(pretrained.read_text().encode("utf-16"))
+    with pytest.raises(UserError, match=r"tokenizer\.json: is UTF-16 text"):
+        Pretrained(str(pretrained)).train([])
+    pretrained.unlink()
+    pretrained.symlink_to("/dev/zero")
+    for path in (pretrained, pretrained.parent):
+        with pytest.raises(UserError, match="is a device, not a file"):
+            Pretrained(str(path)).fingerprint()

@@ -9,6 +9,7 @@ from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import nearest
 from src.data.hub import connection
+from src.data.listing import listed
 from src.data.table import (
     Examples,
     Rows,
@@ -61,7 +62,7 @@ class HubSet:
         if missing := [split for split in self.splits.values() if split not in found]:
             raise UserError(
                 f"data.name={self.name}: has no split {missing[0]!r}{nearest(missing[0], found)}, only "
-                f"{', '.join(found)}. Set data.train_split, data.val_split or data.test_split; null holds "
+                f"{listed(found, plain=True)}. Set data.train_split, data.val_split or data.test_split; null holds "
                 "some of the training split out"
             )
         return found

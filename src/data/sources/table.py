@@ -8,6 +8,7 @@ from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file
 from src.data.table import checked_policy, encode_labels, examples, known_classes, names_of, read_rows
+from src.errors import UserError
 
 
 class Table(TextDataModule):
@@ -48,10 +49,17 @@ class Table(TextDataModule):
         self.known = known_classes(labels)
 
     def fingerprint(self) -> str:
-        options = (list(self.paths), self.text, self.label, self.on_bad_rows, self.known)
+        formats = [(split, path.suffix.lower()) for split, path in self.paths.items()]
+        options = (formats, self.text, self.label, self.on_bad_rows, self.known)
         return f"table {content_hash(self.paths.values())} {options}"
 
     def read(self) -> Corpus:
+        for split in ("val", "test"):
+            if self.is_training and split in self.paths and self.paths[split].samefile(self.paths["train"]):
+                raise UserError(
+                    f"data.{split}_path={self.paths[split]}: is the file of data.path, so every one of its texts would "
+                    f"be trained on; give another file, or null to hold out data.{split}_fraction of data.path"
+                )
         found = {
             split: examples(read_rows(path, (self.text, self.label)), self.text, self.label, self.on_bad_rows)
             for split, path in self.paths.items()

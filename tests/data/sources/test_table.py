@@ -69,3 +69,48 @@ def test_bad_rows_are_dropped_on_request(tmp_path: Path, loading: dict[str, Any]
         table(path, loading).read()
     with pytest.raises(ValueError, match="on_bad_rows='skip'"):
         table(path, loading, on_bad_rows="skip")
+
+
+def test_the_training_file_is_no_file_to_validate_on(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = write(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
+    (tmp_path / "link.csv").symlink_to(path)
+    for split in ("val", "test"):
+        with pytest.raises(UserError, match=rf"data\.{split}_path=.*link\.csv: is the file of data\.path"):
+            table(path, loading, **{f"{split}_path": str(tmp_path / "link.csv")}).setup()
+
+
+def test_a_trained_model_may_read_all_of_one_file(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = write(tmp_path / "a.csv", *["a,1", "b,2"] * 8)
+    trained = table(path, loading)
+    trained.setup()
+    module = table(path, loading, test_path=path)
+    module.read_as(trained.codec)
+    module.setup()
+    assert module.sizes["test"] == 16
+
+
+def test_the_format_belongs_to_the_fingerprint(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = write(tmp_path / "a.csv", "a,1", "b,2")
+    (tmp_path / "a.tsv").write_bytes(Path(path).read_bytes())
+    assert table(path, loading).fingerprint() != table(str(tmp_path / "a.tsv"), loading).fingerprint()
+
+
+@pytest.mark.parametrize("change", ["disappears", "changes"])
+def test_a_file_that_changes_while_it_is_read_is_not_cached(
+    tmp_path: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = Path(write(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
+    read = Table.read
+
+    def late(module: Table) -> Any:
+        if change == "disappears":
+            path.unlink()
+        else:
+            path.write_text(path.read_text() + "c,1\n")
+        return read(module)
+
+    monkeypatch.setattr(Table, "read", late)
+    message = "a.csv: cannot be read" if change == "disappears" else "the source changed while it was read"
+    with pytest.raises(UserError, match=message):
+        table(str(path), loading).setup()
+    assert not list(Path(loading["cache_dir"]).glob("*.npz"))
