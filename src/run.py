@@ -26,6 +26,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
+from src.checkpoint import read
 from src.config.anchored import anchored
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
@@ -192,7 +193,7 @@ class Run:
             "checkpoint": os.path.relpath(best.best_model_path, self.folder),
             "monitor": best.monitor,
             "value": best.best_model_score.item(),
-            "epoch": torch.load(best.best_model_path, map_location="cpu", mmap=True, weights_only=True)["epoch"],
+            "epoch": read(best.best_model_path, mmap=True)["epoch"],
         }
         return best.best_model_path
 
