@@ -95,6 +95,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self._known_classes: tuple[str, ...] | None = None
         self._data: Tokenized | None = None
         self._corpus: Corpus | None = None
+        self._source = ""  # its fingerprint
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -123,7 +124,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         if self._data is not None:
             return
         splitting = (self.val_fraction, self.test_fraction, self.split_seed, self.limit)
-        content = f"{self.fingerprint()} {splitting}"
+        self._source = self.fingerprint()
+        content = f"{self._source} {splitting}"
         self.fingerprint_ = _hash(content)[:16]
 
         def key(tokenizer: TokenizerBuilder) -> str:
@@ -151,12 +153,31 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return np.bincount(self.part("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
-        """The texts of these rows of a split, read back from the source."""
+        """The texts of these rows of a split, read back from the source.
+
+        Raises:
+            UserError: if the source has changed since `setup()`, or cannot be read any more.
+        """
         if self._corpus is None:
-            self._corpus = self.read()
+            try:
+                self._require_same_source()
+                corpus = self.read()
+                self._require_same_source()
+            except OSError as error:
+                raise UserError(f"data: the source cannot be read any more ({error})") from error
+            self._corpus = corpus
         part = self.part(split)
         source: Split = getattr(self._corpus, part.origin)
         return [source.texts[part.rows[i]] for i in index]
+
+    def _require_same_source(self) -> None:
+        """Check that the source holds what it held when `setup()` began.
+
+        Raises:
+            UserError: if it does not.
+        """
+        if self.fingerprint() != self._source:
+            raise UserError("data: the source has changed since the run began to read it: run again")
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
         cut = self._cutter("train")
@@ -187,6 +208,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def _tokenize(self) -> Tokenized:
         start = time.perf_counter()
         corpus = self.read()
+        self._require_same_source()  # or the cache would keep the new texts under the fingerprint of the old ones
         chosen = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
         texts = {
             split: [getattr(corpus, origin).texts[row] for row in rows] for split, (origin, rows) in chosen.items()
