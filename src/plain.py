@@ -1,10 +1,10 @@
 """Validation of plain containers that come from a file: their keys, their types, and finite numbers."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 LARGEST = 2**63 - 1  # of a whole number
+HIGHEST = 1e200  # of a number with a fraction: sums of such are finite, too
 DEEPEST = 64  # levels of containers
 MOST = 200_000  # values of all containers together; shared ones count as often as they occur
 NAMES: dict[Any, str] = {
@@ -95,14 +95,14 @@ def _is(value: Any, kind: Any) -> bool:
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
     if kind is float:
-        return _is(value, int) or (isinstance(value, float) and math.isfinite(value))
+        return _is(value, int) or (isinstance(value, float) and abs(value) <= HIGHEST)
     return isinstance(value, kind)
 
 
 def _type(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and not _is(value, int):
         return "a number of more than 64 bits"
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and not _is(value, float):
         return str(value)
     return NAMES.get(None if value is None else type(value), type(value).__name__)
 
