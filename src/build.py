@@ -161,23 +161,29 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
     return {"scheduler": made, "interval": "epoch", "monitor": "val/loss"}
 
 
-def rehearse(cfg: DictConfig) -> None:
+def rehearse(cfg: DictConfig) -> torch.optim.Optimizer | None:
     """Make what is trained without its numbers, in milliseconds: what a part refuses shows before the data are read.
 
     A pretrained model is not looked at: it takes long to read itself.
+
+    Returns:
+        The optimizer with its parameter groups; None where it cannot be made without the numbers.
 
     Raises:
         UserError: an option is outside its range, or parts do not go together.
     """
     if "pretrained" in f"{cfg.model.embedding._target_} {cfg.model.encoder._target_}":
-        return
+        return None
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]):
-            scheduler(cfg, optimizer(cfg, classifier(cfg, (PAD, UNKNOWN), num_logits=1)), steps=1)
+            made = optimizer(cfg, classifier(cfg, (PAD, UNKNOWN), num_logits=1))
+            scheduler(cfg, made, steps=1)
+            return made
     except UserError:
         raise
     except Exception as error:  # a part of the user's own may want numbers: the model itself will show
         log.debug("The model cannot be rehearsed: %s", error)
+        return None
 
 
 def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
@@ -223,13 +229,29 @@ def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -
     """Load a checkpoint's weights into a module.
 
     Raises:
-        UserError: if they belong to a module of other sizes or parts.
+        UserError: if they belong to a module of other sizes, types or components.
     """
+    _require_types(module, weights, path)
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
         first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
         raise UserError(f"{path}: its weights do not fit this model: {first}") from error
+
+
+def _require_types(module: torch.nn.Module, weights: Mapping[str, torch.Tensor], path: str) -> None:
+    """Torch converts weights of another type without a word: 0.7 becomes 0 as a whole number.
+
+    Raises:
+        UserError: unless both are whole numbers of one size, or both floating point of any.
+    """
+    for name, own in module.state_dict().items():
+        other = weights.get(name, own)
+        if own.dtype != other.dtype and not (own.is_floating_point() and other.is_floating_point()):
+            raise UserError(
+                f"{path}: its weights do not fit this model: type mismatch for {name}: "
+                f"{other.dtype} in the checkpoint, {own.dtype} in the model"
+            )
 
 
 def loggers(cfg: DictConfig) -> "list[Logger]":
@@ -239,8 +261,11 @@ def loggers(cfg: DictConfig) -> "list[Logger]":
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
     """The Trainer with the configured callbacks, and with the run's own watchers and loggers."""
+    from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
     from pytorch_lightning.utilities.exceptions import MisconfigurationException
+
+    from src.checkpoint_io import ValidatedCheckpointIO
 
     callbacks = make_all(cfg, "callbacks")
 
@@ -248,7 +273,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
         return any(isinstance(callback, kind) for callback in callbacks)
 
     try:
-        return make(
+        trainer: pl.Trainer = make(
             cfg,
             "trainer",
             callbacks=[*watchers, *callbacks],
@@ -259,3 +284,6 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
         )
     except MisconfigurationException as error:
         raise UserError(f"trainer: {error} Choose another, such as trainer=cpu") from error
+    if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # not a plugin of the user's
+        trainer.strategy.checkpoint_io = ValidatedCheckpointIO()
+    return trainer

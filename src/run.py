@@ -26,6 +26,7 @@ from pytorch_lightning.utilities import rank_zero_only
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
+from src.checkpoint import read
 from src.config.anchored import anchored
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
@@ -53,6 +54,9 @@ class Run:
     the loggers and writes `result.json` with the status completed, pruned, interrupted or failed. A run that a signal
     stopped leaves the process with 128 plus the signal's number.
 
+    A run in the folder of an earlier one replaces `config.yaml` and `result.json` from `describe` on: where it is
+    refused before, those of the earlier run stay.
+
     Args:
         cfg: the whole configuration.
     """
@@ -75,12 +79,13 @@ class Run:
             "choices": _choices(),
         }
         self._started = time.perf_counter()
+        self._replaces = True  # the files of a run in the same folder
 
     def __enter__(self) -> "Run":
         self.record["started"] = _now()
         self.folder.mkdir(parents=True, exist_ok=True)
-        if self._leads:
-            (self.folder / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
+        self._replaces = not (self.folder / "result.json").exists()
+        self._write_config()
         if self.cfg.extras.ignore_warnings:
             warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
             for name in ("pytorch_lightning", "lightning_fabric"):
@@ -120,7 +125,7 @@ class Run:
 
     def _write(self) -> None:
         """Put the record down; a run that ends in the midst of its reports has one all the same."""
-        if not self._leads:
+        if not (self._leads and self._replaces):
             return
         self.record["seconds"] = {
             "total": time.perf_counter() - self._started,
@@ -134,6 +139,10 @@ class Run:
         text = json.dumps(self.record, indent=2, allow_nan=False)
         (self.folder / "result.json").write_text(text, encoding="utf-8")
 
+    def _write_config(self) -> None:
+        if self._leads and self._replaces:
+            (self.folder / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
+
     @property
     def _trackers(self) -> list[Tracker]:
         return [logger for logger in self.loggers if isinstance(logger, Tracker)] if self._leads else []
@@ -145,7 +154,9 @@ class Run:
             logger.log_hyperparams(self.config)
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record what is trained, on what, and where."""
+        """Record what is trained, on what, and where; from here on, the run has really started."""
+        self._replaces = True
+        self._write_config()
         own = {group: choice for group, choice in self.record["choices"].items() if choice != "None"}
         choices = self.record["choices"] = {**module.card["config"].get("choices", {}), **own}
         variant = " · ".join(choices[part] for part in ("encoder", "attention") if part in choices)
@@ -192,7 +203,7 @@ class Run:
             "checkpoint": os.path.relpath(best.best_model_path, self.folder),
             "monitor": best.monitor,
             "value": best.best_model_score.item(),
-            "epoch": torch.load(best.best_model_path, map_location="cpu", mmap=True, weights_only=True)["epoch"],
+            "epoch": read(best.best_model_path, mmap=True)["epoch"],
         }
         return best.best_model_path
 

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
+from src.arrays import read_arrays
 from src.reports.metrics import Metric, evaluate
 from src.reports.tables import files_table, metric_table
 
@@ -14,8 +14,8 @@ def final_metrics(folder: Path) -> dict[str, Metric]:
     """Every metric of every split that was predicted, by names such as test/acc."""
     metrics: dict[str, Metric] = {}
     for path in sorted((folder / "predictions").glob("*.npz")):
-        with np.load(path) as held:
-            found = evaluate(held["probabilities"], held["labels"], [str(name) for name in held["class_names"]])
+        arrays = read_arrays(path)
+        found = evaluate(arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]])
         metrics |= {f"{path.stem}/{name}": metric for name, metric in found.items()}
     return metrics
 

@@ -11,18 +11,21 @@ def main(cfg: DictConfig) -> float | None:
     from src import build
     from src.callbacks.predictions import Predictions
     from src.checkpoint import Card, load
+    from src.resume import require_resumable
     from src.run import Run
 
     with Run(cfg) as run:
+        optimizer = build.rehearse(cfg)
+        if cfg.ckpt_path is not None:
+            require_resumable(cfg, optimizer)
         run.track(build.loggers(cfg))
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
-        build.rehearse(cfg)
         data = build.datamodule(cfg)
         config = {**run.config, "choices": run.record["choices"]}
         module = build.module(cfg, Card(config, data.codec, data.class_counts))
-        run.describe(data, module, trainer)
         if cfg.ckpt_path is not None:
             build.fill(module, load(cfg.ckpt_path)[1], cfg.ckpt_path)
+        run.describe(data, module, trainer)
         if cfg.train:
             if cfg.ckpt_path is None:
                 module.model.load_pretrained()

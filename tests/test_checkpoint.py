@@ -1,7 +1,11 @@
 """What a checkpoint holds, and what is said of a file that is none."""
 
+import copy
 import io
+import json
+import os
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +13,14 @@ import pytest
 import torch
 
 from src import build
-from src.checkpoint import load
+from src.checkpoint import PARTS, Card, load, read
+from src.checkpoint_io import ValidatedCheckpointIO
+from src.data.codec import Codec
+from src.data.cut import Window
+from src.data.tokenizer import Word
 from src.errors import UserError
-from tests.helpers import small_config, trained
+from src.sweep.resume import prepare
+from tests.helpers import evaluate, small_config, trained
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +126,290 @@ def test_training_resumes_only_the_same_model(option: str, said: str, checkpoint
         return
     with pytest.raises(UserError, match=said):
         trained(tmp_path / "run", *resumed)
+
+
+def small() -> dict[str, Any]:
+    """What a small checkpoint holds."""
+    config = {"model": {name: {"_target_": "some.Class"} for name in PARTS}, "loss": {}, "data": {}}
+    codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Window(7, "first"), ("a", "b"))
+    weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
+    card = Card(config, codec, [3, 5]).to_dict()
+    training = {"epoch": 1, "global_step": 11, "pytorch-lightning_version": "2.6.6", "callbacks": {}}
+    training |= {"loops": {"fit_loop": {}}, "optimizer_states": [{"state": {}, "param_groups": []}]}
+    return {"heed": card, "state_dict": weights, "lr_schedulers": [], "rng": rng(), **training}
+
+
+def rng() -> dict[str, Any]:
+    return {"cpu": torch.get_rng_state(), "cuda": []}
+
+
+def is_loaded(path: Path, original: dict[str, Any]) -> bool:
+    """Whether a file loads, which it may only as the original.
+
+    Args:
+        path: of a file that is damaged.
+        original: what it held.
+    """
+    try:
+        card, weights = load(path)
+    except UserError as error:
+        assert "\n" not in str(error)
+        return False
+    assert card.to_dict() == original["heed"]
+    assert all(torch.equal(weights[name], value) for name, value in original["state_dict"].items())
+    return True
+
+
+def test_no_flipped_byte_loads_as_something_else(tmp_path: Path) -> None:
+    """Bytes that no checksum covers, such as dates, change nothing."""
+    original = small()
+    del original["rng"]
+    data, path = torchs(original), tmp_path / "flipped.ckpt"
+    places = {*range(0, len(data), 7), *range(len(data) - 120, len(data))}  # the end of the directory: every byte
+    loaded = 0
+    for place in sorted(places):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x81]) + data[place + 1 :])
+        loaded += is_loaded(path, original)
+    assert 0 < loaded < len(places) / 2
+
+
+def test_no_cut_loads(tmp_path: Path) -> None:
+    original = small()
+    del original["rng"]
+    data, path = torchs(original), tmp_path / "cut.ckpt"
+    for place in range(0, len(data), 17):
+        path.write_bytes(data[:place])
+        assert not is_loaded(path, original), place
+        path.write_bytes(data[:place] + data[place + 1 :])
+        assert not is_loaded(path, original), place
+
+
+def flip(checkpoint: Path, to: Path) -> Path:
+    """A copy with one bit of its largest tensor flipped."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    data = bytearray(checkpoint.read_bytes())
+    with zipfile.ZipFile(checkpoint) as archive:
+        largest = max((one for one in archive.infolist() if "/data/" in one.filename), key=lambda one: one.file_size)
+        content = archive.read(largest)
+    data[bytes(data).index(content) + len(content) // 2] ^= 1
+    to.write_bytes(data)
+    return to
+
+
+def test_every_reader_refuses_flipped_bits(checkpoint: Path, tmp_path: Path) -> None:
+    path = flip(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
+    torch.load(path, weights_only=True)  # torch itself reads them without an objection
+    said = r"last\.ckpt: the checkpoint is damaged: its checksums do not match; take another one, or copy it again"
+    for reads in (load, read, ValidatedCheckpointIO().load_checkpoint):
+        with pytest.raises(UserError, match=said):
+            reads(path)
+    with pytest.raises(UserError, match=said):
+        evaluate(tmp_path / "eval", path)
+    with pytest.raises(UserError, match=said):
+        trained(tmp_path / "resumed", f"ckpt_path='{path}'")
+    cfg = small_config(tmp_path)
+    prepare(cfg, tmp_path)  # of a sweep's job, which starts anew
+    assert cfg.ckpt_path is None
+
+
+def test_the_trainer_reads_through_the_same_checks(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path, ["logger=none", "callbacks=none"])
+    assert type(build.trainer(cfg).strategy.checkpoint_io) is ValidatedCheckpointIO
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_weight_that_is_no_number_is_named(value: float, tmp_path: Path) -> None:
+    content = small()
+    content["state_dict"]["model.weight"][1, 2] = value
+    content["optimizer_states"] = [{"state": {0: {"exp_avg": torch.tensor([value])}}, "param_groups": []}]
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(
+        UserError, match=r"odd\.ckpt: its weights cannot be used \(state_dict\.model\.weight: has NaN or"
+    ):
+        load(tmp_path / "odd.ckpt")
+    content["state_dict"]["model.weight"][1, 2] = 1
+    torch.save(content, tmp_path / "odd.ckpt")
+    read(tmp_path / "odd.ckpt", training=True)  # the optimizer's numbers are no weights
+
+
+def hundred_levels() -> Any:
+    nested: Any = 1
+    for _ in range(100):
+        nested = [nested]
+    return nested
+
+
+def doubled() -> Any:
+    """2^60 values in the memory of 60."""
+    nested: Any = 1
+    for _ in range(60):
+        nested = [nested, nested]
+    return nested
+
+
+def endless() -> Any:
+    nested: list[Any] = []
+    nested.append(nested)
+    return nested
+
+
+def leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of everything within plain containers, the containers too."""
+    if path:
+        yield path
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield from leaves(value, (*path, key))
+
+
+def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """The content with another value at a path; `...` removes it."""
+    content = copy.deepcopy(content)
+    node: Any = content
+    for key in path[:-1]:
+        node = node[key]
+    if value is ...:
+        del node[path[-1]]
+    else:
+        node[path[-1]] = value
+    return content
+
+
+WRONG = [..., None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}, {1: {}}, torch.zeros(2)]
+NESTED = {"deep": hundred_levels, "doubled": doubled, "endless": endless}
+
+
+def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
+    content = small()
+    path = tmp_path / "odd.ckpt"
+    refused = 0
+    for place in leaves(content["heed"]):
+        for value in WRONG:
+            torch.save(changed(content, ("heed", *place), value), path)
+            try:
+                load(path)
+            except UserError as error:
+                assert "\n" not in str(error) and len(str(error)) < 600
+                assert "odd.ckpt: was written by another version of Heed, or is damaged (" in str(error)
+                refused += 1
+    assert refused > 150
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("config",), [], r"config: expects a mapping, got a list"),
+        (("config",), ..., r"config is missing"),
+        (("config", "model", "encoder"), ..., r"config\.model\.encoder is missing"),
+        (("config", "loss"), {"a": {1, 2}}, r"config\.loss\.a: expects a plain value, got set"),
+        (("codec",), ..., r"codec is missing"),
+        (("codec", "class_names"), ["a", 7], r"codec\.class_names\[1\]: expects text, got a whole number"),
+        (("codec", "class_names"), ["a", "a"], r"codec\.class_names: expects at least one name, and no name twice"),
+        (("codec", "max_length"), 10**600, r"codec\.max_length: expects a whole number, got a number of more than"),
+        (("codec", "max_length"), 0, r"max_length=0: at least 1 token must be kept"),
+        (("codec", "keep"), "middle", r"keep='middle': must be 'first' or 'last'"),
+        (("codec", "tokenizer"), "[" * 200_000, r"tokenizer: cannot be used"),
+        (("class_counts",), [3, -1], r"class_counts: expects 2 numbers of at least 0, one for each class"),
+        (("class_counts",), [3, 5, 7], r"class_counts: expects 2 numbers of at least 0"),
+        (("class_counts",), [3, 0.5], r"class_counts\[1\]: expects a whole number, got a finite number"),
+    ],
+)
+def test_a_damaged_card_says_what_is_wrong(place: tuple[str, ...], value: Any, said: str, tmp_path: Path) -> None:
+    torch.save(changed(small(), ("heed", *place), value), tmp_path / "odd.ckpt")
+    with pytest.raises(
+        UserError, match=rf"odd\.ckpt: was written by another version of Heed, or is damaged \(.*{said}"
+    ):
+        load(tmp_path / "odd.ckpt")
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_a_card_of_endless_containers_is_refused(name: str, tmp_path: Path) -> None:
+    torch.save(changed(small(), ("heed", "config", "data"), {"limit": NESTED[name]()}), tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"config: has (more than 64 levels|too many values)"):
+        load(tmp_path / "odd.ckpt")
+
+
+def tokenizer(**changes: Any) -> str:
+    state = json.loads(small()["heed"]["codec"]["tokenizer"])
+    model = {**state["model"], **changes.pop("model", {})}
+    return json.dumps({**state, "model": model, **changes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("\ud800", id="half a letter"),
+        pytest.param('{"a":' * 100_000, id="deep"),
+        pytest.param(tokenizer(model={"vocab": {}}), id="no words"),
+        pytest.param(tokenizer(model={"unk_token": "other"}), id="no unknown word"),
+        pytest.param(tokenizer(model={"vocab": {"<pad>": 0, "<unk>": 1, "a": 2**32 - 1}}), id="a number of 32 bits"),
+        pytest.param(tokenizer(pre_tokenizer={"type": "Other"}), id="another type"),
+        pytest.param(tokenizer().replace('"<br', '"|<br'), id="a pattern of nothing"),
+    ],
+)
+def test_a_tokenizer_that_cannot_read_is_refused(text: str, tmp_path: Path) -> None:
+    torch.save(changed(small(), ("heed", "codec", "tokenizer"), text), tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt: .*tokenizer: cannot be used"):
+        load(tmp_path / "odd.ckpt")
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([torch.zeros(2)], "state_dict: expects a mapping, got a list"),
+        (None, "state_dict: expects a mapping, got null"),
+        ({"model.weight": [0.0, 1.0]}, r"state_dict\.model\.weight: expects a Tensor, got a list"),
+        ({7: torch.zeros(2)}, "state_dict, a key: expects text, got a whole number"),
+        ({"a": torch.zeros(2).to_sparse()}, r"state_dict\.a: expects a dense tensor"),
+        ({"a": torch.zeros(2, device="meta")}, r"state_dict\.a: expects a dense tensor"),
+        ({"a": torch.zeros(1).expand(10**12)}, r"state_dict\.a: its shape \(1000000000000,\) is larger than its data"),
+    ],
+    ids=range(7),
+)
+def test_weights_that_are_no_tensors_are_named(weights: Any, said: str, tmp_path: Path) -> None:
+    torch.save({**small(), "state_dict": weights}, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights cannot be used \({said}"):
+        load(tmp_path / "odd.ckpt")
+
+
+@pytest.mark.parametrize("other", [torch.int32, torch.bool, torch.complex64])
+def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -> None:
+    module = torch.nn.Linear(3, 2)
+    weights = {name: value.to(other) for name, value in module.state_dict().items()}
+    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights do not fit this model: type mismatch .*{other}"):
+        build.fill(module, weights, "odd.ckpt")
+    build.fill(module, {name: value.half() for name, value in module.state_dict().items()}, "of 16 bits")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("epoch",), ..., "epoch is missing"),
+        (("epoch",), "2", "epoch: expects a whole number, got text"),
+        (("global_step",), -1, "epoch and global_step must be at least 0"),
+        (("rng",), ..., "rng is missing"),
+        (("rng", "cpu"), torch.zeros(3, dtype=torch.uint8), "rng.cpu: is no state of torch's random numbers"),
+        (("rng", "cuda"), None, "rng.cuda: expects a list, got null"),
+        (("loops",), {}, "loops.fit_loop is missing"),
+        (("optimizer_states",), [[]], r"optimizer_states\[0\]: expects a mapping, got a list"),
+        (("lr_schedulers",), {}, "lr_schedulers: expects a list, got a mapping"),
+        (("callbacks",), [], "callbacks: expects a mapping, got a list"),
+    ],
+)
+def test_what_training_resumes_from_is_checked_for_training_alone(
+    place: tuple[str, ...], value: Any, said: str, tmp_path: Path
+) -> None:
+    torch.save(changed(small(), place, value), tmp_path / "odd.ckpt")
+    load(tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({said}"):
+        read(tmp_path / "odd.ckpt", training=True)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])
+def test_what_is_no_file_is_named(make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt"):
+        load(tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match="cannot be read"):
+        load("a" * 5000)

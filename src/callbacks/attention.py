@@ -1,6 +1,7 @@
 """What the attention looked at, measured on the test split."""
 
 import json
+import logging
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytorch_lightning as pl
 import torch
 
 from src.data.datamodule import TextDataModule
+from src.errors import UserError
 from src.explain import explain
 
+log = logging.getLogger(__name__)
 BINS = 50  # of relative position
 
 
@@ -58,6 +61,24 @@ class AttentionRecorder(pl.Callback):
             self._write_statistics(data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
+        chosen = self._choice()
+        try:
+            texts = data.texts("test", chosen) if chosen else []
+        except UserError as error:
+            log.warning("%s: left out the examples of the test split. %s", self.folder / "attention.json", error)
+            chosen, texts = [], []
+        labels = [data.class_names[label] for label in data.part("test").labels[chosen]]
+        about: list[dict[str, Any]] = [
+            {"split": "test", "index": index, "label": label} for index, label in zip(chosen, labels, strict=True)
+        ]
+        about += [{"split": "text", "index": number, "label": None} for number in range(len(self.texts))]
+        explained = explain(module.model, module.loss, data.codec, texts + self.texts)
+        examples = [{**what, **said.to_dict()} for what, said in zip(about, explained, strict=True)]
+        text = json.dumps(examples, separators=(",", ":"))
+        (self.folder / "attention.json").write_text(text, encoding="utf-8")
+
+    def _choice(self) -> list[int]:
+        """The rows of the test split to show."""
         indices = sorted(row[2] for row in self._confident)
         chosen = random.Random(0).sample(indices, min(self.shared, len(indices)))
         for right in (True, False):
@@ -65,16 +86,7 @@ class AttentionRecorder(pl.Callback):
             pool = rows[: max(50, self.examples)]  # among the most confident, any: the very first are often alike
             random.Random(0).shuffle(pool)
             chosen += [row[2] for row in pool[: self.examples // 2] if row[2] not in chosen]
-        labels = [data.class_names[label] for label in data.part("test").labels[chosen]]
-        about: list[dict[str, Any]] = [
-            {"split": "test", "index": index, "label": label} for index, label in zip(chosen, labels, strict=True)
-        ]
-        about += [{"split": "text", "index": number, "label": None} for number in range(len(self.texts))]
-        texts = data.texts("test", chosen) + self.texts
-        explained = explain(module.model, module.loss, data.codec, texts)
-        examples = [{**what, **said.to_dict()} for what, said in zip(about, explained, strict=True)]
-        text = json.dumps(examples, separators=(",", ":"))
-        (self.folder / "attention.json").write_text(text, encoding="utf-8")
+        return chosen
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 import yaml
 
 from src.errors import UserError
+from src.plain import require
 from src.reports.files import Predictions, read_predictions, read_result
 
 _parse = partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 NEEDED = ("status", "seed", "choices", "overrides", "data", "parameters", "seconds", "peak_memory_mb", "started")
+
+COMPARED = {"parameters": {"total": int}, "seconds": {"per_epoch": [float]}}  # of what is needed
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,6 @@ def _read(folder: Path) -> FinishedRun | Failed:
         return Failed(folder, "unfinished", "it has no result.json: killed, or still running")
     try:
         result = read_result(folder)
-        if not isinstance(result, dict):
-            return Failed(folder, "unreadable", "result.json holds no record of a run")
         if result.get("status") != "completed":
             return Failed(
                 folder, str(result.get("status")), str(result.get("error") or "it has not ended, or was killed")
@@ -104,16 +105,19 @@ def _read(folder: Path) -> FinishedRun | Failed:
             return Failed(folder, "untested", "an evaluation: name the run that trained the model")
         if not (folder / "predictions" / "test.npz").exists():
             return Failed(folder, "untested", "it has no predictions/test.npz: run with test=true")
+        require(result, COMPARED)
         read_predictions(folder)
     except UserError as error:
         return Failed(folder, "unreadable", str(error))
+    except ValueError as error:
+        return Failed(folder, "unreadable", f"result.json: {error}")
     return FinishedRun(folder, result, config)
 
 
 def _config(path: Path) -> dict[str, Any]:
     try:
         config = _parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
     if not isinstance(config, dict):
         raise UserError(f"{path} holds no configuration")

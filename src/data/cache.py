@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import sys
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 import filelock
 import numpy as np
 
+from src.arrays import read_arrays
 from src.data.files import content_hash
 from src.errors import UserError
 
@@ -120,13 +120,15 @@ def _read(path: Path) -> Tokenized | None:
     if not os.path.isfile(path):  # in a folder that cannot be read, Path.is_file() raises
         return None
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            facts = json.loads(file["facts"].tobytes())
-            parts = {
-                split: Part(**{name: file[f"{split}.{name}"] for name in ARRAYS}, origin=facts["origins"][split])
-                for split in SPLITS
-            }
-            return Tokenized(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        arrays = read_arrays(path)
+        facts = json.loads(arrays["facts"].tobytes())
+        parts = {
+            split: Part(**{name: arrays[f"{split}.{name}"] for name in ARRAYS}, origin=facts["origins"][split])
+            for split in SPLITS
+        }
+        return Tokenized(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
         log.warning("The cached data in %s are damaged (%s) and are built anew", path, error)
         return None

@@ -10,8 +10,10 @@ import torch
 from src.data.cut import Cutter, Window
 from src.data.tokenizer import Tokenizer
 from src.models.types import Batch
+from src.plain import require
 
 NO_LABEL = -1
+STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # of a codec in a checkpoint
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,14 @@ class Codec:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """The inverse of `to_dict`."""
+        """The inverse of `to_dict`.
+
+        Raises:
+            ValueError: if a value is missing, of another type or out of its range.
+        """
+        require(state, STATE, "codec")
+        names = tuple(state["class_names"])
+        if len(set(names)) < len(names) or not names:
+            raise ValueError("codec.class_names: expects at least one name, and no name twice")
         window = Window(state["max_length"], state["keep"])
-        return cls(Tokenizer.from_json(state["tokenizer"]), window, tuple(state["class_names"]))
+        return cls(Tokenizer.from_json(state["tokenizer"]), window, names)

@@ -95,6 +95,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self._known_classes: tuple[str, ...] | None = None
         self._data: Tokenized | None = None
         self._corpus: Corpus | None = None
+        self._source = ""  # its fingerprint
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -136,8 +137,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         if self._data is not None:
             return
         splitting = (self.val_fraction, self.test_fraction, self.split_seed, self.limit)
-        source = self.fingerprint()
-        content = f"{source} {splitting}"
+        self._source = self.fingerprint()
+        content = f"{self._source} {splitting}"
         self.fingerprint_ = _hash(content)[:16]
 
         def key(tokenizer: TokenizerBuilder) -> str:
@@ -147,7 +148,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         def trained(data: Tokenized) -> str:  # how evaluations will read the same texts
             return key(Trained(Tokenizer.from_json(data.tokenizer)))
 
-        data = cached(self.cache_dir, key(self.tokenizer), partial(self._tokenize, source), trained)
+        data = cached(self.cache_dir, key(self.tokenizer), self._tokenize, trained)
         self._data = data if self._known_classes is None else _renumbered(data, self._known_classes)
         self.class_names = self._data.class_names
         self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.window, self.class_names)
@@ -165,12 +166,31 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return np.bincount(self.part("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
-        """The texts of these rows of a split, read back from the source."""
+        """The texts of these rows of a split, read back from the source.
+
+        Raises:
+            UserError: if the source has changed since `setup()`, or cannot be read any more.
+        """
         if self._corpus is None:
-            self._corpus = self.read()
+            try:
+                self._require_same_source()
+                corpus = self.read_validated()
+                self._require_same_source()
+            except OSError as error:
+                raise UserError(f"data: the source cannot be read any more ({error})") from error
+            self._corpus = corpus
         part = self.part(split)
         source: Split = getattr(self._corpus, part.origin)
         return [source.texts[part.rows[i]] for i in index]
+
+    def _require_same_source(self) -> None:
+        """Check that the source holds what it held when `setup()` began.
+
+        Raises:
+            UserError: if it does not.
+        """
+        if self.fingerprint() != self._source:
+            raise UserError("data: the source has changed since the run began to read it: run again")
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
         cut = self._cutter("train")
@@ -198,11 +218,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Which process this is, and of how many."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
-    def _tokenize(self, fingerprint: str) -> Tokenized:
+    def _tokenize(self) -> Tokenized:
         start = time.perf_counter()
         corpus = self.read_validated()
-        if self.fingerprint() != fingerprint:  # the cache would keep the new content under the key of the old one
-            raise UserError("data: the source changed while it was read; run again when it is complete")
+        self._require_same_source()  # or the cache would keep the new texts under the fingerprint of the old ones
         chosen = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
         texts = {
             split: [getattr(corpus, origin).texts[row] for row in rows] for split, (origin, rows) in chosen.items()

@@ -21,7 +21,8 @@ from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
-MOST_IDS = 100_000_000  # of a pretrained tokenizer; the largest vocabularies have a hundredth of them
+MOST_IDS = 1 << 24  # of a vocabulary, gaps included
+PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # with what patterns act on, and an unknown word
 BLOCK = 1000  # texts encoded at a time: bounds memory, and feeds the progress bar
 LINE_BREAK = Regex(r"<br\s*/?>")
 WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apostrophe
@@ -45,7 +46,10 @@ class Tokenizer:
     def vocabulary(self) -> tuple[str, ...]:
         """The token of each id."""
         ids = self._backend.get_vocab()
-        tokens = [""] * (max(ids.values()) + 1)  # a pretrained model's ids may have gaps
+        size = max(ids.values(), default=-1) + 1
+        if not 0 < size <= MOST_IDS:
+            raise ValueError(f"its ids go up to {size - 1:,}: must be between 0 and {MOST_IDS - 1:,}")
+        tokens = [""] * size  # a pretrained model's ids may have gaps
         for token, i in ids.items():
             tokens[i] = token
         return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
@@ -100,7 +104,21 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, json: str) -> "Tokenizer":
-        return cls(tokenizers.Tokenizer.from_str(json))
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: if it is no tokenizer, or one that cannot read a text.
+        """
+        try:
+            tokenizer = cls(tokenizers.Tokenizer.from_str(json))
+            tokenizer.read([PROBE, ""])
+            tokenizer.around()
+            assert tokenizer.vocabulary
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the library raises nothing narrower, and for a panic no Exception
+            raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
+        return tokenizer
 
 
 class TokenizerBuilder(ABC):

@@ -1,16 +1,17 @@
 """Reading what a run left behind. An absent file gives None; one that cannot be read, a UserError."""
 
 import csv
-import json
-import zipfile
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from src.arrays import read_arrays
 from src.errors import UserError
+from src.record import NUMBER, TEXT, read_json, read_record
 
 Value = TypeVar("Value")
 
@@ -47,7 +48,7 @@ class Example:
     @property
     def name(self) -> str:
         """For file names: split and row number."""
-        return f"{self.split}_{self.index}"
+        return f"{PurePath(self.split).name}_{self.index}"
 
     @property
     def title(self) -> str:
@@ -66,6 +67,25 @@ class Statistics(NamedTuple):
     length: np.ndarray  # n, words
 
 
+EXAMPLES = [
+    {
+        "split": str,
+        "index": int,
+        "label": TEXT,
+        "predicted": str,
+        "probabilities": [float],
+        "words": [str],
+        "weights": [float],
+        "matrix": (None, list),
+        "layers?": {str: list},
+    }
+]
+LEXICON = {
+    **dict.fromkeys(("weight", "chance", "ratio", "low", "high"), float),
+    "texts": int,
+    "words": [{"word": str, "lift": float, "count": int, "strength": NUMBER}],
+}
+MOST_EPOCHS = 1_000_000
 HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
@@ -74,9 +94,16 @@ def read_predictions(run: Path) -> Predictions | None:
     """The test split's predictions, or validation's where the run did not test."""
 
     def read(path: Path) -> Predictions:
-        with path.open("rb") as file, np.load(file) as held:  # np.load leaves a broken file open
-            names = [str(name) for name in held["class_names"]]
-            return Predictions(path.stem, held["probabilities"], held["labels"], names, held["index"])
+        arrays = read_arrays(path)
+        probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
+        names = [str(name) for name in arrays["class_names"].ravel()]
+        if not (probabilities.ndim == 2 and probabilities.shape[0] > 0 and probabilities.shape[1] == len(names) > 0):
+            raise ValueError(f"probabilities of shape {probabilities.shape} for {len(names)} classes")
+        if any(array.shape != probabilities.shape[:1] or array.dtype.kind != "i" for array in (labels, index)):
+            raise ValueError(f"labels and index must hold {len(probabilities)} whole numbers")
+        if not (np.isfinite(probabilities).all() and labels.min() >= 0 and labels.max() < len(names)):
+            raise ValueError("probabilities that are no numbers, or labels of no class")
+        return Predictions(path.stem, probabilities, labels, names, index)
 
     return _read(run / "predictions" / "test.npz", read) or _read(run / "predictions" / "val.npz", read)
 
@@ -92,7 +119,11 @@ def read_history(run: Path) -> History | None:
         for row in _rows(path):
             for name in HISTORY:
                 if row.get(name):
-                    logged[name].setdefault(int(float(row["epoch"])), []).append(float(row[name]))
+                    epoch, value = float(row["epoch"]), float(row[name])
+                    if not 0 <= epoch <= MOST_EPOCHS:
+                        raise ValueError(f"epoch {epoch}")
+                    if math.isfinite(value):  # a loss that became NaN has no place in a curve
+                        logged[name].setdefault(int(epoch), []).append(value)
         history: History = {}
         for name, by_epoch in logged.items():
             for epoch in logged["train/loss"].keys() & by_epoch.keys():
@@ -118,8 +149,14 @@ def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
 
 def read_statistics(run: Path) -> Statistics | None:
     def read(path: Path) -> Statistics:
-        with path.open("rb") as file, np.load(file) as held:  # np.load leaves a broken file open
-            return Statistics(held["position_mean"], held["entropy"], held["effective"], held["length"])
+        arrays = read_arrays(path)
+        names = ("position_mean", "entropy", "effective", "length")
+        statistics = Statistics(*(np.asarray(arrays[name], dtype=np.float64) for name in names))
+        if statistics.position.ndim != 1 or len({array.shape for array in statistics[1:]}) > 1:
+            raise ValueError("arrays whose shapes do not match")
+        if statistics.length.ndim != 1 or not all(np.isfinite(array).all() for array in statistics):
+            raise ValueError("arrays that are not of numbers, one for each text")
+        return statistics
 
     return _read(run / "attention_stats.npz", read)
 
@@ -131,27 +168,27 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
         return [
             Example(
                 split=held["split"],
-                index=int(held["index"]),
+                index=held["index"],
                 label=held["label"],
                 predicted=held["predicted"],
                 probabilities=dict(zip(class_names, held["probabilities"], strict=True)),
                 words=held["words"],
-                weights=np.array(held["weights"], dtype=np.float64),
+                weights=_weights(held["weights"], len(held["words"])),
                 matrix=_token_map(held["matrix"], len(held["words"])),
-                layers={name: np.asarray(matrix) for name, matrix in held.get("layers", {}).items()},
+                layers={name: _layer(matrix, len(held["words"])) for name, matrix in held.get("layers", {}).items()},
             )
-            for held in json.loads(path.read_text(encoding="utf-8"))
+            for held in read_json(path, EXAMPLES)
         ]
 
     return _read(run / "attention.json", read) or []
 
 
 def read_lexicon_share(run: Path) -> dict[str, Any] | None:
-    return _read(run / "lexicon.json", lambda path: json.loads(path.read_text(encoding="utf-8")))
+    return _read(run / "lexicon.json", lambda path: read_json(path, LEXICON))
 
 
 def read_result(run: Path) -> dict[str, Any]:
-    return _read(run / "result.json", lambda path: json.loads(path.read_text(encoding="utf-8"))) or {}
+    return read_record(run) or {}
 
 
 def _token_map(matrix: Any, length: int) -> np.ndarray | None:
@@ -159,7 +196,23 @@ def _token_map(matrix: Any, length: int) -> np.ndarray | None:
     if matrix is None:
         return None
     weights = np.asarray(matrix, dtype=np.float64)
-    return weights if weights.shape[1:] == (length, length) else None
+    if weights.ndim != 3 or not np.isfinite(weights).all():
+        raise ValueError(f"a matrix of shape {weights.shape}, or one that is not of numbers")
+    return weights if weights.shape[1:] == (length, length) and len(weights) else None
+
+
+def _layer(matrix: Any, length: int) -> np.ndarray:
+    """H×L×L weights of one of the encoder's layers."""
+    weights = _token_map(matrix, length)
+    if weights is None:
+        raise ValueError(f"a layer's matrix is not of {length} words")
+    return weights
+
+
+def _weights(values: list[float], length: int) -> np.ndarray:
+    if len(values) != length:
+        raise ValueError(f"{len(values)} weights of {length} words")
+    return np.array(values, dtype=np.float64)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -172,5 +225,5 @@ def _read(path: Path, read: Callable[[Path], Value]) -> Value | None:
         return None
     try:
         return read(path)
-    except (ValueError, TypeError, LookupError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
+    except (ValueError, TypeError, LookupError, OSError, csv.Error) as error:
         raise UserError(f"{path} cannot be read ({error!r}): delete it or run again.") from error

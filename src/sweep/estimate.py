@@ -16,11 +16,17 @@ from src.config.anchored import anchored
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.types import Batch
+from src.plain import require
 from src.sweep.outcome import read
 
 EARLIER, TIMED = "earlier run", "timed"
 QUANTILES = (1 / 6, 1 / 2, 5 / 6)  # of the batches by length: those that are timed
 OPTIONS = ("seed", "cache_dir", "progress")  # of the data, which cost no time
+MEASURED = {
+    "status": str,
+    "seconds": {"total": float, "fit": float, "per_epoch": [float]},
+    "parameters": {"total": int},
+}
 COSTLY = ("accelerator", "precision", "limit_train_batches", "accumulate_grad_batches")  # of the trainer's
 
 
@@ -79,10 +85,14 @@ def _earlier(before: Path, wanted: set[str]) -> dict[str, tuple[float, float, in
         if len(found) == len(wanted):
             break
         record = read(folder)
-        epochs = record.get("seconds", {}).get("per_epoch")
-        if record.get("status") != "completed" or not epochs:
+        try:
+            require(record, MEASURED)
+            key = _key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader))
+        except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError, yaml.YAMLError):
+            continue  # it measured nothing, or its files are damaged
+        epochs = record["seconds"]["per_epoch"]
+        if record["status"] != "completed" or not epochs:
             continue
-        key = _key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader))
         if key in wanted and key not in found:
             rest = record["seconds"]["total"] - record["seconds"]["fit"]
             found[key] = (sum(epochs) / len(epochs), max(0.0, rest), record["parameters"]["total"])

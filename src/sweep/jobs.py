@@ -4,12 +4,14 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from src.errors import UserError
+from src.record import read_json
 
 FILE = "sweep.json"
+SWEEP = {"arguments": [str], "jobs": [{"number": int, "overrides": [str], "folder": str}]}
 
 
 class Job(NamedTuple):
@@ -53,11 +55,13 @@ class Sweep:
         if not path.is_file():
             raise UserError(f"{folder} holds no sweep: there is no {FILE} in it; a sweep's folder is in …/multiruns/")
         try:
-            held = json.loads(path.read_text(encoding="utf-8"))
-            jobs = [Job(job["number"], job["overrides"], job["folder"]) for job in held.pop("jobs")]
-            return cls(folder, held.pop("arguments"), jobs, held)
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path} cannot be read ({error!r}): start the sweep anew") from error
+            held = read_json(path, SWEEP)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read ({error}): start the sweep anew") from error
+        jobs = [Job(job["number"], job["overrides"], job["folder"]) for job in held.pop("jobs")]
+        if outside := [job.folder for job in jobs if not _is_within(job.folder)]:
+            raise UserError(f"{path} names {outside[0]!r}, which is no folder within the sweep's: start the sweep anew")
+        return cls(folder, held.pop("arguments"), jobs, held)
 
     def write(self, outcomes: Sequence[Any] = ()) -> None:
         """Put it down, whole or not at all; with the jobs' outcomes, where these are known."""
@@ -68,6 +72,11 @@ class Sweep:
         part = self.folder / f".{FILE}.part"
         part.write_text(json.dumps(held, indent=1, ensure_ascii=False), encoding="utf-8")
         os.replace(part, self.folder / FILE)
+
+
+def _is_within(folder: str) -> bool:
+    path = PurePath(folder)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in folder
 
 
 def varying(jobs: Iterable[Job]) -> list[list[str]]:

@@ -2,12 +2,17 @@
 
 import fcntl
 import json
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from src.errors import UserError
+from src.record import FILE, read_record
+
+log = logging.getLogger(__name__)
 DONE = ("completed", "pruned")  # never run again
 
 
@@ -53,10 +58,11 @@ def recorded(folder: Path) -> Outcome:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The record of a run; empty if there is none, or it was cut short."""
+    """The record of a run; empty if there is none, or it cannot be read."""
     try:
-        return json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        return read_record(folder) or {}
+    except UserError as error:
+        log.warning("%s. It counts as none", error)
         return {}
 
 
@@ -75,7 +81,7 @@ def settle(folder: Path, code: int, error: str, overrides: list[str]) -> None:
         return
     record = {"format": 1, "overrides": overrides, **record, "status": "failed", "error": error}
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "result.json").write_text(json.dumps(record, indent=2), encoding="utf-8")
+    (folder / FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
 
 
 @contextmanager

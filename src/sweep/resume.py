@@ -72,16 +72,13 @@ def _checkpointed(last: Path) -> int:
     """The number of steps that a checkpoint holds; 0 if it is missing or damaged."""
     if not last.exists():
         return 0
-    import torch
-
-    from src.checkpoint import load
+    from src.checkpoint import read
 
     try:
-        load(last)
+        return int(read(last, training=True, mmap=True)["global_step"])
     except UserError as error:
         log.warning("%s; the job starts anew", error)
         return 0
-    return int(torch.load(last, map_location="cpu", mmap=True, weights_only=True)["global_step"])
 
 
 def trim(path: Path, steps: int) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,3 +100,26 @@ def test_statistics_are_of_the_whole_small_split(folder: Path) -> None:
         assert held["position_mean"].sum() == pytest.approx(1)
         assert (held["entropy"] <= np.log(held["length"]) + 1e-6).all()
         assert held["effective"] == pytest.approx(np.exp(held["entropy"]))
+
+
+def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "reviews.csv"
+    rows = [f"{'good' if i % 2 else 'bad'} film number {i},{'positive' if i % 2 else 'negative'}" for i in range(61)]
+    path.write_text("\n".join(["text,label", *rows]))
+    start = AttentionRecorder.on_test_start
+
+    def changing(self: AttentionRecorder, *args: Any) -> None:
+        path.write_text("\n".join(["text,label", *rows[:7]]))
+        start(self, *args)
+
+    monkeypatch.setattr(AttentionRecorder, "on_test_start", changing)
+    run = tmp_path / "run"
+    mine = f"callbacks.attention.texts=['{MINE}']"
+    result = train(run, "callbacks=attention", "data=csv", f"data.path='{path}'", mine, "trainer.max_epochs=1")
+    assert result["status"] == "completed" and "test/acc" in result["metrics"]
+    (example,) = json.loads((run / "attention.json").read_text())
+    assert example["words"] == ["an", "excellent", "product", ",", "truly"]
+    assert (run / "attention_stats.npz").exists() and (run / "page.html").exists()
+    assert "left out the examples of the test split. data: the source has changed" in caplog.text

@@ -366,3 +366,39 @@ def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loadin
     with pytest.raises(UserError, match=r"class 'bad' is none of the model's, 0 x.* and 1,004 more") as caught:
         module.setup()
     assert len(str(caught.value)) < 500
+
+
+def rewritten(path: Path, change: str) -> None:
+    """The file with its rows turned round, with fewer rows, without its columns, or gone."""
+    header, *rows = path.read_text().splitlines()
+    lines = {"turned": [header, *rows[::-1]], "shorter": [header, *rows[:50]], "other": ["a,b", "1,2"], "gone": []}[
+        change
+    ]
+    path.write_text("\n".join(lines))
+    if not lines:
+        path.unlink()
+
+
+@pytest.mark.parametrize("change", ["turned", "shorter", "other", "gone"])
+def test_texts_of_a_source_that_has_changed_are_not_read(reviews: Path, loading: dict[str, Any], change: str) -> None:
+    module = ready(reviews, loading)
+    rewritten(reviews, change)
+    with pytest.raises(UserError, match=r"data: the source (has changed since|cannot be read any more)"):
+        module.texts("test", [0])
+
+
+def test_a_source_that_changes_while_it_is_read_is_not_cached(
+    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Table.read
+
+    def slow(self: Table) -> Any:
+        rewritten(reviews, "turned")
+        return read(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "read", slow)
+        with pytest.raises(UserError, match="has changed since the run began to read it: run again"):
+            ready(reviews, loading)
+    assert not list(Path(loading["cache_dir"]).glob("*.npz"))
+    assert all_texts(ready(reviews, loading), "test")

@@ -16,6 +16,7 @@ from src.reports.page.pick import panes, picker
 from src.reports.page.say import between, brief, count, moment, share
 from src.reports.page.strips import CAPTION, strip
 from src.reports.page.table import Line, chart_table, plain_table
+from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 
 LIKELIEST = 5  # classes named beside a text
@@ -65,7 +66,7 @@ def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
         facts["Seed"] = str(result["seed"])
     if "parameters" in result:
         facts["Parameters"] = f"{result['parameters']['total']:,}"
-    if {"epoch", "monitor", "value"} <= set(best):
+    if all(best.get(key) is not None for key in ("epoch", "monitor", "value")):
         facts["Checkpoint"] = f"epoch {best['epoch']}, {best['monitor']} {best['value']:.4f}"
     if epochs := seconds.get("per_epoch"):
         facts["Training"] = f"{count(len(epochs), 'epoch')} of {brief(sum(epochs) / len(epochs))} s"
@@ -81,10 +82,10 @@ def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> Section:
     by_split: dict[str, list[Line]] = {}
     for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
-        split, score = name.split("/")
-        value, low, high, n = (metrics[name][key] for key in ("value", "low", "high", "n"))
+        split, _, score = name.partition("/")
+        value, low, high, n = (metrics[name].get(key) for key in ("value", "low", "high", "n"))
         drawn = None if score in BEYOND_ONE else value
-        line = Line(score, drawn, low, high, (share(value), between(low, high), f"{n:,}"))
+        line = Line(score, drawn, low, high, (share(value), between(low, high), UNKNOWN if n is None else f"{n:,}"))
         by_split.setdefault(split, []).append(line)
     caption = (
         "The lines are 95 % intervals over texts: how far a score would move with other texts of the same kind. They "

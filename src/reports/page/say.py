@@ -38,5 +38,8 @@ def count(number: int, one: str) -> str:
 
 
 def moment(iso: str) -> str:
-    """A time as people write it, to the minute."""
-    return datetime.fromisoformat(iso).strftime("%Y-%m-%d %H:%M %Z").strip()
+    """A time as people write it, to the minute; as it stands where it is none."""
+    try:
+        return datetime.fromisoformat(iso).strftime("%Y-%m-%d %H:%M %Z").strip()
+    except ValueError:
+        return iso

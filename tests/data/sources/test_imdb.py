@@ -52,6 +52,17 @@ def test_the_fingerprint_follows_the_files(folder: Path, loading: dict[str, Any]
     assert Imdb(str(folder), **loading).fingerprint() != before
 
 
+def test_texts_of_files_that_have_changed_are_not_read(folder: Path, loading: dict[str, Any]) -> None:
+    module = Imdb(str(folder), **loading)
+    module.setup()
+    assert module.texts("test", [2]) == ["test-00000-of-00001 2"]
+    module = Imdb(str(folder), **loading)
+    module.setup()
+    write(folder / "plain_text" / "test-00000-of-00001.parquet", [0, 1])
+    with pytest.raises(UserError, match="data: the source has changed since"):
+        module.texts("test", [2])
+
+
 def test_a_missing_folder_never_reads_as_a_name_on_the_hub(
     folder: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from src.errors import UserError
 from src.reports.page import write_page
 from src.reports.page.document import HERE
 from tests.reports.page.browser import needs_browser, visit
@@ -91,7 +92,7 @@ def test_a_page_that_fails_leaves_the_one_before(make_run: Made) -> None:
     before = written(run)
     broken = example(3) | {"weights": [0.5]}
     (run / "attention.json").write_text(json.dumps([broken]))
-    with pytest.raises(ValueError, match="one weight a word"):
+    with pytest.raises(UserError, match="1 weights of 3 words"):
         write_page(run)
     assert (run / "page.html").read_text() == before
     assert not list(run.glob(".*"))

@@ -1,0 +1,112 @@
+"""What training resumes from, and what a refused attempt leaves behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from src.data.datamodule import TextDataModule
+from src.errors import UserError
+from tests.helpers import train, trained
+
+OPTIONS = ("callbacks=checkpoints", "test=false")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("resume") / "run")
+
+
+@pytest.fixture
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    def setup(*_: object) -> None:
+        raise AssertionError("the data were read")
+
+    monkeypatch.setattr(TextDataModule, "setup", setup)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("optimizer=sgd", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.SGD\. Set this as it was"),
+        ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.AdamW"),
+        ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.adagrad\.Adagrad"),
+        ("scheduler=plateau", r"scheduler: was none, and is torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
+        ("+per_part.encoder.lr=0.01", r"per_part: was \{\}, and is \{'encoder': \{'lr': 0\.01\}\}"),
+        ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, and has groups of \[\d+\]"),
+        (
+            "trainer.max_epochs=1",
+            r"trainer\.max_epochs=1: the checkpoint .*last\.ckpt is in epoch 2 already; set .* 2 or",
+        ),
+    ],
+)
+def test_what_differs_from_the_checkpoint_is_named_before_the_data_are_read(
+    option: str, message: str, checkpoint: Path, tmp_path: Path, no_data: None
+) -> None:
+    with pytest.raises(UserError, match=message):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{checkpoint}'", option)
+
+
+@pytest.mark.parametrize("name", ["one_cycle", "linear"])
+def test_a_schedule_that_was_planned_for_other_epochs_is_refused(name: str, tmp_path: Path) -> None:
+    path = trained(tmp_path / "run", f"scheduler={name}")
+    with pytest.raises(UserError, match=r"trainer\.max_epochs: the scheduler was planned for 2 epochs, and is for 3"):
+        train(tmp_path / "resumed", *OPTIONS, f"scheduler={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda content: content["optimizer_states"][0]["param_groups"][0].pop("betas"),
+            "its state lacks betas of Adam",
+        ),
+        (lambda content: content["optimizer_states"].clear(), "has the states of 0 optimizers, and 1 is needed"),
+        (lambda content: content.pop("rng"), "training cannot resume from it .rng is missing"),
+        (lambda content: content.pop("epoch"), "training cannot resume from it .epoch is missing"),
+    ],
+)
+def test_a_damaged_state_is_named_before_the_data_are_read(
+    change: Any, message: str, checkpoint: Path, tmp_path: Path, no_data: None
+) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    change(content)
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=message):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'")
+
+
+def test_training_resumes_for_as_many_epochs_or_more(checkpoint: Path, tmp_path: Path) -> None:
+    resumed = (*OPTIONS, f"ckpt_path='{checkpoint}'")
+    assert train(tmp_path / "as many", *resumed)["seconds"]["per_epoch"] == []
+    assert len(train(tmp_path / "more", *resumed, "trainer.max_epochs=3")["seconds"]["per_epoch"]) == 1
+
+
+def test_a_refused_attempt_leaves_the_earlier_run_as_it_was(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    path = trained(run, "scheduler=plateau")
+    result = json.loads((run / "result.json").read_text())
+    (run / "result.json").write_text(json.dumps({**result, "status": "interrupted", "error": "stopped by SIGINT"}))
+    files = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    for option in ("optimizer=sgd", "trainer.max_epochs=1", "data.val_fraction=2", "model.encoder.hidden_dim=7"):
+        with pytest.raises(UserError):
+            train(run, *OPTIONS, "scheduler=plateau", "logger=none", f"ckpt_path='{path}'", option)
+        assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == files, option
+
+
+def test_a_run_that_starts_replaces_the_earlier_record(checkpoint: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "result.json").write_text('{"status": "interrupted"}')
+    (run / "config.yaml").write_text("seed: 7\n")
+    assert train(run, *OPTIONS, f"ckpt_path='{checkpoint}'")["status"] == "completed"
+    assert "ckpt_path" in (run / "config.yaml").read_text()
+
+
+def test_a_first_run_that_is_refused_has_a_record(tmp_path: Path) -> None:
+    with pytest.raises(UserError):
+        train(tmp_path / "run", "model.head.dropout=2")
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["status"] == "failed"
+    assert (tmp_path / "run" / "config.yaml").exists()
