@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from src.models.dropout import Dropout
 from src.models.masking import masked_softmax
+from src.models.shapes import require_shape
 from src.models.types import Encoded
 
 
@@ -39,7 +40,9 @@ class QueryAttention(nn.Module):
         raise NotImplementedError
 
     def _scores(self, encoded: Encoded) -> Tensor:
-        return self.scale * self.score(encoded.summary, encoded.states)  # N×T
+        scores = self.score(encoded.summary, encoded.states)
+        require_shape(self, "score", scores, "N×T", encoded.mask.shape)
+        return self.scale * scores
 
     def _weights(self, encoded: Encoded) -> Tensor:
         return masked_softmax(self._scores(encoded), encoded.mask)
