@@ -23,6 +23,7 @@ from src.models.encoder.pretrained import PretrainedEncoder
 from src.models.groups import parameter_groups
 from src.models.loss import Loss
 from src.models.position.rotary import Rotary
+from src.models.shapes import check_shapes, name_of
 
 if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
     import pytorch_lightning as pl
@@ -79,20 +80,34 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
 
 
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
-    """Wire the parts in the order of the flow; each is told how many features the one before gives."""
+    """Wire the parts in the order of the flow; each is told how many features the one before gives.
+
+    Raises:
+        UserError: if a part refuses its options, does not go with another, or has no `output_dim`.
+    """
     embedding = make(cfg, "model.embedding", vocabulary)
-    position = make(cfg, "model.position", embedding.output_dim)
-    encoder = make(cfg, "model.encoder", position.output_dim)
+    position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
+    encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
     if isinstance(encoder, PretrainedEncoder):
         with named("model.encoder"):
             encoder.require(embedding)
-    attention = make(cfg, "model.attention", encoder.output_dim)
+    attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
     if isinstance(position, Rotary):
         with named("model.position"):
             position.attach(encoder, attention)
-    pooling = make(cfg, "model.pooling", attention.output_dim)
-    head = make(cfg, "model.head", pooling.output_dim, num_logits)
+    pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
+    head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
     return Classifier(embedding, position, encoder, attention, pooling, head)
+
+
+def _output_dim(component: object, key: str) -> int:
+    dim = getattr(component, "output_dim", None)
+    if not isinstance(dim, int):
+        raise UserError(
+            f"{key}: {name_of(component)} must set self.output_dim to the number of features that it returns, an "
+            f"integer; it is {dim!r}"
+        )
+    return dim
 
 
 def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
@@ -170,14 +185,16 @@ def rehearse(cfg: DictConfig) -> torch.optim.Optimizer | None:
         The optimizer with its parameter groups; None where it cannot be made without the numbers.
 
     Raises:
-        UserError: an option is outside its range, or parts do not go together.
+        UserError: an option is outside its range, parts do not go together, or one returns a wrong shape.
     """
     if "pretrained" in f"{cfg.model.embedding._target_} {cfg.model.encoder._target_}":
         return None
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]):
-            made = optimizer(cfg, classifier(cfg, (PAD, UNKNOWN), num_logits=1))
+            model = classifier(cfg, (PAD, UNKNOWN), num_logits=1)
+            made = optimizer(cfg, model)
             scheduler(cfg, made, steps=1)
+            check_shapes(model, num_logits=1)
             return made
     except UserError:
         raise

@@ -22,7 +22,10 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
 
 
 class Loss(nn.Module, ABC):
-    """What both losses share.
+    """Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n): the formula of both losses and of torch's `cross_entropy`.
+
+    With label smoothing ε the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights every w_c is 1,
+    and the divisor is the number of texts.
 
     Args:
         class_counts: training texts of each class; its length is C.
@@ -59,7 +62,7 @@ class Loss(nn.Module, ABC):
 
 
 class CrossEntropy(Loss):
-    """−log softmax(logits)[label], with as many logits as classes."""
+    """p = softmax(logits), with as many logits as classes."""
 
     def __init__(
         self,
@@ -79,7 +82,9 @@ class CrossEntropy(Loss):
 
 
 class BinaryCrossEntropy(Loss):
-    """−log σ(±logit), one logit for two classes: the twenty-model report's BCEWithLogitsLoss.
+    """p = (σ(−logit), σ(logit)), one logit for two classes: the twenty-model report's BCEWithLogitsLoss.
+
+    It equals `CrossEntropy` of the logits (0, logit), whatever the options.
 
     Raises:
         ValueError: if there are not exactly two classes.
@@ -100,11 +105,12 @@ class BinaryCrossEntropy(Loss):
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         target = labels.float() * (1 - self.label_smoothing) + self.label_smoothing / 2  # N
-        loss = F.binary_cross_entropy_with_logits(logits.squeeze(-1).float(), target, reduction="none")
+        logits = logits.squeeze(-1).float()
         if self.class_weights is None:
-            return loss.mean()
-        weight = self.class_weights[labels]  # N
-        return (weight * loss).sum() / weight.sum()
+            return F.binary_cross_entropy_with_logits(logits, target)
+        negative, positive = self.class_weights
+        terms = positive * target * F.logsigmoid(logits) + negative * (1 - target) * F.logsigmoid(-logits)  # N
+        return -terms.sum() / self.class_weights[labels].sum()
 
     def probabilities(self, logits: Tensor) -> Tensor:
         one = torch.sigmoid(logits.float())  # N×1

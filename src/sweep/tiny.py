@@ -16,7 +16,9 @@ from src.data.datamodule import TextDataModule
 from src.data.files import existing_file
 from src.data.partition import divide
 from src.data.tokenizer import PAD, UNKNOWN
+from src.errors import UserError
 from src.models.embedding.glove import GloveEmbedding
+from src.models.shapes import check_shapes
 
 WORDS = ("the", "a", "film", "good", "bad")  # GloVe knows them
 TEXTS, TOKENS, STEPS = 2, 5, 10
@@ -41,7 +43,7 @@ class Workshop:
                     self._build(cfg)
                 self._built[key] = None
             except Exception as error:  # whatever the parts raise, now or in the job
-                known = type(error).__name__ in ("UserError", "ValueError")
+                known = isinstance(error, (UserError, ValueError))
                 first = str(error).strip().split("\n")[0]
                 self._built[key] = str(error) if known else f"{type(error).__name__}: {first}"
         return self._built[key]
@@ -55,6 +57,7 @@ class Workshop:
         mask[1:, -1] = False  # a shorter text
         tokens = torch.arange(TEXTS * TOKENS).reshape(TEXTS, TOKENS) % len(WORDS) + 2
         labels = torch.arange(TEXTS) % 2
+        check_shapes(model, loss.num_logits)
         optimizer = build.optimizer(cfg, model)
         build.scheduler(cfg, optimizer, STEPS)
 

@@ -383,7 +383,7 @@ def rewritten(path: Path, change: str) -> None:
 def test_texts_of_a_source_that_has_changed_are_not_read(reviews: Path, loading: dict[str, Any], change: str) -> None:
     module = ready(reviews, loading)
     rewritten(reviews, change)
-    with pytest.raises(UserError, match="has changed since|cannot be read"):
+    with pytest.raises(UserError, match=r"has changed since|cannot be read"):
         module.texts("test", [0])
 
 

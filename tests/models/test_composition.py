@@ -1,72 +1,25 @@
 """Every encoder × attention × pooling, found by their YAML files, holds what the design promises of all."""
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 import torch
-from omegaconf import OmegaConf
-from torch import Tensor
 
-from src import build
 from src.models.classifier import Classifier, mean_weights
-
-MODEL = Path(__file__).parents[2] / "conf" / "model"
-VOCABULARY = ("<pad>", "<unk>", *(f"word{i}" for i in range(21)))
-LENGTHS = (7, 1, 5)
-LOGITS = 3
-WIDTH = 12  # features of a token: heads must divide it
-
-
-def choices(group: str) -> list[str]:
-    return sorted(path.stem for path in (MODEL / group).glob("*.yaml"))
-
-
-SMALL = {
-    "hidden_dim": 6,
-    "heads": 3,
-    "dim": WIDTH,
-    "attention_units": 5,
-    "attention_dim": 5,
-    "feed_forward_dim": 11,
-}
-
-
-def part(group: str, choice: str) -> dict[str, object]:
-    """A part's own YAML with its sizes made small; options that it does not have are not invented."""
-    options = OmegaConf.to_container(OmegaConf.load(MODEL / group / f"{choice}.yaml"))
-    assert isinstance(options, dict)
-    return {str(key): SMALL.get(str(key), value) for key, value in options.items()}
+from tests.models.combinations import ATTENTIONS, ENCODERS, LENGTHS, LOGITS, POOLINGS, compose, texts
 
 
 @cache
 def composed(encoder: str, attention: str, pooling: str) -> Classifier:
     torch.manual_seed(0)
-    parts = {
-        "embedding": {**part("embedding", "learned"), "dim": WIDTH},
-        "position": part("position", "none"),
-        "encoder": part("encoder", encoder),
-        "attention": part("attention", attention),
-        "pooling": part("pooling", pooling),
-        "head": part("head", "linear"),
-    }
-    return build.classifier(OmegaConf.create({"model": parts}), VOCABULARY, LOGITS).double()
-
-
-def texts(lengths: tuple[int, ...] = LENGTHS, width: int | None = None) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(1)
-    tokens = torch.randint(2, len(VOCABULARY), (len(lengths), 40), generator=generator)
-    tokens = tokens[:, : width or max(lengths)]
-    mask = torch.arange(tokens.shape[1]) < torch.tensor(lengths).unsqueeze(1)
-    return tokens.masked_fill(~mask, 0), mask
+    return compose(encoder=encoder, attention=attention, pooling=pooling).double()
 
 
 COMBINATIONS = [
     pytest.param(encoder, attention, pooling, id=f"{encoder}-{attention}-{pooling}")
-    for encoder in choices("encoder")
-    if encoder != "pretrained"  # needs a model of its own: tests/models/encoder/test_pretrained.py
-    for attention in choices("attention")
-    for pooling in choices("pooling")
+    for encoder in ENCODERS
+    for attention in ATTENTIONS
+    for pooling in POOLINGS
 ]
 
 
@@ -97,8 +50,8 @@ def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
         assert torch.isfinite(model(tokens, torch.zeros_like(mask))).all(), "an empty text gave NaN"
 
 
-@pytest.mark.parametrize("attention", choices("attention"))
-@pytest.mark.parametrize("encoder", [name for name in choices("encoder") if name != "pretrained"])
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("encoder", ENCODERS)
 def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> None:
     model = composed(encoder, attention, "mean").eval()
     tokens, mask = texts(width=11)

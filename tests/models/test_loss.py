@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import tensor
 
-from src.models.loss import BinaryCrossEntropy, CrossEntropy
+from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
 
 LOGITS = tensor([[math.log(2.0), math.log(3.0), math.log(5.0)], [0.0, 0.0, math.log(8.0)]])
 LABELS = tensor([2, 0])
@@ -40,10 +40,31 @@ def test_binary_equals_cross_entropy_of_two_logits() -> None:
     """One logit z is the two logits (0, z)."""
     one, labels = tensor([[0.7], [-1.3], [0.2]]), tensor([1, 1, 0])
     two = torch.cat([torch.zeros_like(one), one], 1)
-    for options in ({}, {"label_smoothing": 0.2}, {"class_weights": [2.0, 3.0]}):
+    weights = {"class_weights": [2.0, 3.0]}
+    for options in ({}, {"label_smoothing": 0.2}, weights, {"label_smoothing": 0.2, **weights}):
         binary, multi = BinaryCrossEntropy([1, 1], **options), CrossEntropy([1, 1], **options)  # type: ignore[arg-type]
         assert binary(one, labels).item() == pytest.approx(multi(two, labels).item(), abs=1e-6)
         assert torch.allclose(binary.probabilities(one), multi.probabilities(two), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [BinaryCrossEntropy, CrossEntropy])
+def test_class_weights_weigh_each_term_of_a_smoothed_target(kind: type[Loss]) -> None:
+    """By hand for p = (1/3, 2/3) and (4/5, 1/5), labels 1 and 0, ε = 0.1, w = (1, 3)."""
+    logits = tensor([[math.log(2.0)], [-math.log(4.0)]])
+    if kind is CrossEntropy:
+        logits = torch.cat([torch.zeros_like(logits), logits], 1)
+    first = -(3 * 0.95 * math.log(2 / 3) + 1 * 0.05 * math.log(1 / 3))
+    second = -(3 * 0.05 * math.log(1 / 5) + 1 * 0.95 * math.log(4 / 5))
+    loss = kind([1, 1], label_smoothing=0.1, class_weights=[1.0, 3.0])
+    assert loss(logits, tensor([1, 0])).item() == pytest.approx((first + second) / (3 + 1), abs=1e-6)
+
+
+def test_binary_stays_finite_and_learns_far_from_the_label() -> None:
+    logits = tensor([[1000.0], [-1000.0]], requires_grad=True)
+    value = BinaryCrossEntropy([1, 1], label_smoothing=0.1, class_weights=[1.0, 3.0])(logits, tensor([0, 1]))
+    assert value.item() == pytest.approx((950 + 3 * 950) / 4)
+    value.backward()
+    assert logits.grad is not None and torch.isfinite(logits.grad).all() and logits.grad.all()
 
 
 def test_binary_refuses_more_classes() -> None:

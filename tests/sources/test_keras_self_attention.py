@@ -1,13 +1,21 @@
 """The Keras document's model against Keras' own layers, and its slips."""
 
 import inspect
+import math
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
+from src import build
 from src.models.attention.keras import KerasAttention
+from src.models.classifier import Classifier
 from src.models.masking import masked_mean
 from src.models.types import Encoded
+from tests.helpers import small_config
 from tests.keras_reference import keras
 from tests.models.reference import close, padded, ragged
 
@@ -106,14 +114,121 @@ def test_slip_the_prediction_forgets_the_offset_of_word_ids() -> None:
     assert [defaults[name].default for name in ("index_from", "start_char", "oov_char")] == [3, 1, 2]
 
 
+def keras_schedule(losses: list[float], rate: float) -> tuple[list[float], int | None]:
+    """The rate after each epoch by the document's callbacks, and the epoch in which they stop the training."""
+    model = keras().Sequential([keras().Input((1,)), keras().layers.Dense(1)])
+    model.compile(keras().optimizers.Adam(rate), "mse")
+    reduce = keras().callbacks.ReduceLROnPlateau("val_loss", factor=0.2, patience=2, min_lr=1e-5)
+    stop = keras().callbacks.EarlyStopping("val_loss", patience=3)
+    rates, stopped = [], None
+    for callback in (stop, reduce):
+        callback.set_model(model)
+        callback.on_train_begin()
+    for epoch, loss in enumerate(losses):
+        for callback in (stop, reduce):
+            callback.on_epoch_end(epoch, {"val_loss": loss})
+        rates.append(float(model.optimizer.learning_rate))
+        if stopped is None and stop.stopped_epoch:
+            stopped = epoch
+    return rates, stopped
+
+
+def preset(name: str) -> tuple[Any, Classifier]:
+    cfg = small_config(Path("unused"), [f"experiment={name}"])
+    return cfg, build.classifier(cfg, [f"word{i}" for i in range(997)], num_logits=1)
+
+
+def preset_schedule(losses: list[float]) -> tuple[list[float], int | None]:
+    """The same of our preset."""
+    cfg, model = preset("keras_self_attention")
+    optimizer = build.optimizer(cfg, model)
+    scheduler: Any = build.scheduler(cfg, optimizer, steps=1)
+    stop = build.make(cfg, "callbacks.early_stopping")
+    rates, stopped = [], None
+    for epoch, loss in enumerate(losses):
+        optimizer.step()
+        scheduler["scheduler"].step(loss)
+        rates.append({group["lr"] for group in optimizer.param_groups}.pop())
+        should_stop, _ = stop._evaluate_stopping_criteria(torch.tensor(loss, dtype=torch.float64))
+        if stopped is None and should_stop:
+            stopped = epoch
+    return rates, stopped
+
+
+@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [0.3, 0.31, 0.32, 0.33],
+        [0.3, 0.31, 0.32, 0.29, 0.3, 0.31, 0.32],
+        [3.0 - i * 1.2e-4 for i in range(7)],  # gains below 1e-4 of the loss, above 1e-4
+        [0.01, 0.00995, 0.0099, 0.00985, 0.0098],  # gains above 1e-4 of the loss, below 1e-4
+        [0.5, 0.4] + [0.41 + i / 100 for i in range(11)],  # down to min_lr
+        (0.4 + np.random.default_rng(0).normal(0, 2e-4, 37)).tolist(),
+    ],
+    ids=["worse", "reduced_twice", "small_share", "small_difference", "min_lr", "random"],
+)
+def test_the_rate_falls_and_the_training_stops_in_keras_epochs(losses: list[float]) -> None:
+    rates, stopped = preset_schedule(losses)
+    expected, expected_stop = keras_schedule(losses, rate=0.001)
+    assert rates == pytest.approx(expected, rel=1e-5)
+    assert stopped == expected_stop
+
+
+def test_the_rate_falls_an_epoch_before_the_training_stops() -> None:
+    """By hand: two epochs without gain reduce the rate, the third ends the run."""
+    rates, stopped = preset_schedule([0.3, 0.31, 0.32, 0.33])
+    assert rates == pytest.approx([0.001, 0.001, 0.0002, 0.0002])
+    assert stopped == 3
+
+
+def assert_same_distribution(ours: torch.Tensor, reference: Any) -> None:
+    """Uniform of one bound: both reach it, and both have the standard deviation that belongs to it."""
+    other = torch.from_numpy(np.array(reference))
+    bound = other.abs().max().item()
+    assert ours.abs().max().item() == pytest.approx(bound, rel=0.01)
+    for numbers in (ours, other):
+        assert numbers.mean().item() == pytest.approx(0, abs=4 * bound / math.sqrt(3 * numbers.numel()))
+        assert numbers.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
+@pytest.mark.parametrize("name", ["keras_self_attention", "keras_projected_attention"])
+def test_embeddings_and_dense_layers_start_as_keras_layers_do(name: str) -> None:
+    torch.manual_seed(0)
+    keras().utils.set_random_seed(0)
+    _, model = preset(name)
+    table = model.embedding.table.weight.detach()
+    embedding = keras().layers.Embedding(*table.shape)
+    embedding.build()
+    assert_same_distribution(table, embedding.get_weights()[0])
+    linears = [module for module in model.head.modules() if isinstance(module, nn.Linear)]
+    assert len(linears) == 2
+    for linear in linears:
+        dense = keras().layers.Dense(linear.out_features)
+        dense.build((None, linear.in_features))
+        weights, biases = dense.get_weights()
+        assert not linear.bias.any() and not biases.any()
+        assert linear.weight.abs().max().item() <= (6 / (linear.in_features + linear.out_features)) ** 0.5
+        if linear.out_features > 1:  # enough numbers to compare
+            assert_same_distribution(linear.weight.detach(), weights)
+
+
+def test_the_unscaled_attention_starts_uniform() -> None:
+    """From U(-0.05, 0.05) it does, as in Keras; from torch's N(0, 1) a token attends to itself alone."""
+    torch.manual_seed(0)
+    _, model = preset("keras_self_attention")
+    tokens = torch.arange(2, 2 + 2 * 53).view(2, 53)  # each once
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    with torch.no_grad():
+        weights = model.weights(tokens, mask)[:, 0] * 53
+        assert weights.min() > 0.9 and weights.max() < 1.2
+        model.embedding.table.weight.normal_()
+        assert model.weights(tokens, mask)[:, 0].diagonal(dim1=1, dim2=2).min() > 0.999
+
+
 @pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
 def test_slip_the_rate_falls_by_80_percent() -> None:
     """`factor=0.2` leaves 20 % of the rate; the text says that it takes 20 % away."""
-    model = keras().Sequential([keras().Input((1,)), keras().layers.Dense(1)])
-    model.compile(keras().optimizers.SGD(1.0), "mse")
-    callback = keras().callbacks.ReduceLROnPlateau("val_loss", factor=0.2, patience=2, min_lr=1e-5)
-    callback.set_model(model)
-    callback.on_train_begin()
-    for epoch in range(3):
-        callback.on_epoch_end(epoch, {"val_loss": 1.0})
-    assert float(model.optimizer.learning_rate) == pytest.approx(0.2)
+    rates, _ = keras_schedule([1.0, 1.0, 1.0], rate=1.0)
+    assert rates[-1] == pytest.approx(0.2)

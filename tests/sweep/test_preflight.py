@@ -74,6 +74,13 @@ def test_data_that_are_missing_are_named(tmp_path: Path) -> None:
     assert said.startswith("1 mistake in 2 of 2 jobs")
 
 
+def test_a_component_of_a_wrong_shape_is_named() -> None:
+    target = "model.attention._target_=tests.models.wrong_shapes.ScorePerFeature"
+    said = refused("seed=1,2", "model/attention=none", target, "extras.trusted_modules=[tests]")
+    assert said.startswith("1 mistake in 2 of 2 jobs")
+    assert "ScorePerFeature.score returned a tensor of shape 3×7×256; the shape must be N×T = 3×7" in said
+
+
 def test_a_sweep_trains_on_one_device() -> None:
     said = refused("seed=1,2", "trainer=ddp_sim")
     assert "trainer.strategy=ddp trainer.devices=2   a job of a sweep trains on one device" in said

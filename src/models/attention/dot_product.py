@@ -9,6 +9,7 @@ from src.models.attention.dropped import dropped_attention
 from src.models.attention.self_attention import SelfAttention
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary
+from src.models.shapes import require_shape
 from src.models.types import Encoded
 
 
@@ -64,6 +65,9 @@ class DotProductAttention(SelfAttention):
 
     def _project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, values = self.project(states, mask)
+        texts, length = mask.shape
+        for name, projected in (("queries", queries), ("keys", keys), ("values", values)):
+            require_shape(self, f"project ({name})", projected, "N×H×L×d", (texts, None, length, None))
         if self.rotary is None:
             return queries, keys, values
         return self.rotary.turn(queries), self.rotary.turn(keys), values
@@ -73,7 +77,9 @@ class DotProductAttention(SelfAttention):
 
     def weights(self, encoded: Encoded) -> Tensor:
         queries, keys, _ = self._project(self.around.enter(encoded.states), encoded.mask)
-        weights = masked_softmax(self.score(queries, keys), self.visible(encoded.mask))
+        scores = self.score(queries, keys)
+        require_shape(self, "score", scores, "N×H×L×L", (*queries.shape[:3], keys.shape[2]))
+        weights = masked_softmax(scores, self.visible(encoded.mask))
         return weights.masked_fill(~encoded.mask[:, None, :, None], 0.0)
 
 

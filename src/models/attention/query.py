@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from src.models.component import Attention
 from src.models.dropout import Dropout
 from src.models.masking import masked_softmax
+from src.models.shapes import require_shape
 from src.models.types import Encoded
 
 
@@ -42,7 +43,9 @@ class QueryAttention(Attention):
         """How well each state answers the query: N×D, N×T×D → N×T."""
 
     def _scores(self, encoded: Encoded) -> Tensor:
-        return self.scale * self.score(encoded.summary, encoded.states)  # N×T
+        scores = self.score(encoded.summary, encoded.states)
+        require_shape(self, "score", scores, "N×T", encoded.mask.shape)
+        return self.scale * scores
 
     def _weights(self, encoded: Encoded) -> Tensor:
         return masked_softmax(self._scores(encoded), encoded.mask)

@@ -7,6 +7,7 @@ from torch import Tensor
 from src.models.component import Attention
 from src.models.dropout import Dropout
 from src.models.masking import masked_mean, zero_padding
+from src.models.shapes import require_shape
 from src.models.sublayer import Norm, Sublayer
 from src.models.types import Encoded
 
@@ -65,5 +66,6 @@ class SelfAttention(Attention):
     def forward(self, encoded: Encoded) -> Encoded:
         """N×L×D → N×L×D'."""
         mixed = self.transform(self.around.enter(encoded.states), encoded.mask)
+        require_shape(self, "transform", mixed, "N×L×D'", (*encoded.mask.shape, self.output_dim))
         states = self.finish(encoded, mixed)
         return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

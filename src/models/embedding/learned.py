@@ -1,6 +1,8 @@
 """Word vectors learned from the task's own texts."""
 
+import math
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,8 @@ class LearnedEmbedding(Embedding):
     Args:
         vocabulary: the tokens by id; its length is the number of rows.
         dim: D, features of a vector.
+        init: distribution of the initial vectors, normal around 0 or uniform around 0.
+        init_scale: standard deviation of the normal distribution, or bound b of the uniform one, U(-b, b); above 0.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training (Iyyer et al. 2015), which
             also trains the unknown token's vector.
@@ -26,16 +30,32 @@ class LearnedEmbedding(Embedding):
     """
 
     def __init__(
-        self, vocabulary: Sequence[str], *, dim: int = 100, dropout: float = 0.0, word_dropout: float = 0.0
+        self,
+        vocabulary: Sequence[str],
+        *,
+        dim: int = 100,
+        init: Literal["normal", "uniform"] = "normal",
+        init_scale: float = 1.0,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if dim < 1:
             raise ValueError(f"dim={dim} must be at least 1")
+        if init not in ("normal", "uniform"):
+            raise ValueError(f"init={init!r} must be one of normal, uniform")
+        if not 0 < init_scale < math.inf:
+            raise ValueError(f"init_scale={init_scale} must be a finite number above 0")
         for name, value in (("dropout", dropout), ("word_dropout", word_dropout)):
             if not 0 <= value < 1:
                 raise ValueError(f"{name}={value} must lie in [0, 1)")
         self.output_dim = dim
         self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
+        with torch.no_grad():
+            if init == "uniform":
+                self.table.weight.uniform_(-init_scale, init_scale)
+            else:
+                self.table.weight.mul_(init_scale)  # torch drew from N(0, 1)
         self.dropout = Dropout(dropout)
         self.word_dropout = word_dropout
 

@@ -21,6 +21,8 @@ class MlpHead(Head):
         hidden_dims: size of each hidden layer.
         activation: relu, gelu or tanh.
         dropout: probability in [0, 1) before every linear layer.
+        init: glorot_uniform: weights from U(-b, b) with b = √(6 / (inputs + outputs)) of their layer (Glorot & Bengio
+            2010, eq. 16) and zero biases, as in Keras' Dense; None keeps torch's default.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -34,6 +36,7 @@ class MlpHead(Head):
         hidden_dims: Sequence[int] = (64,),
         activation: Literal["relu", "gelu", "tanh"] = "relu",
         dropout: float = 0.0,
+        init: Literal["glorot_uniform"] | None = None,
     ) -> None:
         super().__init__()
         if any(size < 1 for size in hidden_dims):
@@ -42,12 +45,19 @@ class MlpHead(Head):
             raise ValueError(f"activation={activation!r} must be one of {', '.join(ACTIVATIONS)}")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        if init not in (None, "glorot_uniform"):
+            raise ValueError(f"init={init!r} must be glorot_uniform or null")
         sizes = [input_dim, *hidden_dims]
         layers: list[nn.Module] = []
         for before, after in itertools.pairwise(sizes):
             layers += [Dropout(dropout), nn.Linear(before, after), ACTIVATIONS[activation]()]
         layers += [Dropout(dropout), nn.Linear(sizes[-1], num_logits)]
         self.layers = nn.Sequential(*layers)
+        if init == "glorot_uniform":
+            for layer in self.layers:
+                if isinstance(layer, nn.Linear):
+                    nn.init.xavier_uniform_(layer.weight)
+                    nn.init.zeros_(layer.bias)
 
     def forward(self, features: Tensor) -> Tensor:
         """N×D → N×num_logits."""

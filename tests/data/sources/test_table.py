@@ -110,9 +110,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(
         return read(module)
 
     monkeypatch.setattr(Table, "read", late)
-    message = (
-        "a.csv: cannot be read" if change == "disappears" else "the source has changed since"
-    )
+    message = "a.csv: cannot be read" if change == "disappears" else "the source has changed since"
     with pytest.raises(UserError, match=message):
         table(str(path), loading).setup()
     assert not list(Path(loading["cache_dir"]).glob("*.npz"))

@@ -36,10 +36,30 @@ def test_mlp_drops_before_every_linear_layer() -> None:
     assert kinds == ["Dropout", "Linear", "ReLU", "Dropout", "Linear"]
 
 
+def test_mlp_starts_at_torchs_default_or_at_glorot_uniform() -> None:
+    """Bounds 1/√inputs, also of the biases, and √(6 / (inputs + outputs)) with zero biases."""
+    torch.manual_seed(0)
+    sizes = [(97, 53), (53, 11)]
+    head = MlpHead(97, 11, hidden_dims=[53])
+    layers = [module for module in head.layers if isinstance(module, torch.nn.Linear)]
+    for layer, (inputs, _) in zip(layers, sizes, strict=True):
+        assert layer.weight.abs().max().item() == pytest.approx(inputs**-0.5, rel=0.05)
+        assert layer.bias.any()
+    head = MlpHead(97, 11, hidden_dims=[53], init="glorot_uniform")
+    layers = [module for module in head.layers if isinstance(module, torch.nn.Linear)]
+    for layer, (inputs, outputs) in zip(layers, sizes, strict=True):
+        bound = (6 / (inputs + outputs)) ** 0.5
+        assert bound * 0.95 < layer.weight.abs().max().item() <= bound
+        assert layer.weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.05)
+        assert not layer.bias.any()
+
+
 def test_options_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match=r"hidden_dims=\[4, 0\]"):
         MlpHead(D, LOGITS, hidden_dims=[4, 0])
     with pytest.raises(ValueError, match="activation='swish' must be one of relu, gelu, tanh"):
         MlpHead(D, LOGITS, activation="swish")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="init='zeros' must be glorot_uniform or null"):
+        MlpHead(D, LOGITS, init="zeros")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"dropout=1 must lie in \[0, 1\)"):
         LinearHead(D, LOGITS, dropout=1)

@@ -1,0 +1,42 @@
+"""The initial vectors of the learned embedding."""
+
+import math
+
+import pytest
+import torch
+
+from src.models.embedding.learned import LearnedEmbedding
+
+VOCABULARY = [f"word{i}" for i in range(997)]
+D = 13
+
+
+def test_vectors_start_from_the_standard_normal_distribution_as_torchs_do() -> None:
+    torch.manual_seed(3)
+    table = LearnedEmbedding(VOCABULARY, dim=D).table.weight
+    torch.manual_seed(3)
+    assert torch.equal(table, torch.nn.Embedding(len(VOCABULARY), D).weight)
+
+
+@pytest.mark.parametrize(("init", "std"), [("normal", 0.02), ("uniform", 0.02 / math.sqrt(3))])
+def test_init_scale_is_a_standard_deviation_or_a_bound(init: str, std: float) -> None:
+    torch.manual_seed(0)
+    table = LearnedEmbedding(VOCABULARY, dim=D, init=init, init_scale=0.02).table.weight  # type: ignore[arg-type]
+    assert table.mean().item() == pytest.approx(0, abs=4 * std / math.sqrt(table.numel()))
+    assert table.std().item() == pytest.approx(std, rel=0.03)
+    assert (table.abs().max() <= 0.02) == (init == "uniform")
+    assert table.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"init": "zeros"}, "init='zeros' must be one of normal, uniform"),
+        ({"init_scale": 0.0}, r"init_scale=0\.0 must be a finite number above 0"),
+        ({"init_scale": math.inf}, "init_scale=inf must be"),
+        ({"init_scale": math.nan}, "init_scale=nan must be"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LearnedEmbedding(VOCABULARY, dim=D, **options)  # type: ignore[arg-type]

@@ -1,0 +1,210 @@
+"""Training steps on a device that has no memory: a process of its own, for the device stays registered in it.
+
+Tensors of torch's FakeTensorMode know their shape, type and device but hold no numbers. So whatever would wait for
+the device in order to know a number (`.item()`, `if tensor:`, `nonzero`) raises, and so does an operation on tensors of
+two devices. Prints the errors as JSON, {kind: {name: error or null}}.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.library import Library
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from src.lit import LitClassifier
+from src.models.attention.query import QueryAttention
+from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
+from src.models.types import Batch, Encoded
+from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, POOLINGS, WIDTH, choices, component, compose
+
+DEVICE = "fake"
+TEXTS, TOKENS = 2, 3
+
+
+class OneDevice(TorchDispatchMode):
+    """Raises where an operation on the accelerator's tensors takes or gives one of the CPU's.
+
+    Numbers may come from the CPU: they travel with the kernel. FakeTensorMode alone lets copies and indices pass.
+    """
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        tensors = [leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, Tensor)]
+        devices = {tensor.device.type for tensor in tensors if tensor.dim() or tensor.device.type != "cpu"}
+        outputs = {leaf.device.type for leaf in tree_leaves(result) if isinstance(leaf, Tensor)}
+        if DEVICE in devices and len(devices | outputs) > 1:
+            raise RuntimeError(f"{func} works on two devices: {', '.join(sorted(devices | outputs))}")
+        return result
+
+
+def batch() -> Batch:
+    tokens = torch.ones(TEXTS, TOKENS, dtype=torch.int64, device=DEVICE)
+    labels = torch.ones(TEXTS, dtype=torch.int64, device=DEVICE)
+    return Batch(tokens, tokens.bool(), labels, labels)
+
+
+class AllPoolings(nn.Module):
+    """Every pooling of the same states, side by side, and a head."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.poolings = nn.ModuleList(component("pooling", name, input_dim) for name in POOLINGS)
+        self.head = nn.Linear(sum(pooling.output_dim for pooling in self.poolings), LOGITS)
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        return self.head(torch.cat([pooling(encoded) for pooling in self.poolings], -1))
+
+
+def train(model: nn.Module, loss: Loss, logits: Callable[[Batch], Iterable[Tensor]]) -> None:
+    """One step, which must leave no tensor on the CPU.
+
+    Args:
+        model: what is trained, on the accelerator.
+        loss: of each of the logits; they are added.
+        logits: of a batch.
+    """
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    texts = batch()
+    loss.to(DEVICE)
+    with OneDevice():
+        value = torch.stack([loss(some, texts.labels) for some in logits(texts)]).sum()
+        value.backward()
+        optimizer.step()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert gradients
+    assert {tensor.device.type for tensor in (value, *gradients)} == {DEVICE}
+
+
+def train_encoder(encoder: str) -> None:
+    """A step with every attention and every pooling behind the encoder."""
+    with torch.device(DEVICE):  # only to build: in a step, a component must name the device of what it makes
+        model = compose(encoder=encoder, dropout=0.3)
+        dim: Any = model.encoder.output_dim
+        attentions = {name: component("attention", name, dim, dropout=0.3) for name in ATTENTIONS}
+        behind = {size: AllPoolings(size) for size in {attention.output_dim for attention in attentions.values()}}
+    trained = nn.ModuleList([model.embedding, model.encoder, *attentions.values(), *behind.values()])
+
+    def logits(texts: Batch) -> Iterator[Tensor]:
+        encoded, _ = model._read(texts.tokens, texts.mask)
+        for name, attention in attentions.items():
+            try:
+                yield behind[attention.output_dim](attention(encoded))
+            except Exception as error:
+                raise RuntimeError(f"{name}: {type(error).__name__}: {error}") from error
+
+    train(trained, CrossEntropy([1] * LOGITS, label_smoothing=0.1, class_weights=[2.0] * LOGITS), logits)
+
+
+def train_choice(group: str, choice: str) -> None:
+    encoder = "transformer" if choice == "rotary" else "identity"
+    with torch.device(DEVICE):
+        model = compose(encoder=encoder, dropout=0.3, **{group: choice})
+        model.head = component("head", choice if group == "head" else "linear", model.pooling.output_dim, 1)
+    loss = BinaryCrossEntropy([1, 1], label_smoothing=0.1, class_weights=[2.0, 3.0])
+    train(model, loss, lambda texts: [model(texts.tokens, texts.mask)])
+
+
+def training_step() -> None:
+    """Lightning's, with the accuracy of training; what is logged is collected once an epoch."""
+    with torch.device(DEVICE):
+        model = compose(encoder="bilstm", attention="luong_general")
+    with unset_fake_temporarily():  # it copies its metrics, and a copy of a fake tensor is of no use
+        module: Any = LitClassifier(model, CrossEntropy([1] * LOGITS), LOGITS, torch.optim.Adam, lambda *_: None, {})
+    accuracy = module.train_acc
+    accuracy._device = torch.device(DEVICE)
+    for name, default in accuracy._defaults.items():
+        accuracy._defaults[name] = torch.zeros(default.shape, dtype=default.dtype, device=DEVICE)
+        setattr(accuracy, name, torch.zeros(default.shape, dtype=default.dtype, device=DEVICE))
+    module.log = lambda *args, **options: None
+    texts = batch()
+    with OneDevice():
+        module.training_step(texts, 0).backward()
+
+
+class Mistaken(QueryAttention):
+    """An attention that waits for the device, or works on another one."""
+
+    def __init__(self, input_dim: int, mistake: Callable[[Tensor], Any]) -> None:
+        super().__init__(input_dim)
+        self.mistake = mistake
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        self.mistake(keys)
+        return keys.sum(-1)
+
+
+MISTAKES: dict[str, Callable[[Tensor], Any]] = {
+    "item": lambda keys: keys.sum().item(),
+    "tolist": lambda keys: keys.tolist(),
+    "if": lambda keys: 0 if keys.sum() > 0 else 1,
+    "int": lambda keys: int(keys.sum()),
+    "nonzero": lambda keys: keys.nonzero(),
+    "boolean index": lambda keys: keys[keys > 0],
+    "numpy": lambda keys: keys.detach().numpy(),
+    "cpu": lambda keys: keys.cpu(),
+    "equal": lambda keys: torch.equal(keys, keys),
+    "unique": lambda keys: keys.unique(),
+    "no device": lambda keys: keys * torch.arange(keys.shape[2]),
+    "index of the CPU": lambda keys: keys[:, torch.arange(keys.shape[1])],
+}
+
+
+def train_mistaken(mistake: Callable[[Tensor], Any]) -> None:
+    with torch.device(DEVICE):
+        model = compose(attention="uniform")
+        model.attention = Mistaken(WIDTH, mistake)
+    train(model, CrossEntropy([1] * LOGITS), lambda texts: [model(texts.tokens, texts.mask)])
+
+
+def fused_gru_cell(
+    inputs: Tensor, hiddens: Tensor, state: Tensor, input_bias: Tensor | None, hidden_bias: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    return state.new_empty(state.shape), state.new_empty(len(state), 5 * state.shape[1])
+
+
+def fused_gru_cell_backward(gradient: Tensor, workspace: Tensor, has_bias: bool) -> tuple[Tensor | None, ...]:
+    texts, dim = gradient.shape
+    gates, biases = ([gradient.new_empty(*size, 3 * dim) for _ in range(2)] for size in ((texts,), ()))
+    return (*gates, gradient.new_empty(texts, dim), *(biases if has_bias else (None, None)))
+
+
+def error_of(step: Callable[..., None], *args: Any) -> str | None:
+    """Why a step cannot be taken on the accelerator; None if it can."""
+    try:
+        step(*args)
+    except Exception as error:  # whatever a component raises
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def main() -> None:
+    _setup_privateuseone_for_python_backend(DEVICE)
+    warnings.simplefilter("ignore")
+    library = Library("aten", "IMPL")  # torch has no shapes for its own fused GRU cell
+    library.impl("_thnn_fused_gru_cell", fused_gru_cell, "Meta")
+    library.impl("_thnn_fused_gru_cell_backward", fused_gru_cell_backward, "Meta")
+    choices_of = {"embedding": ["learned", "ngrams", "glove"], "position": choices("position"), "head": choices("head")}
+    with FakeTensorMode():
+        errors = {
+            "encoders": {encoder: error_of(train_encoder, encoder) for encoder in ENCODERS},
+            "choices": {
+                f"{group}={choice}": error_of(train_choice, group, choice)
+                for group, names in choices_of.items()
+                for choice in names
+            },
+            "training_step": {"bilstm": error_of(training_step)},
+            "mistakes": {name: error_of(train_mistaken, mistake) for name, mistake in MISTAKES.items()},
+        }
+    json.dump(errors, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
