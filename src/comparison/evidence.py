@@ -111,7 +111,7 @@ def _of_traits(
     for variant in {variant.name: variant for pair in found for variant in pair}.values():
         values = [value for run in variant.runs if (value := trait(run.folder)) is not None]
         if len(values) == len(variant.runs):
-            held[variant.name] = Sample(sign * np.array(values), None, 0.0)
+            held[variant.name] = Sample(sign * np.array(values))
     known = [pair for pair in found if all(variant.name in held for variant in pair)]
     if not known:
         return f"the runs have no {file} that tells"
