@@ -1,18 +1,19 @@
 """What the source documents claim, judged by the runs at hand."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from src.comparison.evidence import Found, evenness, gain, gain_over_each, steadiness
+from src.comparison.evidence import NO_TWINS, Found, evenness, gain, gain_over_each, steadiness
 from src.comparison.numbers import chance
-from src.comparison.statistics import ENOUGH, LEVEL, Sample, holm
+from src.comparison.statistics import ENOUGH, LEVEL, Difference, Sample, holm
+from src.comparison.twins import Twins
 from src.comparison.variants import Variant
 
-WORTH = 0.005  # a gain of accuracy that is surely below half a point is none
+WORTH = 0.005  # a gain of accuracy that is surely below half a point is negligible
 REPORT = "Sentiment Analysis with Attention Mechanisms (the twenty models)"
 OURS = "ours: an even average of all states is the rival that the documents leave out"
-Verdict = Literal["supported", "not supported", "inconclusive"]
+Verdict = Literal["supported", "real but negligible", "not supported", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -24,60 +25,100 @@ class Claim:
     verdict: Verdict
     numbers: str  # one line, such as "+1.20 points of accuracy (+0.40 to +2.00), p = 0.010"; "" without any
     evidence: tuple[str, ...]  # lines: what was set against what, or why nothing can be said
+    merged: tuple[str, ...] = ()  # lines: variants that count once, since their answers are identical
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A claim before it is judged."""
 
     text: str
     source: str
-    found: Found | str  # what the runs show, or why they show nothing
-    least: float | None  # what is surely less than this is no gain; None: whatever is more than nothing counts
+    evidence: Found | str  # what the runs show, or why they show nothing
+    negligible: float | None  # a gain that is surely below it is negligible; None: no gain is
 
 
-def judge(variants: Sequence[Variant], accuracy: Mapping[str, Sample]) -> tuple[Claim, ...]:
-    """All claims, at 5 % after Holm's adjustment for their number.
+def judge(variants: Sequence[Variant], accuracy: Mapping[str, Sample], twins: Twins = NO_TWINS) -> tuple[Claim, ...]:
+    """All claims, each by its mean over the pairs of variants that differ in that component alone.
 
-    - supported: it holds on average over the pairs of variants that differ in that part alone, and no pair shows
-      the opposite.
-    - not supported: the opposite holds, or the interval of a gain of accuracy ends below half a point.
-    - inconclusive: neither is shown, or there are fewer than 5 seeds, or the variants are not there.
+    Pairs of twins, variants with identical answers, count once. Two things are asked of the m claims that the runs
+    have numbers for, each at 5 % for all claims together: whether the mean differs from zero (p after Holm's
+    adjustment below 5 %), and where it lies (simultaneous intervals: Bonferroni's, each at 1 - 5 %/m). Holm's test is
+    the sharper, so an interval that reaches beyond zero where Holm's test excludes zero ends at zero. The verdict
+    is the first that applies:
+
+    - inconclusive: fewer than 5 seeds, or no variants or files to judge by.
+    - not supported: the mean is shown to be below zero.
+    - inconclusive: the mean is shown to be above zero, but a pair shows the opposite (Holm's test over its pairs).
+    - real but negligible: the mean is shown to be above zero, and its interval ends below half a point of accuracy.
+    - supported: the mean is shown to be above zero.
+    - not supported: the interval ends below half a point of accuracy.
+    - inconclusive: all else.
+
+    Claims of another unit than accuracy have no size that is negligible.
 
     Args:
         variants: those compared.
         accuracy: by variant's name.
+        twins: by variant's name, as from `find_twins`.
     """
     present = dict.fromkeys(variant.choices.get("attention", "none") for variant in variants)
     learnt = [name for name in present if name not in ("none", "uniform")]
-    over_none, over_uniform = (gain(variants, accuracy, "attention", learnt, rival) for rival in ("none", "uniform"))
-    over_others = gain_over_each(variants, accuracy, "encoder", "bilstm", ["rnn", "lstm", "birnn"])
-    asked = [
-        Asked("Attention beats no attention", REPORT, over_none, WORTH),
-        Asked("Attention beats uniform attention", OURS, over_uniform, WORTH),
-        Asked("BiLSTM beats the others", REPORT, over_others, WORTH),
-        Asked("Luong dot is more uniform than Bahdanau", REPORT, evenness(variants), None),
-        Asked("LSTM's gradients are steadier than RNN's", REPORT, steadiness(variants), None),
+    over_none, over_uniform = (
+        gain(variants, accuracy, "attention", learnt, rival, twins) for rival in ("none", "uniform")
+    )
+    over_others = gain_over_each(variants, accuracy, "encoder", "bilstm", ["rnn", "lstm", "birnn"], twins)
+    questions = [
+        Question("Attention beats no attention", REPORT, over_none, WORTH),
+        Question("Attention beats uniform attention", OURS, over_uniform, WORTH),
+        Question("BiLSTM beats the others", REPORT, over_others, WORTH),
+        Question("Luong dot is more uniform than Bahdanau", REPORT, evenness(variants, twins), None),
+        Question("LSTM's gradients are steadier than RNN's", REPORT, steadiness(variants, twins), None),
     ]
-    tests = [one.found.value.p_value for one in asked if isinstance(one.found, Found)]
-    adjusted = iter(holm([p for p in tests if p is not None]))
-    return tuple(_judged(one, adjusted) for one in asked)
+    tests = {
+        question.text: p_value
+        for question in questions
+        if isinstance(question.evidence, Found) and (p_value := question.evidence.interval(LEVEL).p_value) is not None
+    }
+    adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
+    return tuple(_judged(question, adjusted.get(question.text), len(tests)) for question in questions)
 
 
-def _judged(asked: Asked, adjusted: Iterator[float]) -> Claim:
-    text, source, found, least = asked
-    if isinstance(found, str):
-        return Claim(text, source, "inconclusive", "", (found,))
-    value, _, high, p_value = found.value
-    p = 1.0 if p_value is None else next(adjusted)
+def _judged(question: Question, p_value: float | None, tests: int) -> Claim:
+    """One claim of `tests`, by its p-value after Holm's adjustment; None: it has none."""
+    text, source, evidence, negligible = question
+    if isinstance(evidence, str):
+        return Claim(text, source, "inconclusive", "", (evidence,))
+    shown = p_value is not None and p_value < LEVEL
+    interval = _cut(evidence.interval(LEVEL / max(1, tests)), shown)
     reasons = []
-    verdict: Verdict = "inconclusive"
-    if found.seeds < ENOUGH:
-        reasons = [f"{found.seeds} seed{'s' * (found.seeds > 1)} each at the least: a judgement takes {ENOUGH}"]
-    elif p < LEVEL and value > 0 and found.against:
-        reasons = [f"true on average, but not of {found.against}"]
-    elif p < LEVEL and value > 0:
-        verdict = "supported"
-    elif (p < LEVEL and value < 0) or (least is not None and high is not None and high < least):
-        verdict = "not supported"
-    numbers = found.numbers if p_value is None else f"{found.numbers}; p {chance(p)} after Holm"
-    return Claim(text, source, verdict, numbers, (*reasons, *found.lines))
+    if evidence.seeds < ENOUGH:
+        reasons = [f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)} each at the least: a judgement takes {ENOUGH}"]
+    elif shown and interval.value > 0 and evidence.against:
+        reasons = [f"true on average, but not of {evidence.against}"]
+    verdict = "inconclusive" if reasons else _verdict(interval, shown, negligible)
+    numbers = evidence.numbers(interval)
+    if p_value is not None:
+        numbers += f"; p {chance(p_value)} after Holm"
+    return Claim(text, source, verdict, numbers, (*reasons, *evidence.lines), evidence.merged)
+
+
+def _verdict(interval: Difference, shown: bool, negligible: float | None) -> Verdict:
+    """By the simultaneous interval, and whether Holm's test shows a difference from zero."""
+    if shown and interval.value < 0:
+        return "not supported"
+    is_negligible = negligible is not None and interval.high is not None and interval.high < negligible
+    if shown:
+        return "real but negligible" if is_negligible else "supported"
+    return "not supported" if is_negligible else "inconclusive"
+
+
+def _cut(interval: Difference, shown: bool) -> Difference:
+    """End the interval at zero where Holm's test excludes zero and Bonferroni's interval does not."""
+    value, low, high, p_value = interval
+    if not shown or low is None or high is None:
+        return interval
+    return (
+        Difference(value, max(low, 0.0), high, p_value)
+        if value > 0
+        else Difference(value, low, min(high, 0.0), p_value)
+    )

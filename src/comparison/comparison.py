@@ -12,6 +12,7 @@ from src.comparison.rows import METRICS, Row, ranked
 from src.comparison.runs import Failed, find
 from src.comparison.scores import SCORES
 from src.comparison.statistics import samples
+from src.comparison.twins import find_twins
 from src.comparison.variants import Variant, group
 from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
@@ -60,8 +61,12 @@ def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = 
     variants = group(runs)
     base = _baseline(variants, baseline)
     measured = measure(variants, list(dict.fromkeys((*METRICS, metric))), metric)
-    drawn = samples([held.compared for held in measured])
-    accuracy = drawn if metric == "acc" else samples([held.correct.astype(np.float64) for held in measured])
+    seeds = [held.seeds for held in measured]
+    drawn = samples([held.compared for held in measured], numbers=seeds)
+    accuracy = drawn
+    if metric != "acc":
+        accuracy = samples([held.correct.astype(np.float64) for held in measured], numbers=seeds)
+    by_name = {variant.name: sample for variant, sample in zip(variants, accuracy, strict=True)}
     rows = ranked(measured, drawn, base, metric)
     kept = {run.folder for variant in variants for run in variant.runs}
     test = runs[0].predictions()
@@ -69,7 +74,7 @@ def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = 
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        claims=judge(variants, {variant.name: sample for variant, sample in zip(variants, accuracy, strict=True)}),
+        claims=judge(variants, by_name, find_twins({held.variant.name: held.answers for held in measured})),
         failed=(*failed, *(Failed(run.folder, "repeated", REPEATED) for run in runs if run.folder not in kept)),
         single=len(kept) == 1,
         texts=len(test.labels),

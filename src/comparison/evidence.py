@@ -8,9 +8,11 @@ import numpy as np
 
 from src.comparison.statistics import ENOUGH, LEVEL, Difference, Sample, difference, holm
 from src.comparison.traits import jumps, share_attended
+from src.comparison.twins import Twins, merged
 from src.comparison.variants import Variant
 
 Pair = tuple[Variant, Variant]  # the one that the claim favours, and its rival
+NO_TWINS: Twins = {}
 
 
 class Unit(NamedTuple):
@@ -33,11 +35,30 @@ TIMES = Unit(lambda value: f"{np.exp(value):.2f}", "from one measurement to the 
 class Found(NamedTuple):
     """What the runs show of a claim."""
 
-    value: Difference  # positive where the claim is right
-    numbers: str  # the same in words
-    lines: tuple[str, ...]  # each pair's
+    terms: tuple[tuple[float, Sample], ...]  # whose weighted sum is positive where the claim is right
+    unit: Unit
+    lines: tuple[str, ...]  # each pair's, with its own interval at 95 %
+    merged: tuple[str, ...]  # variants that count once, since their answers are identical
     against: str  # the pairs that clearly show the opposite, "" without any
     seeds: int  # of the variant with fewest
+    rivals: tuple[str, ...] = ()  # choices of which `terms` are set against the first, the hardest
+
+    def interval(self, level: float) -> Difference:
+        """The sum, and its interval at 1 - level, which holds for the hardest of several rivals too.
+
+        Against the hardest of them a claim is shown as surely as by one test (Berger 1982); that it fails against some
+        rival has as many chances as there are rivals, so p and the interval allow for these.
+        """
+        count = max(1, len(self.rivals))
+        value, low, high, p_value = difference(self.terms, level=level / count)
+        if p_value is not None and value < 0:
+            p_value = min(1.0, count * p_value)
+        return Difference(value, low, high, p_value)
+
+    def numbers(self, interval: Difference) -> str:
+        """In words."""
+        hardest = f" against {self.rivals[0]}, the hardest of them" if self.rivals else ""
+        return self.unit.say(interval) + hardest
 
 
 def pairs(variants: Sequence[Variant], group: str, ours: Sequence[str], theirs: str) -> list[Pair]:
@@ -59,78 +80,119 @@ def pairs(variants: Sequence[Variant], group: str, ours: Sequence[str], theirs: 
 
 
 def gain(
-    variants: Sequence[Variant], scores: Mapping[str, Sample], group: str, ours: Sequence[str], theirs: str
+    variants: Sequence[Variant],
+    scores: Mapping[str, Sample],
+    group: str,
+    ours: Sequence[str],
+    theirs: str,
+    twins: Twins = NO_TWINS,
 ) -> Found | str:
     """Accuracy of variants with one of our choices above those with theirs."""
-    found = pairs(variants, group, ours, theirs)
-    if not found:
+    matches = pairs(variants, group, ours, theirs)
+    if not matches:
         return f"no two variants differ in {group} alone, one of them with {group}={theirs}"
-    return _weighed(found, scores, POINTS)
+    return _weighed(matches, scores, POINTS, twins)
 
 
 def gain_over_each(
-    variants: Sequence[Variant], scores: Mapping[str, Sample], group: str, ours: str, rivals: Sequence[str]
+    variants: Sequence[Variant],
+    scores: Mapping[str, Sample],
+    group: str,
+    ours: str,
+    rivals: Sequence[str],
+    twins: Twins = NO_TWINS,
 ) -> Found | str:
     """Accuracy above each of several rivals: as sure as it is above the hardest of them (Berger 1982)."""
-    found = {rival: pairs(variants, group, [ours], rival) for rival in rivals}
-    missing = [rival for rival, held in found.items() if not held]
+    matches = {rival: pairs(variants, group, [ours], rival) for rival in rivals}
+    missing = [rival for rival, known in matches.items() if not known]
     if missing:
         return f"no variant with {group}={ours} has its like with {group}={' or '.join(missing)}"
-    each = {rival: _weighed(held, scores, POINTS) for rival, held in found.items()}
-    hardest = min(each, key=lambda rival: _sureness(each[rival].value))
+    each = {rival: _weighed(known, scores, POINTS, twins) for rival, known in matches.items()}
+    means = {rival: difference(evidence.terms) for rival, evidence in each.items()}
+    hardest = min(means, key=lambda rival: _sureness(means[rival]))
     return Found(
-        each[hardest].value,
-        f"{each[hardest].numbers} against {hardest}, the hardest of them",
-        tuple(f"against {rival}, on average: {one.numbers}" for rival, one in each.items()),
+        each[hardest].terms,
+        POINTS,
+        tuple(f"against {rival}, on average: {POINTS.say(mean)}" for rival, mean in means.items()),
+        tuple(dict.fromkeys(line for evidence in each.values() for line in evidence.merged)),
         "",
-        min(one.seeds for one in each.values()),
+        min(evidence.seeds for evidence in each.values()),
+        tuple(sorted(rivals, key=lambda rival: rival != hardest)),
     )
 
 
-def evenness(variants: Sequence[Variant]) -> Found | str:
+def evenness(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Found | str:
     """The share of a text's words that Luong's dot attention spreads over, above that of Bahdanau's."""
-    found = pairs(variants, "attention", ["luong_dot"], "bahdanau")
-    if not found:
+    matches = pairs(variants, "attention", ["luong_dot"], "bahdanau")
+    if not matches:
         return "no variant with attention=luong_dot has its like with attention=bahdanau"
-    return _of_traits(found, share_attended, "attention_stats.npz", WORDS)
+    return _of_traits(matches, share_attended, "attention_stats.npz", WORDS, twins)
 
 
-def steadiness(variants: Sequence[Variant]) -> Found | str:
+def steadiness(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Found | str:
     """How much more the gradients of an RNN jump between measurements than those of an LSTM."""
-    found = [*pairs(variants, "encoder", ["lstm"], "rnn"), *pairs(variants, "encoder", ["bilstm"], "birnn")]
-    if not found:
+    matches = [*pairs(variants, "encoder", ["lstm"], "rnn"), *pairs(variants, "encoder", ["bilstm"], "birnn")]
+    if not matches:
         return "no variant with encoder=lstm (or bilstm) has its like with encoder=rnn (or birnn)"
-    return _of_traits(found, jumps, "gradients.csv", TIMES, sign=-1)
+    return _of_traits(matches, jumps, "gradients.csv", TIMES, twins, sign=-1)
 
 
 def _of_traits(
-    found: Sequence[Pair], trait: Callable[[Path], float | None], file: str, unit: Unit, sign: int = 1
+    matches: Sequence[Pair],
+    trait: Callable[[Path], float | None],
+    file: str,
+    unit: Unit,
+    twins: Twins,
+    sign: int = 1,
 ) -> Found | str:
     """As `_weighed`, of a number that each run has by itself; the test texts play no part."""
-    held: dict[str, Sample] = {}
-    for variant in {variant.name: variant for pair in found for variant in pair}.values():
+    scores: dict[str, Sample] = {}
+    for variant in {variant.name: variant for pair in matches for variant in pair}.values():
         values = [value for run in variant.runs if (value := trait(run.folder)) is not None]
         if len(values) == len(variant.runs):
-            held[variant.name] = Sample(sign * np.array(values), None, 0.0)
-    known = [pair for pair in found if all(variant.name in held for variant in pair)]
+            scores[variant.name] = Sample(sign * np.array(values), numbers=tuple(run.seed for run in variant.runs))
+    known = [pair for pair in matches if all(variant.name in scores for variant in pair)]
     if not known:
         return f"the runs have no {file} that tells"
-    return _weighed(known, held, unit)
+    return _weighed(known, scores, unit, twins)
 
 
-def _weighed(found: Sequence[Pair], held: Mapping[str, Sample], unit: Unit) -> Found:
-    """The mean over pairs, and each pair; those of few seeds are left out where others have enough."""
-    few = [pair for pair in found if min(len(variant.runs) for variant in pair) < ENOUGH]
-    kept = [pair for pair in found if pair not in few] or list(found)
-    mean = difference(_joined([(weight / len(kept), held[one.name]) for pair in kept for weight, one in _signed(pair)]))
-    each = [difference([(weight, held[one.name]) for weight, one in _signed(pair)]) for pair in kept]
-    adjusted = holm([1.0 if one.p_value is None else one.p_value for one in each])
-    names = list(map(_name, kept))
-    lines = [f"{name}: {unit.say(one)}" for name, one in zip(names, each, strict=True)]
-    lines += [f"{_name(pair)}: left out, fewer than {ENOUGH} seeds" for pair in found if pair not in kept]
-    against = [name for name, one, p in zip(names, each, adjusted, strict=True) if p < LEVEL and one.value < 0]
-    seeds = min(len(variant.runs) for pair in kept for variant in pair)
-    return Found(mean, unit.say(mean), tuple(lines), ", ".join(against), seeds)
+def _weighed(matches: Sequence[Pair], scores: Mapping[str, Sample], unit: Unit, twins: Twins) -> Found:
+    """The mean over pairs, and each pair; those of few seeds are left out where others have enough.
+
+    Pairs whose variants give the same answers on both sides are one pair.
+    """
+    few = [pair for pair in matches if _seeds(pair) < ENOUGH]
+    enough = [pair for pair in matches if pair not in few] or list(matches)
+    alike: dict[tuple[str, ...], list[Pair]] = {}
+    for pair in enough:
+        alike.setdefault(tuple(twins.get(variant.name, variant.name) for variant in pair), []).append(pair)
+    distinct = [max(same, key=_seeds) for same in alike.values()]
+    terms = [(weight / len(distinct), scores[variant.name]) for pair in distinct for weight, variant in _signed(pair)]
+    each = [difference([(weight, scores[variant.name]) for weight, variant in _signed(pair)]) for pair in distinct]
+    adjusted = holm([1.0 if result.p_value is None else result.p_value for result in each])
+    names = list(map(_name, distinct))
+    lines = [f"{name}: {unit.say(result)}" for name, result in zip(names, each, strict=True)]
+    lines += [f"{_name(pair)}: left out, fewer than {ENOUGH} seeds" for pair in matches if pair not in enough]
+    against = [name for name, result, p in zip(names, each, adjusted, strict=True) if p < LEVEL and result.value < 0]
+    return Found(
+        terms=tuple(_joined(terms)),
+        unit=unit,
+        lines=tuple(lines),
+        merged=tuple(dict.fromkeys(line for same in alike.values() for line in _merged(same))),
+        against=", ".join(against),
+        seeds=min(map(_seeds, distinct)),
+    )
+
+
+def _merged(same: Sequence[Pair]) -> list[str]:
+    """A sentence for each side of the pairs on which several variants stand."""
+    sides = [list({variant.name: variant for variant in side}.values()) for side in zip(*same, strict=True)]
+    return [merged(side) for side in sides if len(side) > 1]
+
+
+def _seeds(pair: Pair) -> int:
+    return min(len(variant.runs) for variant in pair)
 
 
 def _signed(pair: Pair) -> list[tuple[float, Variant]]:

@@ -1,5 +1,6 @@
 """Variants' scores, text by text, once it is sure that all of them were tested on the same texts."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,12 @@ class Measured:
     compared: np.ndarray  # S×n, the texts' parts in the score that is compared
     correct: np.ndarray  # S×n bool
     ensemble: float | None  # the score that is compared, of the runs' mean probabilities; None for one run alone
+    answers: dict[int, str]  # seed → digest of the run's probabilities: equal where all of them are
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """In the order of the rows of `compared` and `correct`."""
+        return tuple(run.seed for run in self.variant.runs)
 
 
 def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> list[Measured]:
@@ -39,6 +46,7 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
     for variant in variants:
         scores: dict[str, list[float]] = {}
         compared, correct, probabilities = [], [], np.zeros(first.probabilities.shape)
+        answers = {}
         for run in variant.runs:
             held = run.predictions()
             if not (np.array_equal(held.index, first.index) and np.array_equal(held.labels, first.labels)):
@@ -53,11 +61,12 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
                 scores.setdefault(name, []).append(float(values.mean()))
             compared.append(parts[metric])
             correct.append(held.probabilities.argmax(1) == held.labels)
+            answers[run.seed] = hashlib.sha256(held.probabilities.tobytes()).hexdigest()
             probabilities += held.probabilities / len(variant.runs)
         arrays = {name: np.array(values) for name, values in scores.items()}
         together = by_text(probabilities, first.labels, [metric])[metric].mean()
         ensemble = float(together) if len(variant.runs) > 1 else None
-        measured.append(Measured(variant, arrays, np.stack(compared), np.stack(correct), ensemble))
+        measured.append(Measured(variant, arrays, np.stack(compared), np.stack(correct), ensemble, answers))
     return measured
 
 

@@ -10,18 +10,24 @@ from src.reports.page.say import share
 from src.reports.tables import UNKNOWN
 
 SCORES = (
-    "Mean over seeds ± half of its 95 % interval (Student's t): where the mean of other seeds would lie on these "
-    "{texts:,} test texts. ece: calibration error, lower is better. ensemble: {metric} of the mean of the seeds' "
-    "probabilities."
+    "Mean over seeds ± half of the 95 % interval of the mean over all seeds (Student's t), on these {texts:,} test "
+    "texts. ece: calibration error, lower is better. ensemble: {metric} of the mean of the seeds' probabilities."
 )
 DIFFERENCES = (
     "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
-    "Student's t; p by the same, then after Holm's adjustment for all {family} differences here. McNemar: in k of n "
-    "seeds the exact test finds that difference at 5 %. tie: not shown to differ; exploratory: fewer than 5 seeds."
+    "Student's t, unadjusted; p by the same, then after Holm's adjustment for all {family} differences here, by which "
+    "the verdict goes. McNemar: in k of n seeds the exact test finds that difference at 5 %. tie: not shown to differ; "
+    "exploratory: fewer than 5 seeds."
 )
 COST = (
     "Seconds: of an epoch's training without validation, median of a run, mean over seeds. Memory: the highest of the "
     "runs; the accelerator's where there is one, else the process's."
+)
+RULES = (
+    "Supported: the claim is shown (p after Holm's adjustment for all claims is below 5 %), and no pair of variants "
+    "shows the opposite. Real but negligible: the same, but the gain is surely below half a point of accuracy. Not "
+    "supported: the opposite is shown, or a gain that is not shown is surely below half a point. Inconclusive: all "
+    "else. The claims' intervals are simultaneous 95 % intervals; those of single pairs are unadjusted."
 )
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from src.comparison.comparison import Comparison, Row
-from src.comparison.sections import sections
+from src.comparison.sections import RULES, sections
 from src.comparison.statistics import Interval
 
 IN_MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
@@ -33,11 +33,12 @@ def printed(comparison: Comparison) -> RenderableType:
             table.add_row(*map(Text, row))
         parts += [table, Text()]
     if not comparison.single:
-        claims = Table("claim", "verdict", "", title=Text("Claims", style="bold"), box=box.SIMPLE_HEAD)
-        claims.title_justify = "left"
+        claims = Table("claim", "verdict", "", title=Text("Claims", style="bold"), caption=Text(RULES))
+        claims.box, claims.title_justify, claims.caption_justify = box.SIMPLE_HEAD, "left", "left"
         for claim in comparison.claims:
             claims.add_row(*map(Text, (claim.text, claim.verdict, claim.numbers or claim.evidence[0])))
-        parts += [claims, Text()]
+        merged = dict.fromkeys(line for claim in comparison.claims for line in claim.merged)
+        parts += [claims, *(Text(f"  {line}", overflow="fold") for line in merged), Text()]
     if comparison.failed:
         parts.append(Text("Not compared", style="bold"))
         parts += [Text(f"  {one.folder}: {one.status}: {one.error}", overflow="fold") for one in comparison.failed]
@@ -53,9 +54,9 @@ def markdown(comparison: Comparison) -> str:
         lines.insert(1, " | ".join(rules))
         blocks += [f"## {title.translate(IN_MARKDOWN)}", "\n".join(f"| {line} |" for line in lines), note]
     if not comparison.single:
-        blocks.append("## Claims")
+        blocks += ["## Claims", RULES]
         for claim in comparison.claims:
-            evidence = [claim.numbers] * bool(claim.numbers) + list(claim.evidence)
+            evidence = [claim.numbers] * bool(claim.numbers) + [*claim.evidence, *claim.merged]
             blocks += [f"**{claim.text}**: {claim.verdict}. ({claim.source.translate(IN_MARKDOWN)})"]
             blocks += ["\n".join(f"- {line.translate(IN_MARKDOWN)}" for line in evidence)]
     if comparison.failed:

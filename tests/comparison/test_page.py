@@ -3,9 +3,11 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from src.comparison.claims import Claim, Verdict
 from src.comparison.comparison import Comparison, compare
 from src.comparison.page import render, reviews
 from tests.comparison.sweeps import text, write_failed, write_whole_sweep
@@ -57,6 +59,15 @@ def test_numbers_are_those_of_the_comparison(html: str, comparison: Comparison) 
     for claim in comparison.claims:
         assert claim.text in said and claim.verdict in said
     assert "RuntimeError: out of memory" in said
+
+
+def test_every_verdict_on_a_claim_has_its_mark(comparison: Comparison) -> None:
+    claims = tuple(Claim("A claim", "a source", verdict, "+0.20", ()) for verdict in get_args(Verdict))
+    html = render(replace(comparison, claims=claims))
+    check_page(html)
+    for verdict in get_args(Verdict):
+        kind = html.split(f">{verdict}</span>")[0].rsplit('class="verdict ', 1)[1].rstrip('"')
+        assert kind == "tie" or f".verdict.{kind}::before" in html, verdict
 
 
 def test_variants_are_ranked_by_each_score_and_calibration_error_from_below(html: str, comparison: Comparison) -> None:

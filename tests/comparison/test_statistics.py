@@ -40,6 +40,14 @@ def test_interval_over_seeds_covers() -> None:
     assert abs(np.mean(hits) - 0.95) < 3 * np.sqrt(0.95 * 0.05 / TRIALS)
 
 
+@pytest.mark.parametrize(("seeds", "share"), [(2, 0.93), (5, 0.88), (10, 0.86)])
+def test_interval_over_seeds_holds_the_mean_of_as_many_other_seeds_less_often(seeds: int, share: float) -> None:
+    rng = np.random.default_rng(4)
+    runs = rng.normal(size=(3 * TRIALS, 2, seeds))
+    hits = [low <= others.mean() <= high for ours, others in runs for _, low, high in [over_seeds(ours)]]
+    assert np.mean(hits) == pytest.approx(share, abs=3 * np.sqrt(share * (1 - share) / len(hits)))
+
+
 @pytest.mark.parametrize(
     ("sizes", "widest"),
     [
@@ -68,7 +76,6 @@ def test_difference_covers_and_finds_nothing_where_nothing_is(
 def test_holm_keeps_the_family_wise_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven variants, none better than the baseline: a sweep that claims any is rare."""
     monkeypatch.setattr(statistics, "RESAMPLES", 300)
-    monkeypatch.setattr("gc.collect", lambda: 0)  # statsmodels calls it each time, for a tenth of a second
     rng, wrong, sweeps = np.random.default_rng(12), 0, 100
     for _ in range(sweeps):
         base, *others = samples([simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(8)])
@@ -142,13 +149,49 @@ def test_without_texts_it_is_welchs_test() -> None:
 
     rng = np.random.default_rng(8)
     ours, theirs = rng.normal(1, 1, 7), rng.normal(0, 3, 5)
-    found = difference([(1, Sample(ours, None, 0.0)), (-1, Sample(theirs, None, 0.0))])
+    found = difference([(1, Sample(ours)), (-1, Sample(theirs))])
     assert found.p_value == pytest.approx(ttest_ind(ours, theirs, equal_var=False).pvalue, rel=0.2)
 
 
 def test_one_run_without_texts_tells_nothing() -> None:
-    alone = Sample(np.array([0.3]), None, 0.0)
+    alone = Sample(np.array([0.3]))
     assert difference([(1, alone)])[1:] == (None, None, None)
+
+
+def test_without_texts_seeds_that_are_shared_make_it_the_paired_test() -> None:
+    from scipy.stats import ttest_rel
+
+    rng = np.random.default_rng(8)
+    ours, theirs = rng.normal(1, 1, 7), rng.normal(0, 1, 7)
+    seeds = (3, 1, 4, 15, 9, 2, 6)
+    result = difference([(1, Sample(ours, numbers=seeds)), (-1, Sample(theirs[::-1], numbers=seeds[::-1]))])
+    assert result.p_value == pytest.approx(ttest_rel(ours, theirs).pvalue, rel=0.2)
+
+
+def test_variants_of_the_same_seeds_are_resampled_as_their_difference() -> None:
+    """What seeds, texts and single answers add is that of the difference, answer by answer."""
+    rng = np.random.default_rng(9)
+    theirs = simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3)
+    ours = np.maximum(theirs, rng.uniform(size=theirs.shape) < 0.2)
+    seeds = (1, 2, 3, 4, 5)
+    one, other, both = samples([ours, theirs, ours - theirs], numbers=[seeds] * 3)
+    assert difference([(1, one), (-1, other)]) == pytest.approx(difference([(1, both)]))
+
+
+def test_a_variant_under_two_names_adds_no_evidence() -> None:
+    rng = np.random.default_rng(10)
+    ours, theirs = (simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(2))
+    one, twin, other = samples([ours, ours, theirs], numbers=[range(5)] * 3)
+    assert difference([(0.5, one), (0.5, twin), (-1, other)]) == pytest.approx(difference([(1, one), (-1, other)]))
+
+
+def test_variants_without_a_common_seed_are_drawn_apart() -> None:
+    rng = np.random.default_rng(11)
+    values = [simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(2)]
+    known = samples(values, numbers=[range(5), range(5, 10)])
+    assert difference([(1, known[0]), (-1, known[1])]) == pytest.approx(
+        difference([(weight, sample) for weight, sample in zip((1, -1), samples(values), strict=True)])
+    )
 
 
 def test_mcnemar_by_hand() -> None:
@@ -171,7 +214,7 @@ def test_percentiles_of_five_seeds_would_be_too_narrow() -> None:
     ours = percentiles = 0
     for _ in range(TRIALS):
         one, other = rng.normal(size=(2, 5))
-        found = difference([(1, Sample(one, None, 0.0)), (-1, Sample(other, None, 0.0))], seed=int(rng.integers(1e9)))
+        found = difference([(1, Sample(one)), (-1, Sample(other))], seed=int(rng.integers(1e9)))
         ours += found.low <= 0 <= found.high
         drawn = [held[rng.integers(0, 5, (1000, 5))].mean(1) for held in (one, other)]
         low, high = np.percentile(drawn[0] - drawn[1], [2.5, 97.5])

@@ -3,33 +3,34 @@
 from collections.abc import Sequence
 
 from src.comparison.comparison import Comparison
+from src.comparison.sections import RULES
 from src.reports.page.document import Section
 from src.reports.page.html import Html, tag
 from src.reports.page.table import plain_table
 
-KINDS = {"supported": "better", "not supported": "worse", "inconclusive": "tie"}
+KINDS = {"supported": "better", "real but negligible": "negligible", "not supported": "worse", "inconclusive": "tie"}
 
 
 def claims(comparison: Comparison) -> Section | None:
     if comparison.single or not comparison.claims:
         return None
     rows = []
-    for one in comparison.claims:
-        said, *evidence = (one.numbers, *one.evidence) if one.numbers else one.evidence
-        rows.append((one.text, _verdict(one.verdict), _numbers(said, evidence), one.source))
+    for claim in comparison.claims:
+        first, *rest = (*([claim.numbers] if claim.numbers else []), *claim.evidence, *claim.merged)
+        rows.append((claim.text, _verdict(claim.verdict), _numbers(first, rest), claim.source))
     table = plain_table(("Claim", "These runs say", "Numbers", "Source"), rows, kind="claims")
     caption = (
-        "What the source documents claim, set against every pair of variants that differ in that part alone. Judged at "
-        "5 % after Holm's adjustment for all claims; what is neither shown nor refuted is inconclusive."
+        "What the source documents claim, set against every pair of variants that differ in that component alone. "
+        f"{RULES}"
     )
     return Section("claims", "The sources' claims", caption, table)
 
 
-def _numbers(said: str, evidence: Sequence[str]) -> Html:
+def _numbers(first: str, rest: Sequence[str]) -> Html:
     """What the runs show, and pair by pair on request."""
-    if not evidence:
-        return tag("span", said)
-    return tag("details", tag("summary", said), tag("ul", *(tag("li", line) for line in evidence)))
+    if not rest:
+        return tag("span", first)
+    return tag("details", tag("summary", first), tag("ul", *(tag("li", line) for line in rest)))
 
 
 def _verdict(verdict: str) -> Html:

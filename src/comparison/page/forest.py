@@ -29,7 +29,8 @@ def forest(comparison: Comparison) -> Section | None:
     caption = (
         f"{heading(comparison.metric)} less that of the baseline, {comparison.baseline.variant.name}, on the same "
         "texts. The line is the 95 % interval of a two-level bootstrap, which draws seeds and texts anew, with "
-        f"Student's t. p allows for all {count(comparison.family, 'difference')} (Holm). McNemar: in how many seeds "
+        f"Student's t, unadjusted. The verdict goes by p, which allows for all "
+        f"{count(comparison.family, 'difference')} (Holm). McNemar: in how many seeds "
         f"the exact test finds that difference at 5 %. A tie is not shown to differ; fewer than {ENOUGH} seeds are "
         "exploratory, whatever they show."
     )

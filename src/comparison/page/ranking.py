@@ -24,9 +24,9 @@ def metrics(comparison: Comparison) -> list[str]:
 def ranking(comparison: Comparison) -> Section:
     several = any(row.seeds > 1 for row in comparison.rows)
     caption = (
-        "A dot is the mean over seeds on the test texts, its line the 95 % interval of that mean (Student's t): where "
-        "it would lie with other seeds. Variants whose lines overlap can differ all the same: the differences below "
-        "compare them on the same texts."
+        "A dot is the mean over seeds on the test texts, its line the 95 % interval of the mean over all seeds "
+        "(Student's t). Variants whose lines overlap can differ all the same: the differences below compare them on "
+        "the same texts."
         if several
         else "One seed a variant: a dot is a single run, and nothing says how far another seed would move it."
     )
