@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from src.errors import UserError
+from src.exits import one_message
+
 ABOUT = """\
 Groups the runs below the folders by what differs between them, over seeds, and writes comparison.md, .csv, .tex and
 .html. Reads the files that runs left, and nothing else. docs/comparing.md says what each number means."""
@@ -12,12 +15,15 @@ Groups the runs below the folders by what differs between them, over seeds, and 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Compare, write the files, and print the tables and where the files are."""
-    args = arguments().parse_args(argv)
-    out = args.out or (args.folders[0] if len(args.folders) == 1 else _fresh())
+    with one_message("standard output"):
+        args = arguments().parse_args(argv)
+        out = args.out or (args.folders[0] if len(args.folders) == 1 else _fresh())
 
-    from src.config.command import one_message
+        from src.config.outputs import why_unwritable
 
-    with one_message(str(out)):
+        if why := why_unwritable(out):
+            raise UserError(f"{out} cannot be written to ({why}): name another folder with --out")
+
         from src.comparison.comparison import compare
         from src.comparison.write import show, write
 

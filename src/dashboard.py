@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from src.errors import UserError
+from src.exits import one_message
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
@@ -18,15 +19,13 @@ where there is an account. docs/wandb.md says more."""
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Build the workspace, then print or save it."""
-    parser = arguments()
-    args = parser.parse_args(argv)
-    entity, slash, project = (args.save or "entity/project").partition("/")
-    if not (entity and slash and project) or "/" in project:
-        parser.error(f"--save={args.save} must name an entity and a project, such as --save my-team/heed")
-
-    from src.config.command import one_message
-
     with one_message("standard output"):
+        parser = arguments()
+        args = parser.parse_args(argv)
+        entity, slash, project = (args.save or "entity/project").partition("/")
+        if not (entity and slash and project) or "/" in project:
+            parser.error(f"--save={args.save} must name an entity and a project, such as --save my-team/heed")
+
         from src.extras import require
 
         require("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")

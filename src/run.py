@@ -31,6 +31,7 @@ from src.config.anchored import anchored
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.reports.draw import draw_all
+from src.startup import announce
 from src.summary import final_metrics, show
 from src.tracking.tracker import Report, Tracker, costs
 
@@ -50,7 +51,7 @@ PACKAGES = (
 class Run:
     """Context of one training run.
 
-    On entry it writes the resolved config, sets the seed and takes over Ctrl-C and SIGTERM. On exit it closes
+    On entry it writes the resolved config, sets the seed and takes over Ctrl-C, SIGTERM and SIGHUP. On exit it closes
     the loggers and writes `result.json` with the status completed, pruned, interrupted or failed. A run that a signal
     stopped leaves the process with 128 plus the signal's number.
 
@@ -114,7 +115,7 @@ class Run:
                 log.warning("%s could not be closed: %s", type(tracker).__name__, failure)
         if isinstance(error, Stopped):
             if self._leads and Path(self.stop.checkpoint).exists():
-                print(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}", flush=True)
+                announce(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}")
             raise SystemExit(128 + error.signum) from None
         return isinstance(error, Pruned)
 

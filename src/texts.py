@@ -4,6 +4,7 @@ import sys
 
 from src.data.files import decode, existing, lines_of, read_text
 from src.errors import UserError
+from src.startup import closed_streams
 
 
 def read_texts(text: str | None, file: str | None) -> list[str]:
@@ -19,7 +20,7 @@ def read_texts(text: str | None, file: str | None) -> list[str]:
         lines, source = [decode(text.encode(errors="surrogateescape"), "text")], "text"
     elif file is not None:
         lines, source = lines_of(read_text(existing(str(file), "file"), f"file={file}", pipes=True)), f"file={file}"
-    elif sys.stdin.isatty():
+    elif "stdin" in closed_streams or sys.stdin.isatty():
         raise UserError('nothing to classify: give text="…", file=…, or pipe one text per line')
     else:
         lines, source = lines_of(decode(sys.stdin.buffer.read(), "standard input")), "standard input"

@@ -1,10 +1,12 @@
-"""Ctrl-C and SIGTERM: stop at a step from which training resumes exactly."""
+"""Ctrl-C, SIGTERM and a closed terminal: stop at a step from which training resumes exactly."""
 
 import signal
 from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
+
+from src.startup import announce, stopping_signals
 
 
 class Stopped(Exception):
@@ -20,7 +22,7 @@ class Stopped(Exception):
 
 
 class StopOnSignal(pl.Callback):
-    """Turns SIGINT and SIGTERM into `Stopped`, between two steps, after saving `last.ckpt`.
+    """Turns SIGINT, SIGTERM and SIGHUP into `Stopped`, between two steps, after saving `last.ckpt`.
 
     Outside training it stops at once, and so it does when the signal comes again. The last step of an epoch and the
     validation behind it are finished first: the middle and the end of an epoch are what training resumes from exactly.
@@ -28,8 +30,6 @@ class StopOnSignal(pl.Callback):
     Args:
         checkpoint: where to save when training stops in the middle of an epoch.
     """
-
-    signals = (signal.SIGINT, signal.SIGTERM)
 
     def __init__(self, checkpoint: str) -> None:
         self.checkpoint = checkpoint
@@ -39,7 +39,7 @@ class StopOnSignal(pl.Callback):
 
     def install(self) -> None:
         """Take the signals over, until `restore`."""
-        before: dict[int, Any] = {signum: signal.signal(signum, self._handle) for signum in self.signals}
+        before: dict[int, Any] = {signum: signal.signal(signum, self._handle) for signum in stopping_signals()}
         self._previous = self._previous or before
 
     def restore(self) -> None:
@@ -52,7 +52,7 @@ class StopOnSignal(pl.Callback):
         if self.signum == signum or not self.fitting:
             raise Stopped(signum)
         self.signum = signum
-        print(f"\n{signal.Signals(signum).name}: stopping after this step; again to stop at once", flush=True)
+        announce(f"\n{signal.Signals(signum).name}: stopping after this step; again to stop at once")
 
     def check(self) -> None:
         """Raise if a signal has come.

@@ -9,6 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
 from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
+from src.config.outputs import misplaced
 from src.config.places import Place, kinds_in, place_at
 from src.config.schema import COMMANDS, WITHIN
 from src.config.signature import Option, Signature
@@ -47,6 +48,7 @@ def mistakes_in(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUST
     """All mistakes of a composed configuration."""
     yield from _record(cfg, COMMANDS[command], "")
     yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
+    yield from misplaced(cfg)
 
 
 def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:

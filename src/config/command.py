@@ -1,13 +1,11 @@
 """From a command line to a function that gets a checked configuration; torch is not imported before that."""
 
-import errno
 import functools
 import os
 import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from src.config.overrides import mistakes_of
 from src.config.presets import store_variants
 from src.config.repository import Repository
 from src.errors import UserError
+from src.exits import one_message
 from src.memory import keep_freed_memory
 from src.sweep import apart
 from src.sweep.resume import command_line, resumes
@@ -45,8 +44,8 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
     """Make a function of a configuration the `main` of a command.
 
     All mistakes of the command line and of the configuration are shown together before the function, and
-    whatever it imports, is reached. A `UserError` or a full disk, then or later, ends the program with a message
-    and exit code 1; in a sweep too. Any other exception keeps its full traceback.
+    whatever it imports, is reached. A `UserError` or an error of the environment, such as a full disk, then or later,
+    ends the program with a message and exit code 1; in a sweep too. Any other exception keeps its full traceback.
 
     Args:
         config_name: the primary config in conf/, without `.yaml`.
@@ -71,7 +70,7 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
-                with one_message("the folder of the run"):
+                with one_message("standard output or the folder of the run"):
                     sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
                     if config_name == "train" and resumes(flags.overrides):
                         sys.argv, flags = arranged([typed[0], *command_line(flags.overrides)])
@@ -96,23 +95,6 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
     store_variants(CONF)
     run_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)
     return decorate
-
-
-@contextmanager
-def one_message(folder: str) -> Iterator[None]:
-    """End the program with one message where the user can mend the matter: a mistake, or the full disk of `folder`."""
-    try:
-        yield
-    except UserError as error:
-        raise SystemExit(f"Error: {error}") from None
-    except BrokenPipeError:  # whoever reads, such as `head`, has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        where = error.filename2 or error.filename or folder
-        raise SystemExit(f"Error: the disk is full, so {where} could not be written; make room and run again") from None
 
 
 def arranged(argv: list[str]) -> tuple[list[str], Namespace]:

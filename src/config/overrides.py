@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Set
+from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
@@ -14,6 +15,7 @@ from src.config.free_text import literal
 from src.config.hydra_node import mistakes_in_hydra
 from src.config.keys import check_key
 from src.config.mistakes import Mistake, shown
+from src.config.outputs import folder_of, misplaced_by_hydra
 from src.config.reading import Given, read
 from src.config.repository import Repository, without_hydra
 from src.config.targets import TRUSTED
@@ -38,7 +40,8 @@ def mistakes_of(repository: Repository, lines: list[str], *, sweeps: bool, deep:
     given, found = read(lines, repository.loader)
     doubtful = {wrong.where for wrong in found}  # which values were meant is not known, only which keys
     hydra = _hydra(repository, given)
-    if sweeps or hydra["mode"] == RunMode.MULTIRUN:
+    sweeps = sweeps or hydra["mode"] == RunMode.MULTIRUN
+    if sweeps:
         typed = {one.key for one in given}
         params = (hydra["sweeper"].get("params") or {}).items()
         more, wrong = read([f"{key}={value}" for key, value in params if key not in typed], repository.loader)
@@ -67,7 +70,7 @@ def mistakes_of(repository: Repository, lines: list[str], *, sweeps: bool, deep:
     options = [one for one in options if one.line not in doubtful]
     if deep:
         for row in rows:
-            found += _mistakes_of_run(repository, row, options, given)
+            found += _mistakes_of_run(repository, row, options, given, sweeps)
     return found
 
 
@@ -104,16 +107,22 @@ def _environment(hydra: DictConfig, overrides: list[Given]) -> Iterator[Mistake]
 
 
 def _mistakes_of_run(
-    repository: Repository, row: list[str], options: list[Given], given: list[Given]
+    repository: Repository, row: list[str], options: list[Given], given: list[Given], sweeps: bool
 ) -> Iterator[Mistake]:
     """What can be known only of a whole configuration: that of one choice in each group."""
     cfg, refused = repository.compose_what_can_be(row + [one.lines[0] for one in options])
     yield from (Mistake(line, why) for line, why in refused.items() if line not in row)
     with read_write(cfg.hydra), open_dict(cfg.hydra):  # what a run knows once it has started
-        cfg.hydra.runtime.output_dir = "run"
+        cfg.hydra.runtime.output_dir = "."
         cfg.hydra.job.num, cfg.hydra.job.id = 0, "0"
     HydraConfig.instance().set_config(cfg)
     try:
+        misplaced = list(misplaced_by_hydra(cfg.hydra, sweeps=sweeps))
+        yield from misplaced
+        if not misplaced:
+            with read_write(cfg.hydra):
+                cfg.hydra.runtime.output_dir = str(Path(folder_of(cfg.hydra, sweeps=sweeps) or ".").absolute())
+            HydraConfig.instance().set_config(cfg)
         task = without_hydra(cfg)
         asked = trusted_modules(task)
         trusted = TRUSTED if asked <= TRUSTED else _trusted_by_user(repository, given)

@@ -14,7 +14,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
-from src.config.command import one_message
+from src.exits import one_message
 from src.sweep import resume
 from src.sweep.outcome import settle
 

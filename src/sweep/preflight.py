@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from src.config.check import mistakes_in
 from src.config.complaints import explain
 from src.config.mistakes import Mistake, shown
+from src.config.outputs import inner_path
 from src.errors import UserError
 from src.sweep.apart import spread
 from src.sweep.compose import Composer, planned, task_of
@@ -75,7 +76,7 @@ def _look(composer: Composer, number: int, overrides: list[str], workshop: Any) 
         why = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return Looked(Job(number, overrides, ""), [Mistake("", why)], "")
     job, task = planned(number, overrides, cfg), task_of(cfg)
-    mistakes = _mistakes(task)
+    mistakes = [*_mistakes(task), *inner_path("hydra.sweep.subdir", job.folder)]
     if not mistakes:
         mistakes = _devices(task.trainer)
         if complaint := workshop.complaint(task):

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from src.startup import announce, stopping_signals
+
 FILE = "stop"
 
 
@@ -16,7 +18,7 @@ def asked(sweep: Path) -> bool:
 
 @contextmanager
 def on_signals(sweep: Path) -> Iterator[list[int]]:
-    """Stop the sweep in order at Ctrl-C and SIGTERM, and at once when either comes again.
+    """Stop the sweep in order at Ctrl-C, SIGTERM and SIGHUP, and at once when one comes again.
 
     The file stays: jobs that wait in a queue must not begin. Going on with the sweep removes it.
 
@@ -31,10 +33,10 @@ def on_signals(sweep: Path) -> Iterator[list[int]]:
             raise KeyboardInterrupt
         (sweep / FILE).touch()
         name = signal.Signals(signum).name
-        print(f"\n{name}: what runs is saved and stopped, the rest stays pending; again to stop at once", flush=True)
+        announce(f"\n{name}: what runs is saved and stopped, the rest stays pending; again to stop at once")
 
     (sweep / FILE).unlink(missing_ok=True)
-    before = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {one: signal.signal(one, handle) for one in stopping_signals()}
     try:
         yield came
     finally:

@@ -1,0 +1,110 @@
+"""Where a configuration writes: found wrong before anything starts, with nothing left behind."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from src.config.outputs import misplaced, misplaced_by_hydra, why_unwritable
+from tests.config.conftest import Look
+
+LONG = "x" * 300
+
+
+def mistakes(cfg: dict[str, Any]) -> dict[str, str]:
+    return dict(misplaced(OmegaConf.create(cfg)))
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "../../x", "a/b", "/tmp/x", "a\\b", "a\nb", "a\0b", LONG])
+def test_the_task_name_is_a_plain_name(name: str) -> None:
+    assert len(mistakes({"task_name": name})) == 1
+    assert len(dict(misplaced_by_hydra(OmegaConf.create({"job": {"name": name}}), sweeps=False))) == 1
+
+
+@pytest.mark.parametrize("name", ["", "..", "../../x", "a/../../x", "/tmp/x", "a\nb", "a\0b", LONG, f"a/{LONG}"])
+def test_the_file_of_a_checkpoint_stays_in_its_folder(name: str) -> None:
+    assert len(mistakes({"callbacks": {"best_checkpoint": {"filename": name}}})) == 1
+    hydra = OmegaConf.create({"sweep": {"dir": "sweep", "subdir": name}, "output_subdir": name})
+    assert set(dict(misplaced_by_hydra(hydra, sweeps=True))) == {
+        f"hydra.{key}={shown}" for key in ("sweep.subdir", "output_subdir") for shown in [cut(name)]
+    }
+
+
+def cut(name: str) -> str:
+    text = name if all(character >= " " for character in name) else repr(name)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+@pytest.mark.parametrize("name", ["best", "{epoch}-{step}", "a/b", "..a", "näme", None])
+def test_other_names_are_allowed(name: str | None) -> None:
+    node = {"callbacks": {"best": {"filename": name}}, "logger": {"csv": {"name": name, "version": ""}}}
+    assert mistakes({**node, "task_name": "näme 1", "tags": ["a tag", "x" * 64]}) == {}
+
+
+@pytest.mark.parametrize("tag", ["", "a\nb", "a\0b", "x" * 65])
+def test_a_tag_is_one_short_line(tag: str) -> None:
+    assert list(mistakes({"tags": ["good", tag]}).values()) == ["must be one line of 1 to 64 characters"]
+
+
+@pytest.mark.parametrize("option", ["name", "version"])
+def test_a_logger_stays_in_its_folder(option: str) -> None:
+    assert list(mistakes({"logger": {"csv": {option: "../../x"}}})) == [f"logger.csv.{option}=../../x"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["paths.output_dir", "callbacks.best.dirpath", "logger.csv.save_dir", "data.cache_dir", "data.path", "pictures"],
+)
+def test_an_empty_path_is_a_mistake(key: str) -> None:
+    cfg = OmegaConf.create()
+    OmegaConf.update(cfg, key, "")
+    assert list(dict(misplaced(cfg))) == [f"{key}="]
+    OmegaConf.update(cfg, key, "a\0b")
+    assert len(dict(misplaced(cfg))) == 1
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "loop", f"{LONG}/x"])
+@pytest.mark.parametrize("key", ["paths.output_dir", "callbacks.best.dirpath", "logger.csv.save_dir", "pictures"])
+def test_a_folder_that_cannot_be_made_is_a_mistake(key: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    cfg = OmegaConf.create()
+    OmegaConf.update(cfg, key, f"{tmp_path}/{name}")
+    assert [what.partition(" (")[0] for what in dict(misplaced(cfg)).values()] == ["cannot be written to"]
+    for sweeps, place in ((False, "run"), (True, "sweep")):
+        hydra = OmegaConf.create({place: {"dir": f"{tmp_path}/{name}"}})
+        assert len(dict(misplaced_by_hydra(hydra, sweeps=sweeps))) == 1
+
+
+def test_folders_within_an_unwritable_one_are_no_further_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    save_dir = {"logger": {"csv": {"save_dir": "${paths.output_dir}/csv"}}}
+    assert list(mistakes({**save_dir, "paths": {"output_dir": f"{tmp_path}/file"}})) == [
+        f"paths.output_dir={cut(f'{tmp_path}/file')}"
+    ]
+
+
+def test_a_folder_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(**options: Any) -> None:
+        assert options == {"dir": tmp_path}
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("src.config.outputs.tempfile.TemporaryFile", denied)
+    assert why_unwritable(tmp_path / "new" / "folder") == "Permission denied"
+
+
+def test_a_writable_folder_is_left_as_it_is(tmp_path: Path) -> None:
+    assert why_unwritable(tmp_path / "new" / "folder") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_is_checked(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").touch()  # no mistake where the run has another folder
+    assert look("hydra.run.dir=other") == {}
+    assert list(look("hydra.run.dir=")) == ["hydra.run.dir="]
+    assert list(look("hydra.run.dir=run/x")) == ["hydra.run.dir=run/x"]
+    assert list(look("hydra.sweep.dir=", "seed=1,2", sweeps=True)) == ["hydra.sweep.dir="]
+    assert list(look("task_name=../../x", "hydra.run.dir=other")) == ["task_name=../../x"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "run"]

@@ -1,0 +1,121 @@
+"""The first moments of a command: signals while it imports, and standard streams that are closed or full."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import ROOT
+from tests.helpers import command as buffered_or_not
+
+HOOK = """
+import os, sys
+
+class Stopping:
+    def find_spec(self, name, *args):
+        if name == os.environ["MODULE"] and sys.argv[0] != "-c":
+            os.kill(os.getpid(), int(os.environ["SIGNUM"]))
+
+sys.meta_path.insert(0, Stopping())
+"""
+
+
+def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:
+    """As tests.helpers.command; output is buffered, whatever the environment of the tests says."""
+    line, options = buffered_or_not(folder, name, *arguments)
+    options["env"]["PYTHONUNBUFFERED"] = ""
+    return line, options
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "module", "signum"),
+    [
+        ("train", (), "src.train", signal.SIGINT),
+        ("train", ("--help",), "omegaconf", signal.SIGINT),
+        ("train", ("--cfg=job",), "hydra.core.config_store", signal.SIGTERM),
+        ("train", ("logger=none",), "pytorch_lightning", signal.SIGINT),
+        ("eval", ("ckpt_path=x",), "src.run", signal.SIGTERM),
+        ("predict", ("ckpt_path=x", "text=good"), "torch", signal.SIGHUP),
+        ("compare", (".",), "numpy", signal.SIGINT),
+        ("compare", ("--help",), "argparse", signal.SIGTERM),
+        ("dashboard", (), "src.extras", signal.SIGINT),
+    ],
+)
+def test_a_signal_while_a_module_is_imported_ends_in_one_line(
+    name: str, arguments: tuple[str, ...], module: str, signum: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(HOOK)
+    line, options = command(tmp_path, name, *arguments)
+    options["env"] |= {"PYTHONPATH": f"{tmp_path}:{ROOT}", "MODULE": module, "SIGNUM": str(int(signum))}
+    done = subprocess.run(line, **options, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (128 + signum, ""), done.stderr
+    assert done.stderr == f"\nStopped by {signum.name}\n"
+
+
+def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(HOOK)
+    line, options = command(tmp_path, "train", "--cfg=job")
+    options["env"] |= {"PYTHONPATH": f"{tmp_path}:{ROOT}", "MODULE": "hydra", "SIGNUM": str(int(signal.SIGHUP))}
+    done = subprocess.run(["nohup", *line], **options, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "task_name: train" in done.stdout
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_file_that_is_written_to(closed: str, tmp_path: Path) -> None:
+    """The first file that is opened would get the number of the closed stream."""
+    code = (
+        "import os, sys; sys.argv = ['-m']; import src; os.write(1, b'out'); os.write(2, b'err');"
+        "file = open('file', 'w'); assert file.fileno() > 2; print('x'); print('y', file=sys.stderr); sys.stdin.read()"
+    )
+    line, options = command(tmp_path, "train")
+    shell = ["sh", "-c", f'"$@" {closed}', "sh", line[0], "-c", code]
+    done = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "file").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "redirection", "code", "message"),
+    [
+        ("predict", "ckpt_path=x text=good", ">&-", 1, "Error: standard output is closed, so no prediction can be pr"),
+        ("predict", "ckpt_path=x", "<&-", 1, "Error: nothing to classify: give text="),
+        ("train", "--cfg job", ">/dev/full", 1, "Error: the disk is full, so standard output could not be written"),
+        ("compare", "--help", ">/dev/full", 1, "Error: the disk is full, so standard output could not be written"),
+        ("train", "--help", ">&-", 0, ""),
+    ],
+)
+def test_what_cannot_be_printed_ends_in_one_message(
+    name: str, arguments: str, redirection: str, code: int, message: str, tmp_path: Path
+) -> None:
+    if "/dev/full" in redirection and not os.path.exists("/dev/full"):
+        pytest.skip("has no /dev/full")
+    line, options = command(tmp_path, name, *arguments.split())
+    shell = ["sh", "-c", f'"$@" {redirection}', "sh", *line]
+    done = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert done.stderr.startswith(message)
+    assert len(done.stderr.splitlines()) == bool(message)
+
+
+@pytest.mark.parametrize("name", ["compare", "dashboard"])
+def test_a_reader_that_has_read_enough_is_no_error(name: str, tmp_path: Path) -> None:
+    line, options = command(tmp_path, name, "--help")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(line, **options, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_deleted_working_folder_ends_in_one_message(tmp_path: Path) -> None:
+    line, options = command(tmp_path, "train", "seed=1")
+    (tmp_path / "gone").mkdir()
+    shell = ["sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *line]
+    done = subprocess.run(shell, **options, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert "Error: the working folder was deleted" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
