@@ -1,6 +1,7 @@
 """Reading what a run left behind. An absent file gives None; one that cannot be read, a UserError."""
 
 import csv
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from src.errors import UserError
 from src.record import NUMBER, TEXT, read_json, read_record
 
 Value = TypeVar("Value")
+log = logging.getLogger(__name__)
 
 
 class Predictions(NamedTuple):
@@ -189,6 +191,15 @@ def read_lexicon_share(run: Path) -> dict[str, Any] | None:
 
 def read_result(run: Path) -> dict[str, Any]:
     return read_record(run) or {}
+
+
+def intact(read: Callable[[Path], Value], run: Path) -> Value | None:
+    """What a reader of this module reads of a run; None with a warning where the file is damaged."""
+    try:
+        return read(run)
+    except UserError as error:
+        log.warning("%s It is left out", error)
+        return None
 
 
 def _token_map(matrix: Any, length: int) -> np.ndarray | None:

@@ -190,3 +190,15 @@ def test_pickers_change_what_is_shown(html: str, tmp_path: Path, width: int, dar
     assert found["reading"]
     assert found["width"] == width and found["wide"] <= 0
     assert found["paper"] == ("rgb(19, 22, 27)" if dark else "rgb(255, 255, 255)")
+
+
+def test_a_damaged_report_of_one_run_is_left_out_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    sweep = write_whole_sweep(tmp_path, ["rnn", "bilstm"], ["none"], [1], texts=[LONG, text(11)])
+    first, second = sorted(path.parent for path in sweep.glob("*/result.json"))
+    (first / "attention.json").write_text("[7]")
+    (second / "csv" / "metrics.csv").write_text("epoch,train/loss\nx,y\n")
+    page = render(compare([sweep]))
+    check_page(page)
+    assert "curves" in names(page) and "ranking" in names(page)
+    for path in (first / "attention.json", second / "csv" / "metrics.csv"):
+        assert f"{path} cannot be read" in caplog.text

@@ -86,6 +86,22 @@ def test_a_damaged_file_is_built_anew(tmp_path: Path, damage: str, caplog: pytes
     assert same(keep(tmp_path, "key", never), data())
 
 
+@pytest.mark.parametrize("damage", ["flipped", "cut", "out"])
+def test_no_damaged_byte_is_read_as_something_else(tmp_path: Path, damage: str) -> None:
+    """Bytes that no checksum covers, such as dates, change nothing."""
+    keep(tmp_path, "key", data)
+    path, rebuilt = tmp_path / "key.npz", 0
+    whole = path.read_bytes()
+    places = [*range(0, len(whole), 43), *range(len(whole) - 22, len(whole))]  # the end of the directory: every byte
+    for place in places:
+        rest = {"flipped": bytes([whole[place] ^ 0x81]) + whole[place + 1 :], "cut": b"", "out": whole[place + 1 :]}
+        path.write_bytes(whole[:place] + rest[damage])
+        read = cache._read(path)
+        rebuilt += read is None
+        assert read is None or same(read, data())
+    assert rebuilt > len(places) / 2 if damage == "flipped" else rebuilt == len(places)
+
+
 def test_a_failing_build_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         keep(tmp_path, "key", never)

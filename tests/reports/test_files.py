@@ -2,15 +2,20 @@ import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from src.errors import UserError
 from src.reports.files import (
+    Example,
     read_examples,
     read_gradients,
     read_history,
+    read_lexicon_share,
     read_predictions,
     read_result,
     read_statistics,
@@ -84,3 +89,97 @@ def test_examples(tmp_path: Path) -> None:
     assert mapped.name == "test_2" and mapped.title == "test 2: class 0, predicted class 1 (0.80)"
     assert unmapped.matrix is None and unmapped.title == "test 3: predicted class 1 (0.80)"
     assert mapped.probabilities == pytest.approx({"class 0": 0.2, "class 1": 0.8})
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name.endswith(".npz")])
+def test_no_flipped_byte_of_arrays_is_read_as_something_else(name: str, make_run: Callable[..., Path]) -> None:
+    run = make_run()
+    reader: Any = READERS[name]
+    path, original, refused = run / name, reader(run), 0
+    whole = path.read_bytes()
+    places = range(0, len(whole), 19)
+    for place in places:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x81]) + whole[place + 1 :])
+        try:
+            again = reader(run)
+        except UserError as error:
+            assert str(path) in str(error)
+            refused += 1
+        else:
+            assert all(np.array_equal(one, other) for one, other in zip(original, again, strict=True))
+    assert refused > len(places) / 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": np.array([0, 1])}, "labels and index must hold 5 whole numbers"),
+        ({"labels": np.array([0, 1, 2, 0, 1])}, "labels of no class"),
+        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities that are no numbers"),
+        ({"probabilities": np.zeros(5)}, r"probabilities of shape \(5,\) for 2 classes"),
+        ({"class_names": np.array(["a"])}, r"probabilities of shape \(5, 2\) for 1 classes"),
+        ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
+        ({"index": np.zeros(5)}, "labels and index must hold 5 whole numbers"),
+    ],
+    ids=range(7),
+)
+def test_predictions_that_contradict_themselves_are_named(changes: Any, message: str, tmp_path: Path) -> None:
+    arrays = {"probabilities": np.full((5, 2), 0.5), "labels": np.array([0, 1, 1, 0, 1]), "index": np.arange(5)}
+    (tmp_path / "predictions").mkdir()
+    np.savez(tmp_path / "predictions" / "test.npz", **{**arrays, "class_names": np.array(["a", "b"]), **changes})
+    with pytest.raises(UserError, match=rf"test\.npz cannot be read .*{message}"):
+        read_predictions(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"words": None},
+        {"words": ["a", 7, "b"]},
+        {"weights": [0.5]},
+        {"weights": ["a", "b", "c"]},
+        {"probabilities": {"a": 1}},
+        {"probabilities": [1.0]},
+        {"matrix": [[1, 2]]},
+        {"matrix": [[["a"]]]},
+        {"layers": []},
+        {"layers": {"layer 0": [[[1.0]]]}},
+        {"index": None},
+        {"split": 3},
+    ],
+    ids=str,
+)
+def test_examples_that_contradict_themselves_are_named(changes: dict[str, Any], tmp_path: Path) -> None:
+    for content in ([example(3) | changes], example(3) | changes, changes, 7):
+        (tmp_path / "attention.json").write_text(json.dumps(content))
+        with pytest.raises(UserError, match=r"attention\.json cannot be read"):
+            read_examples(tmp_path, ["class 0", "class 1"])
+
+
+@pytest.mark.parametrize("content", ["[]", "7", "{}", '{"words": 3}', "[" * 100_000], ids=range(5))
+def test_a_lexicon_share_that_is_none_is_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "lexicon.json").write_text(content)
+    with pytest.raises(UserError, match=r"lexicon\.json cannot be read"):
+        read_lexicon_share(tmp_path)
+
+
+cells = st.sampled_from(["0", "-1", "1e300", "nan", "inf", "x", "", "1,2", '"', "\x00", "3", "0.5"])
+
+
+@given(rows=st.lists(st.lists(cells, max_size=5), max_size=4), data=st.data())
+def test_any_rows_are_read_or_named(rows: list[list[str]], data: st.DataObject, tmp_path_factory: Any) -> None:
+    run = tmp_path_factory.mktemp("rows")
+    (run / "csv").mkdir()
+    heads = data.draw(st.permutations(["epoch", "step", "train/loss", "val/loss", "part", "norm"]))
+    text = "\n".join([",".join(heads), *(",".join(row) for row in rows)])
+    for name, reader in (("csv/metrics.csv", read_history), ("gradients.csv", read_gradients)):
+        (run / name).write_text(text)
+        try:
+            reader(run)
+        except UserError as error:
+            assert name in str(error)
+
+
+def test_a_name_does_not_lead_out_of_the_folder_of_pictures() -> None:
+    away = {"split": "../../other", "label": None, "predicted": "a", "probabilities": {}, "words": []}
+    assert Example(**away, index=3, weights=np.zeros(0), matrix=None).name == "other_3"

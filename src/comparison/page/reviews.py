@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from src.comparison.comparison import Comparison
 from src.comparison.runs import FinishedRun
 from src.comparison.variants import Variant
-from src.reports.files import Example, read_examples
+from src.reports.files import Example, intact, read_examples
 from src.reports.page.document import Section
 from src.reports.page.html import Html, join, tag
 from src.reports.page.pick import panes, picker
@@ -59,7 +60,8 @@ def reviews(comparison: Comparison) -> Section | None:
 def _reader(variant: Variant, seed: int, class_names: Sequence[str]) -> Reader:
     """The variant's run of that seed, or its first."""
     run = next((run for run in variant.runs if run.seed == seed), variant.runs[0])
-    return Reader(variant, run, {one.name: one for one in read_examples(run.folder, class_names)})
+    examples = intact(partial(read_examples, class_names=class_names), run.folder) or []
+    return Reader(variant, run, {one.name: one for one in examples})
 
 
 def _shared(readers: Sequence[Reader]) -> list[str]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from src.comparison.comparison import Comparison
-from src.reports.files import read_history
+from src.reports.files import intact, read_history
 from src.reports.metrics import confusion
 from src.reports.page.confusion import confusion_table
 from src.reports.page.curves import many_runs
@@ -16,7 +16,7 @@ def curves(comparison: Comparison) -> Section | None:
     """A small chart for each variant."""
     variants = []
     for variant in comparison.variants:
-        histories = [history for run in variant.runs if (history := read_history(run.folder))]
+        histories = [history for run in variant.runs if (history := intact(read_history, run.folder))]
         variants.append((variant.name, histories))
     if not any(histories for _, histories in variants):
         return None
