@@ -143,8 +143,8 @@ def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> No
     ("target", "reason"),
     [
         ("src.models.encoder.identity.Identity", "is not a subclass of src.models.component.Attention"),
-        ("src.models.component.Attention", "is abstract: name a subclass of it"),
-        ("src.models.attention.query.QueryAttention", "is abstract: name a subclass of it"),
+        ("src.models.component.Attention", "is abstract: it does not implement answer, forward, weights"),
+        ("src.models.attention.query.QueryAttention", "is abstract: it does not implement score"),
         ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
         ("src.build.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),
     ],

@@ -3,12 +3,13 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from src.models.attention.dot_product import DotProductAttention
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.self_attention import SelfAttention
+from src.models.component import Attention, Encoder
 from src.models.embedding.learned import LearnedEmbedding
 from src.models.encoder.identity import Identity
 from src.models.head.linear import LinearHead
@@ -58,10 +59,14 @@ class TransformPooled(SelfAttention):
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return states.mean(1)
 
+    def weights(self, encoded: Encoded) -> Any: ...
+
 
 class TransformDoubled(SelfAttention):
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return torch.cat([states, states], -1)
+
+    def weights(self, encoded: Encoded) -> Any: ...
 
 
 class WeightsWithoutHeads(SelfAttention):
@@ -118,9 +123,14 @@ class AttentionWithAnotherMask(NoAttention):
         return encoded._replace(states=encoded.states[:, :1])
 
 
-class AttentionWithoutOutputDim(nn.Module):
+class AttentionWithoutOutputDim(Attention):
     def __init__(self, input_dim: int) -> None:
         super().__init__()
+
+    def weights(self, encoded: Encoded) -> Any: ...
+    def answer(self, encoded: Encoded) -> Any: ...
+    def forward(self, encoded: Encoded) -> Encoded:
+        return encoded
 
 
 class EncoderOfTensors(Identity):
@@ -139,10 +149,12 @@ class EncoderOfBothDirections(Identity):
         return Encoded(both, mask, both.mean(1))
 
 
-class EncoderWithoutOutputDim(nn.Module):
+class EncoderWithoutOutputDim(Encoder):
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.dim = input_dim
+
+    def forward(self, states: Tensor, mask: Tensor) -> Any: ...
 
 
 class EncoderWithAWrittenOutputDim(Identity):
