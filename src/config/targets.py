@@ -59,7 +59,9 @@ def find_kind(target: object, trusted: Collection[str], bases: Collection[type])
     if not issubclass(cls, tuple(bases)):
         raise ValueError(f"is not a subclass of {kinds}, which this place takes")
     if inspect.isabstract(cls):
-        raise ValueError(f"is abstract: it does not implement {', '.join(sorted(cls.__abstractmethods__))}")
+        raise ValueError(
+            f"is abstract: it does not implement {', '.join(sorted(getattr(cls, '__abstractmethods__', ())))}"
+        )
     return cls
 
 
