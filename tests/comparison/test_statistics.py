@@ -105,8 +105,11 @@ def test_standard_error_by_hand() -> None:
     assert one.seeds == pytest.approx([1.0, 0.5])
     found = difference([(1, one), (-1, other)])
     assert found.value == pytest.approx(0.0)
-    variance, freedom = 1 / 24 + 1 / 32, (1 / 24 + 1 / 32) ** 2 / (1 / 16) ** 2
-    from scipy.stats import t
+    from scipy.stats import chi2, t
+
+    # a quarter of χ²(1) lies below 0.1015: the seeds' 1/24 may be 1/0.1015 times as much
+    variance, more = 1 / 24 + 1 / 32, (1 / chi2.ppf(0.25, 1) - 1) / 24
+    freedom = (variance + more) ** 2 / (1 / 16 + more) ** 2
 
     assert found.high == pytest.approx(t.ppf(0.975, freedom) * np.sqrt(variance), rel=0.1)  # of 2,000 resamples
 
@@ -192,6 +195,16 @@ def test_variants_without_a_common_seed_are_drawn_apart() -> None:
     assert difference([(1, known[0]), (-1, known[1])]) == pytest.approx(
         difference([(weight, sample) for weight, sample in zip((1, -1), samples(values), strict=True)])
     )
+
+
+def test_two_seeds_beside_many_texts_keep_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine tenths of the variance are of two seeds: their estimate is small by chance where t is large by chance."""
+    monkeypatch.setattr(statistics, "RESAMPLES", 300)
+    rng, trials, wrong = np.random.default_rng(14), 2 * TRIALS, 0
+    for _ in range(trials):
+        seeds = np.sqrt(0.9 * 2) * rng.normal(size=2) + np.sqrt(0.1) * rng.normal()
+        wrong += difference([(1, Sample(seeds, np.sqrt(0.1) * rng.normal(size=300)))]).p_value < 0.05
+    assert wrong / trials < 0.05 + 3 * np.sqrt(0.05 * 0.95 / trials)
 
 
 def test_mcnemar_by_hand() -> None:
