@@ -1,29 +1,29 @@
 """The only place that makes objects of configuration."""
 
-import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from src.adagrad import Adagrad
 from src.checkpoint import Card, load
-from src.config import check
+from src.config.check import check
 from src.config.mistakes import did_you_mean, nearest
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
 from src.data.codec import Codec
-from src.data.tokenizer import PAD, UNKNOWN
 from src.errors import UserError
 from src.models.classifier import Classifier
 from src.models.encoder.pretrained import PretrainedEncoder
 from src.models.groups import parameter_groups
 from src.models.loss import Loss
 from src.models.position.rotary import Rotary
-from src.models.shapes import check_shapes, name_of
+from src.models.shapes import name_of
 
 if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
     import pytorch_lightning as pl
@@ -31,8 +31,6 @@ if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or eval
 
     from src.data.datamodule import TextDataModule
     from src.lit import LitClassifier
-
-log = logging.getLogger(__name__)
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
@@ -50,12 +48,19 @@ def named(key: str) -> Iterator[None]:
     """Give what is refused within its dotted path.
 
     Raises:
-        UserError: for a ValueError.
+        UserError: for a ValueError, for Lightning's own of that kind, and for one of a component within this one.
     """
     try:
         yield
-    except ValueError as error:
-        raise UserError(f"{key}: {error}") from error
+    except InstantiationException as error:  # of a nested component; its path stands on the last line
+        path = re.search(r"^full_key: (\S+)$", str(error), re.MULTILINE)
+        if not isinstance(error.__cause__, (ValueError, UserError)) or path is None:
+            raise
+        raise UserError(f"{path[1]}: {error.__cause__}") from error
+    except Exception as error:
+        if isinstance(error, ValueError) or type(error).__name__ == "MisconfigurationException":
+            raise UserError(f"{key}: {error}") from error
+        raise
 
 
 def make_all(cfg: DictConfig, group: str) -> list[Any]:
@@ -118,13 +123,13 @@ def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
     unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
     made = make(cfg, "optimizer", groups, **unfused)
     for part, options in per_part.items():
-        _require_options(options, made, f"per_part.{part}")
+        require_options(options, made, f"per_part.{part}")
     if any(getattr(module, "sparse", False) for module in model.modules()):
         _require_sparse(made, cfg)
     return made
 
 
-def _require_options(options: Mapping[str, Any], optimizer: torch.optim.Optimizer, path: str) -> None:
+def require_options(options: Mapping[str, Any], optimizer: torch.optim.Optimizer, path: str) -> None:
     """Torch takes a group's unknown option without a word, and does nothing with it.
 
     Raises:
@@ -174,33 +179,6 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
     if by_step:
         return {"scheduler": made, "interval": "step"}
     return {"scheduler": made, "interval": "epoch", "monitor": "val/loss"}
-
-
-def rehearse(cfg: DictConfig) -> torch.optim.Optimizer | None:
-    """Make what is trained without its numbers, in milliseconds: what a part refuses shows before the data are read.
-
-    A pretrained model is not looked at: it takes long to read itself.
-
-    Returns:
-        The optimizer with its parameter groups; None where it cannot be made without the numbers.
-
-    Raises:
-        UserError: an option is outside its range, parts do not go together, or one returns a wrong shape.
-    """
-    if "pretrained" in f"{cfg.model.embedding._target_} {cfg.model.encoder._target_}":
-        return None
-    try:
-        with torch.device("meta"), torch.random.fork_rng(devices=[]):
-            model = classifier(cfg, (PAD, UNKNOWN), num_logits=1)
-            made = optimizer(cfg, model)
-            scheduler(cfg, made, steps=1)
-            check_shapes(model, num_logits=1)
-            return made
-    except UserError:
-        raise
-    except Exception as error:  # a part of the user's own may want numbers: the model itself will show
-        log.debug("The model cannot be rehearsed: %s", error)
-        return None
 
 
 def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
@@ -280,7 +258,6 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     """The Trainer with the configured callbacks, and with the run's own watchers and loggers."""
     from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
-    from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
     from src.checkpoint_io import ValidatedCheckpointIO
 
@@ -289,18 +266,15 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     def chosen(kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in callbacks)
 
-    try:
-        trainer: pl.Trainer = make(
-            cfg,
-            "trainer",
-            callbacks=[*watchers, *callbacks],
-            logger=list(loggers) or False,
-            enable_checkpointing=chosen(Checkpoint),
-            enable_progress_bar=chosen(ProgressBar),
-            enable_model_summary=chosen(ModelSummary),
-        )
-    except MisconfigurationException as error:
-        raise UserError(f"trainer: {error} Choose another, such as trainer=cpu") from error
+    trainer: pl.Trainer = make(
+        cfg,
+        "trainer",
+        callbacks=[*watchers, *callbacks],
+        logger=list(loggers) or False,
+        enable_checkpointing=chosen(Checkpoint),
+        enable_progress_bar=chosen(ProgressBar),
+        enable_model_summary=chosen(ModelSummary),
+    )
     if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # not a plugin of the user's
         trainer.strategy.checkpoint_io = ValidatedCheckpointIO()
     return trainer

@@ -18,6 +18,7 @@ from torchmetrics.classification import (
     MulticlassRecall,
 )
 
+from src.config.metrics import AVERAGED, AVERAGES, EVALUATED
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.types import Batch
@@ -30,14 +31,12 @@ def classification_metrics(num_classes: int) -> MetricCollection:
     """The metrics of every evaluation, by the names that logs and tables use."""
     averaged = {"precision": MulticlassPrecision, "recall": MulticlassRecall, "f1": MulticlassF1Score}
     metrics: dict[str, Any] = {
-        f"{name}_{average}": metric(num_classes, average=average)
-        for name, metric in averaged.items()
-        for average in ("macro", "micro")
+        f"{name}_{average}": averaged[name](num_classes, average=average) for name in AVERAGED for average in AVERAGES
     }
     metrics["acc"] = MulticlassAccuracy(num_classes, average="micro")
     metrics["auroc"] = MulticlassAUROC(num_classes)
     metrics["ece"] = MulticlassCalibrationError(num_classes, n_bins=15)
-    return MetricCollection(metrics)
+    return MetricCollection({name: metrics[name] for name in EVALUATED})
 
 
 class LitClassifier(pl.LightningModule):
@@ -148,5 +147,7 @@ def _total_steps(trainer: pl.Trainer) -> int:
     batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
     limit = trainer.limit_train_batches
     batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
+    if trainer.max_epochs == -1:  # Lightning's word for max_epochs=null with max_steps
+        return trainer.max_steps
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
     return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps

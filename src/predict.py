@@ -17,9 +17,6 @@ def main(cfg: DictConfig) -> None:
     from src.startup import closed_streams
     from src.texts import read_texts
 
-    for name in ("top", "batch_size"):
-        if cfg[name] < 1:
-            raise UserError(f"{name}={cfg[name]} must be at least 1")
     if "stdout" in closed_streams and cfg.pictures is None:
         raise UserError("standard output is closed, so no prediction can be printed: redirect it to a file")
     texts = read_texts(cfg.text, cfg.file)

@@ -11,13 +11,14 @@ def main(cfg: DictConfig) -> float | None:
     from src import build
     from src.callbacks.predictions import Predictions
     from src.checkpoint import Card, load
+    from src.dry_build import dry_build, dry_optimizer
     from src.resume import require_resumable
     from src.run import Run
 
+    dry_build(cfg)
     with Run(cfg) as run:
-        optimizer = build.rehearse(cfg)
         if cfg.ckpt_path is not None:
-            require_resumable(cfg, optimizer)
+            require_resumable(cfg, dry_optimizer(cfg))
         run.track(build.loggers(cfg))
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(cfg)

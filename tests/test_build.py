@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
 from src.config import check
+from src.dry_build import dry_build
 from src.errors import UserError
 from tests.helpers import evaluate, small_config, train, trained
 
@@ -47,23 +48,31 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], sai
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention: .*7"),
-        (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head: dropout=1\.5"),
-        (["+per_part.hat.lr=0.1"], r"per_part: hat"),
-        (["+per_part.head.lrr=0.1"], r"per_part\.head\.lrr: Adam has no such option; did you mean lr\?"),
-        (["scheduler=one_cycle", "scheduler.pct_start=2"], r"scheduler: .*2"),
+        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention\.heads=7   must divide the 12 "),
+        (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head\.dropout=1\.5   must lie in \[0, 1\)"),
+        (["+per_part.hat.lr=0.1"], r"per_part\.hat   no such component; there are embedding, "),
+        (["+per_part.head.lrr=0.1"], r"per_part\.head\.lrr   Adam has no such option; did you mean lr\?"),
+        (["+per_part.head.lr=-1"], r"per_part\.head\.lr=-1   Invalid learning rate: -1"),
+        (["+per_part.head.lr=abc"], r"per_part\.head\.lr=abc   expects a number, got 'abc'"),
+        (["scheduler=one_cycle", "scheduler.pct_start=2"], r"scheduler\.pct_start=2   .*2"),
+        (["data.tokenizer.vocab_size=0"], r"data\.tokenizer\.vocab_size=0   must be at least 3"),
+        (["callbacks.finite_loss.every_n_steps=0"], r"callbacks\.finite_loss\.every_n_steps=0   must be at least 1"),
+        (["+callbacks.last_checkpoint.save_top_k=-3"], r"callbacks\.last_checkpoint\.save_top_k=-3   Invalid value"),
+        (["trainer.accelerator=mps"], r"trainer\.accelerator=mps   "),
+        (["model.encoder.hidden_dim=100000000"], r"model\.encoder   its [\d,]+ parameters need [\d,.]+ GB"),
+        (["model.encoder.hidden_dim=10000000000"], r"model\.encoder\.hidden_dim=10000000000   needs more memory"),
     ],
 )
 def test_what_a_part_refuses_shows_before_the_data_are_read(overrides: list[str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=f"^{said}"):
+    with pytest.raises(UserError, match=f"^1 mistake in the configuration; nothing was started.\n  {said}"):
         train(tmp_path / "run", *overrides)
-    assert not (tmp_path / "cache").exists()
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_rehearsal_moves_no_random_number() -> None:
+def test_a_dry_build_moves_no_random_number() -> None:
     cfg, _ = model()
     torch.manual_seed(3)
-    build.rehearse(cfg)
+    dry_build(cfg)
     after = torch.rand(5)
     assert torch.equal(after, torch.rand(5, generator=torch.Generator().manual_seed(3)))
 

@@ -36,8 +36,9 @@ class AttentionRecorder(pl.Callback):
     def __init__(
         self, folder: str, examples: int = 6, shared: int = 4, sample: int = 1000, texts: Sequence[str] = ()
     ) -> None:
-        if min(examples, shared, sample) < 0:
-            raise ValueError(f"examples={examples}, shared={shared} and sample={sample} must not be negative")
+        for name, number in (("examples", examples), ("shared", shared), ("sample", sample)):
+            if number < 0:
+                raise ValueError(f"{name}={number} must not be negative")
         self.folder = Path(folder)
         self.examples = examples
         self.shared = shared

@@ -9,8 +9,12 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
 from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
+from src.config.monitors import wrong_monitors
 from src.config.outputs import misplaced
+from src.config.paths import paths_in
 from src.config.places import Place, kinds_in, place_at
+from src.config.ranges import out_of_range
+from src.config.required import without_class, without_weights
 from src.config.schema import COMMANDS, WITHIN
 from src.config.signature import Option, Signature
 from src.config.values import asks_for, fits, got
@@ -49,6 +53,10 @@ def mistakes_in(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUST
     yield from _record(cfg, COMMANDS[command], "")
     yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
     yield from misplaced(cfg)
+    yield from without_class(cfg, command)
+    yield from without_weights(cfg, command)
+    yield from out_of_range(cfg)
+    yield from wrong_monitors(cfg)
 
 
 def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
@@ -154,9 +162,17 @@ def _options(node: DictConfig, takes: Signature, path: str, given: Collection[st
         elif option := takes.options.get(key):
             yield from _wrong_type(here, value, option)
         elif not takes.open:
-            meant = did_you_mean([_join(path, name) for name in nearest(key, choices)])
+            meant = did_you_mean(
+                [_join(path, name) for name in nearest(key, choices)] or ([] if path else _anywhere(node, key))
+            )
             takes_instead = f"; it takes {listed(choices) or 'none'}"
             yield Mistake(f"{here}={shown(value)}", f"no such option{meant or takes_instead}")
+
+
+def _anywhere(node: DictConfig, key: str) -> list[str]:
+    """The options of the whole configuration that a name may have been meant for, where its place has none."""
+    root: Any = node._get_root()
+    return nearest(key, [path for path in paths_in(OmegaConf.to_container(root, resolve=False)) if "." in path])
 
 
 def _wrong_type(here: str, value: Any, option: Option) -> Iterator[Mistake]:

@@ -8,19 +8,12 @@ from omegaconf import DictConfig, OmegaConf
 from src.config.check import option_at
 from src.config.choices import Groups
 from src.config.mistakes import Mistake, did_you_mean, listed, nearest, no_such_choice
+from src.config.paths import paths_in
 from src.config.reading import Given
+from src.config.required import is_required
 from src.config.schema import WITHIN
 
 Paths = Mapping[str, Any]  # dotted path → its plain value, interpolations as written
-
-
-def paths_in(node: Any, path: str = "") -> dict[str, Any]:
-    """Every dotted path of a plain nested dict or list, the inner ones included."""
-    found = {path: node} if path else {}
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in items:
-        found |= paths_in(value, f"{path}.{key}" if path else str(key))
-    return found
 
 
 def check_key(given: Given, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
@@ -37,13 +30,25 @@ def check_key(given: Given, cfg: DictConfig, command: str, groups: Groups) -> Mi
         return Mistake(given.line, "fits nothing: glob() is for the choices of a group")
     if given.mark == "+" and paths[given.key] is not None:
         return Mistake(given.line, f"exists already: write {f'+{given.line}' if is_mapping else given.line[1:]}")
-    if given.mark == "~" and given.key.rpartition(".")[0] in ("", *WITHIN):
-        return Mistake(given.line, "cannot be left out")
+    if given.mark == "~":
+        return _left_out(given, groups)
     inner = isinstance(paths[given.key], dict) and not given.key.startswith("hydra.")
-    if inner and given.mark != "~" and not is_mapping and any(value is not None for value in given.values):
+    if inner and not is_mapping and any(value is not None for value in given.values):
         within = [f"{given.key}.{name}" for name in paths[given.key] if not str(name).startswith("_")]
         return Mistake(given.line, f"is not one option but several: {listed(within)}")
     return None
+
+
+def _left_out(given: Given, groups: Groups) -> Mistake | None:
+    """The mistake in taking an option away, if it must stay."""
+    parent, _, name = given.key.rpartition(".")
+    group = parent.replace(".", "/")
+    if name == "_target_" and groups.get(group):
+        return Mistake(given.line, f"names the class of {parent}: choose another with {group}=…")
+    group = given.key.replace(".", "/")
+    if groups.get(group) and parent in ("", *WITHIN, "data"):
+        return Mistake(given.line, is_required(group, groups[group]))
+    return Mistake(given.line, "cannot be left out") if parent in ("", *WITHIN) else None
 
 
 def _as_choice(given: Given, group: str, groups: Groups) -> str:

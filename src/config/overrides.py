@@ -55,7 +55,7 @@ def mistakes_of(repository: Repository, lines: list[str], *, sweeps: bool, deep:
     columns: list[list[str]] = []  # for each choice its values, or those that were probably meant
     blind: list[str] = []  # where nobody knows what was meant, and so which options there are
     for one in choices:
-        wrong, meant = check_choice(one, repository.groups)
+        wrong, meant = check_choice(one, repository.groups, repository.required)
         found += wrong
         columns += [meant] if meant else []
         blind += [] if meant else [one.key.replace("/", ".") + "."]
@@ -109,7 +109,10 @@ def _environment(hydra: DictConfig, overrides: list[Given]) -> Iterator[Mistake]
 def _mistakes_of_run(
     repository: Repository, row: list[str], options: list[Given], given: list[Given], sweeps: bool
 ) -> Iterator[Mistake]:
-    """What can be known only of a whole configuration: that of one choice in each group."""
+    """What can be known only of a whole configuration: that of one choice in each group.
+
+    The one of a single training is also built dry; the jobs of a sweep are so by themselves.
+    """
     cfg, refused = repository.compose_what_can_be(row + [one.lines[0] for one in options])
     yield from (Mistake(line, why) for line, why in refused.items() if line not in row)
     with read_write(cfg.hydra), open_dict(cfg.hydra):  # what a run knows once it has started
@@ -131,7 +134,12 @@ def _mistakes_of_run(
             task.extras.trusted_modules = sorted(trusted)
         yield from mistakes_in_hydra(cfg.hydra, trusted - TRUSTED)
         yield from _environment(cfg.hydra, given)
-        yield from mistakes_in(task, repository.command)
+        mistakes = list(mistakes_in(task, repository.command))
+        yield from mistakes
+        if repository.command == "train" and not sweeps:
+            from src import dry_build  # it needs torch
+
+            yield from dry_build.refused(task, mistakes)
         for one in options:
             yield from wrong_values(task, repository.command, one.key, one.values[1:])
     finally:

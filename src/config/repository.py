@@ -79,6 +79,12 @@ class Repository:
             waiting += [f"{group}/{name}" for name in self.files.get_group_options(group, ObjectType.GROUP)]
         return found
 
+    @cached_property
+    def required(self) -> set[str]:
+        """The groups of which the primary config chooses one file, and of which one must stay."""
+        defaults = self.loader.compute_defaults_list(self.config_name, self.search, RunMode.RUN)
+        return {group for group, name in defaults.overrides.known_choices.items() if isinstance(name, str)}
+
     def chosen(self, overrides: list[str]) -> set[str]:
         """The files, as `group/choice`, that the primary config and `overrides` name themselves."""
         defaults = self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN)

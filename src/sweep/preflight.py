@@ -78,9 +78,7 @@ def _look(composer: Composer, number: int, overrides: list[str], workshop: Any) 
     job, task = planned(number, overrides, cfg), task_of(cfg)
     mistakes = [*_mistakes(task), *inner_path("hydra.sweep.subdir", job.folder)]
     if not mistakes:
-        mistakes = _devices(task.trainer)
-        if complaint := workshop.complaint(task):
-            mistakes.append(Mistake("", complaint))
+        mistakes = _devices(task.trainer) + workshop.mistakes(task)
     does = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)
     return Looked(job, mistakes, does)
 

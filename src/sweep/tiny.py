@@ -1,10 +1,6 @@
 """Building a job on tiny sizes: its own parts and options, and a few made-up texts in place of the data's."""
 
 import json
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,16 +8,19 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
+from src.config.mistakes import Mistake
 from src.data.datamodule import TextDataModule
 from src.data.files import existing_file
 from src.data.partition import divide
 from src.data.tokenizer import PAD, UNKNOWN
+from src.dry_build import quiet, refused
 from src.errors import UserError
 from src.models.embedding.glove import GloveEmbedding
 from src.models.shapes import check_shapes
 
 WORDS = ("the", "a", "film", "good", "bad")  # GloVe knows them
 TEXTS, TOKENS, STEPS = 2, 5, 10
+LONGEST = 100_000  # tokens of a text that is tried
 ELSEWHERE = ("seed", "tags", "task_name", "logger", "extras", "paths", "train", "test")  # what building does not see
 
 
@@ -29,24 +28,27 @@ class Workshop:
     """Builds each different model once, and reads each different source of data once; nothing is tokenized."""
 
     def __init__(self) -> None:
-        self._built: dict[str, str | None] = {}
+        self._built: dict[str, list[Mistake]] = {}
         self._counts: dict[str, list[int]] = {}
 
-    def complaint(self, cfg: DictConfig) -> str | None:
-        """Why a job cannot be built, or cannot take a step; None if it can."""
+    def mistakes(self, cfg: DictConfig) -> list[Mistake]:
+        """Why a job cannot be built, or cannot take a step; none if it can."""
         plain: Any = OmegaConf.to_container(cfg, resolve=True)
         plain["data"].pop("seed", None)
         key = json.dumps({name: value for name, value in plain.items() if name not in ELSEWHERE}, default=str)
         if key not in self._built:
-            try:
-                with _quiet():
-                    self._build(cfg)
-                self._built[key] = None
-            except Exception as error:  # whatever the parts raise, now or in the job
-                known = isinstance(error, (UserError, ValueError))
-                first = str(error).strip().split("\n")[0]
-                self._built[key] = str(error) if known else f"{type(error).__name__}: {first}"
+            self._built[key] = refused(cfg) or self._failure(cfg)
         return self._built[key]
+
+    def _failure(self, cfg: DictConfig) -> list[Mistake]:
+        try:
+            with quiet():
+                self._build(cfg)
+        except Exception as error:  # whatever the parts raise, now or in the job
+            known = isinstance(error, (UserError, ValueError))
+            first = str(error).strip().split("\n")[0]
+            return [Mistake("", str(error) if known else f"{type(error).__name__}: {first}")]
+        return []
 
     def _build(self, cfg: DictConfig) -> None:
         loss = build.make(cfg, "loss", self._class_counts(build.make(cfg, "data")))
@@ -67,7 +69,7 @@ class Workshop:
             return value.item()
 
         optimizer.step(step)
-        longest = torch.ones(1, cfg.data.max_length, dtype=torch.int64)
+        longest = torch.ones(1, min(cfg.data.max_length, LONGEST), dtype=torch.int64)
         model.position(model.embedding(longest, longest.bool()), longest.bool())
         build.trainer(cfg)
 
@@ -90,19 +92,3 @@ class Workshop:
                 embedding.load_pretrained()
             else:
                 existing_file(embedding.path, "model.embedding.path")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """What libraries remark on tiny sizes is not for the user."""
-    loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
-    before = [logger.level for logger in loggers]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
-        try:
-            yield
-        finally:
-            for logger, level in zip(loggers, before, strict=True):
-                logger.setLevel(level)

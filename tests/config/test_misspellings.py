@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.keys import paths_in
 from src.config.overrides import mistakes_of
+from src.config.paths import paths_in
 from src.config.repository import without_hydra
 from tests.config.conftest import repository
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from src import build
+from src.dry_build import dry_build
 from src.errors import UserError
 from src.models.shapes import check_shapes
 from src.models.types import Encoded
@@ -64,7 +65,7 @@ WRONG = [  # group, class, what it returned, what is required
 @pytest.mark.parametrize(("group", "name", "result", "required"), WRONG, ids=[row[1] for row in WRONG])
 def test_a_wrong_shape_is_named(group: str, name: str, result: str, required: str) -> None:
     with pytest.raises(UserError) as caught:
-        build.rehearse(small_config(Path("unused"), overrides(group, name)))
+        dry_build(small_config(Path("unused"), overrides(group, name)))
     message = str(caught.value)
     assert message.startswith(f"tests.models.wrong_shapes.{name}.{result}; ")
     assert message.endswith(required)
@@ -80,7 +81,7 @@ def test_a_wrong_shape_is_named(group: str, name: str, result: str, required: st
 )
 def test_a_component_without_output_dim_is_named(group: str, name: str, value: str) -> None:
     with pytest.raises(UserError) as caught:
-        build.rehearse(small_config(Path("unused"), overrides(group, name)))
+        dry_build(small_config(Path("unused"), overrides(group, name)))
     assert str(caught.value) == (
         f"model.{group}: tests.models.wrong_shapes.{name} must set self.output_dim to the number of features that it "
         f"returns, an integer; it is {value}"
@@ -96,7 +97,7 @@ def test_training_does_not_begin(tmp_path: Path) -> None:
 
 def test_what_cannot_run_on_tiny_sizes_is_named_in_training() -> None:
     attention = wrong_shapes.ScoreReadsNumbers(D)
-    build.rehearse(small_config(Path("unused"), overrides("attention", "ScoreReadsNumbers")))
+    dry_build(small_config(Path("unused"), overrides("attention", "ScoreReadsNumbers")))
     states = torch.randn(3, 7, D)
     with pytest.raises(UserError, match=r"ScoreReadsNumbers\.score returned a tensor of shape 3×7×11; .* N×T = 3×7$"):
         attention(Encoded(states, torch.ones(3, 7, dtype=torch.bool), states.mean(1)))

@@ -50,10 +50,10 @@ def test_all_mistakes_are_listed_with_the_jobs_that_make_them() -> None:
     said = refused("model.encoder.hidden_dim=0,7", "model/attention=bahdanau,multi_head")
     assert said.splitlines() == [
         "2 mistakes in 3 of 4 jobs; nothing was started.",
-        "  model.encoder: hidden_dim=0 and layers=1 must be at least 1",
+        "  model.encoder.hidden_dim=0   must be at least 1",
         "      job 0: model.encoder.hidden_dim=0 model/attention=bahdanau",
         "      job 1: model.encoder.hidden_dim=0 model/attention=multi_head",
-        "  model.attention: heads=4 must divide the 14 features of a state",
+        "  model.attention.heads=4   must divide the 14 features of a state",
         "      job 3: model.encoder.hidden_dim=7 model/attention=multi_head",
     ]
 

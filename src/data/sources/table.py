@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from src.data.cache import SPLITS
+from src.data.columns import require_columns
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file
@@ -47,6 +48,15 @@ class Table(TextDataModule):
         self.label = label
         self.on_bad_rows = checked_policy(on_bad_rows)
         self.known = known_classes(labels)
+
+    def require_columns(self) -> None:
+        """Refuse a file without the columns, from its header.
+
+        Raises:
+            UserError: if one is missing.
+        """
+        for path in self.paths.values():
+            require_columns(path, (self.text, self.label))
 
     def fingerprint(self) -> str:
         formats = [(split, path.suffix.lower()) for split, path in self.paths.items()]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from src.models.embedding.learned import LearnedEmbedding
 
 BASE = 0x2545F4914F6CDD1D  # odd, so that multiplying by it loses nothing modulo 2⁶⁴
+LONGEST = 64  # tokens of an n-gram: each order is computed by itself
 
 
 class NgramEmbedding(LearnedEmbedding):
@@ -19,7 +20,7 @@ class NgramEmbedding(LearnedEmbedding):
     Args:
         vocabulary: the tokens by id.
         dim: D, features of a vector.
-        max_order: tokens of the longest n-gram (≥ 1).
+        max_order: tokens of the longest n-gram (1 to LONGEST).
         buckets: rows that all n-grams of two tokens and more share (≥ 1).
         init_std: spread of the normal noise that the tokens' own rows start from (≥ 0).
         sparse: give gradients of the rows that a batch reads instead of all: a step costs what its texts hold,
@@ -43,9 +44,10 @@ class NgramEmbedding(LearnedEmbedding):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
     ) -> None:
-        for name, value in (("max_order", max_order), ("buckets", buckets)):
-            if value < 1:
-                raise ValueError(f"{name}={value} must be at least 1")
+        if not 1 <= max_order <= LONGEST:
+            raise ValueError(f"max_order={max_order} must lie in [1, {LONGEST}]")
+        if buckets < 1:
+            raise ValueError(f"buckets={buckets} must be at least 1")
         if init_std < 0:
             raise ValueError(f"init_std={init_std} must not be negative")
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from src.models.component import Encoder
 from src.models.dropout import Dropout
+from src.models.encoder.stack import MOST_LAYERS
 from src.models.masking import reverse_by_length, state_at, zero_padding
 from src.models.types import Encoded
 
@@ -46,8 +47,10 @@ class Recurrent(Encoder):
         super().__init__()
         if cell not in CELLS:
             raise ValueError(f"cell={cell!r} must be one of {', '.join(CELLS)}")
-        if hidden_dim < 1 or layers < 1:
-            raise ValueError(f"hidden_dim={hidden_dim} and layers={layers} must be at least 1")
+        if hidden_dim < 1:
+            raise ValueError(f"hidden_dim={hidden_dim} must be at least 1")
+        if not 1 <= layers <= MOST_LAYERS:
+            raise ValueError(f"layers={layers} must lie in [1, {MOST_LAYERS}]")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.output_dim = hidden_dim * (2 if bidirectional else 1)

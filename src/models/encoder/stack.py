@@ -12,6 +12,7 @@ from src.models.sublayer import Sublayer
 from src.models.types import Encoded
 
 BlockNorm = Literal["pre", "post"]
+MOST_LAYERS = 1000  # each is made by itself: more would take minutes, and are a slip
 
 
 class Mixing(Protocol):
@@ -73,18 +74,20 @@ class Stack(Encoder):
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state.
-        layers: blocks, at least one.
+        layers: blocks, 1 to MOST_LAYERS.
         block: makes one.
         norm: the blocks' own.
 
     Raises:
-        ValueError: if `layers` is below 1.
+        ValueError: if `layers` is out of its range.
     """
 
     def __init__(self, input_dim: int, dim: int, layers: int, block: Callable[[], Block], *, norm: BlockNorm) -> None:
         super().__init__()
-        if layers < 1:
-            raise ValueError(f"layers={layers} must be at least 1")
+        if not 1 <= layers <= MOST_LAYERS:
+            raise ValueError(f"layers={layers} must lie in [1, {MOST_LAYERS}]")
+        if dim < 1:
+            raise ValueError(f"dim={dim} must be at least 1")
         self.output_dim = dim
         self.enter = nn.Identity() if dim == input_dim else nn.Linear(input_dim, dim)
         self.blocks = nn.ModuleList(block() for _ in range(layers))

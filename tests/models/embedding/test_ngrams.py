@@ -90,7 +90,7 @@ def test_a_dropped_word_is_unknown_in_its_ngrams_too() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"max_order": 0}, "max_order=0 must be at least 1"),
+        ({"max_order": 0}, r"max_order=0 must lie in \[1, 64\]"),
         ({"buckets": 0}, "buckets=0 must be at least 1"),
         ({"init_std": -1.0}, "init_std=-1.0 must not be negative"),
     ],

@@ -70,7 +70,9 @@ def test_dropout_acts_on_one_layer_too() -> None:
 def test_options_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="cell='elman' must be one of rnn, lstm, gru"):
         Recurrent(D, cell="elman")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="hidden_dim=0 and layers=1 must be at least 1"):
+    with pytest.raises(ValueError, match="hidden_dim=0 must be at least 1"):
         Recurrent(D, hidden_dim=0)
+    with pytest.raises(ValueError, match=r"layers=0 must lie in \[1, 1000\]"):
+        Recurrent(D, layers=0)
     with pytest.raises(ValueError, match=r"dropout=-0\.1 must lie in \[0, 1\)"):
         Recurrent(D, dropout=-0.1)

@@ -1,0 +1,147 @@
+"""Which numbers an option takes where no constructor of Heed's checks them: the Trainer's, and those of no class."""
+
+import math
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from typing import Any, NamedTuple
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from src.config.mistakes import Mistake, shown
+
+LARGEST = 2**63 - 1  # what an integer of torch or numpy holds
+CHECKED = ("src.", "torch.", "pytorch_lightning.")  # classes for which infinity is never a value
+
+
+class Range(NamedTuple):
+    """The numbers from `low` to `high`, and `others`."""
+
+    low: float
+    high: float = math.inf
+    others: tuple[int, ...] = ()
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, (int, float)) and (self.low <= value <= self.high or value in self.others)
+
+    def __str__(self) -> str:
+        rule = f"lie in [{self.low}, {self.high}]" if self.high < math.inf else f"be at least {self.low}"
+        return "must " + " or ".join([rule, *map(str, self.others)])
+
+
+class Share(NamedTuple):
+    """A number of batches, or a share of all of them."""
+
+    least: int
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, float):
+            return 0.0 <= value <= 1.0 and (value > 0.0 or not self.least)
+        return isinstance(value, int) and value >= self.least
+
+    def __str__(self) -> str:
+        shares = "(0.0, 1.0]" if self.least else "[0.0, 1.0]"
+        return f"must be a whole number of at least {self.least}, or a share in {shares}"
+
+
+RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
+    "seed": Range(0, 2**32 - 1),
+    "data.seed": Range(0, 2**32 - 1),
+    "data.split_seed": Range(0, 2**32 - 1),
+    "top": Range(1),
+    "batch_size": Range(1),
+    "trainer.accumulate_grad_batches": Range(1),
+    "trainer.check_val_every_n_epoch": Range(1),
+    "trainer.gradient_clip_val": Range(0),
+    "trainer.limit_predict_batches": Share(0),
+    "trainer.limit_test_batches": Share(1),
+    "trainer.limit_train_batches": Share(1),
+    "trainer.limit_val_batches": Share(1),
+    "trainer.log_every_n_steps": Range(0),
+    "trainer.max_epochs": Range(1),
+    "trainer.max_steps": Range(1, others=(-1,)),
+    "trainer.min_epochs": Range(0),
+    "trainer.min_steps": Range(0),
+    "trainer.num_nodes": Range(1),
+    "trainer.num_sanity_val_steps": Range(0, others=(-1,)),
+    "trainer.overfit_batches": Share(0),
+    "trainer.reload_dataloaders_every_n_epochs": Range(0),
+    "trainer.val_check_interval": Share(1),
+    "callbacks.*.every_n_epochs": Range(0),
+    "callbacks.*.every_n_train_steps": Range(0),
+    "callbacks.*.patience": Range(0),
+    "callbacks.*.refresh_rate": Range(0),
+    "callbacks.*.save_top_k": Range(-1),
+    "logger.*.flush_logs_every_n_steps": Range(1),
+    "scheduler.cooldown": Range(0),
+    "scheduler.patience": Range(0),
+    "scheduler.threshold": Range(0),
+    "scheduler.min_lr": Range(0),
+    "scheduler.eps": Range(0),
+}
+
+
+def out_of_range(cfg: DictConfig) -> Iterator[Mistake]:
+    """The numbers of a composed configuration that are outside their range, or no numbers at all.
+
+    Values of a wrong type are left to the check of types, and those of components to their constructors.
+    """
+    try:
+        plain = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=False)
+    except OmegaConfBaseException:  # reported where it stands
+        plain = OmegaConf.to_container(cfg, resolve=False)
+    written = OmegaConf.to_container(cfg, resolve=False)
+    for path, value, infinite in _numbers(plain, written, "", True):
+        if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
+            yield Mistake(f"{path}={value}", "must be a finite number")
+        elif isinstance(value, int) and abs(value) > LARGEST:
+            yield Mistake(f"{path}={shown(value)}", "has more digits than any number that is used")
+        elif (rule := _rule(path)) is not None and value not in rule:
+            yield Mistake(f"{path}={value}", str(rule))
+    yield from _devices(plain)
+
+
+def _numbers(node: Any, written: Any, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
+    """Each number with its path, and whether it may be infinite; not those that refer to another option."""
+    if isinstance(node, dict):
+        if "_target_" in node:
+            infinite = not str(node["_target_"]).startswith(CHECKED)
+        elif path in ("per_part", "scheduler"):
+            infinite = False
+        for key, value in node.items():
+            inner = written.get(key) if isinstance(written, dict) else None
+            yield from _numbers(value, inner, f"{path}.{key}" if path else str(key), infinite)
+    elif isinstance(node, list):
+        for i, value in enumerate(node):
+            inner = written[i] if isinstance(written, list) else None
+            yield from _numbers(value, inner, f"{path}[{i}]", infinite)
+    elif isinstance(node, (int, float)) and not isinstance(node, bool) and not isinstance(written, str):
+        yield path, node, infinite
+
+
+def _rule(path: str) -> Range | Share | None:
+    if path in RANGES:
+        return RANGES[path]
+    return next((rule for pattern, rule in RANGES.items() if "*" in pattern and fnmatch(path, pattern)), None)
+
+
+def _devices(plain: Any) -> Iterator[Mistake]:
+    """On the CPU, devices are processes; elsewhere -1 is all devices, and a list names them."""
+    trainer = plain.get("trainer")
+    if not isinstance(trainer, dict):
+        return
+    devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")
+    where = f"trainer.devices={shown(devices)}"
+    number = int(devices) if isinstance(devices, str) and devices.removeprefix("-").isdecimal() else devices
+    if isinstance(number, int) and not isinstance(number, bool):
+        if number == -1 and accelerator == "cpu":
+            yield Mistake(where, "means all accelerators, and accelerator=cpu uses none: write trainer.devices=1")
+        elif number < 1 and number != -1:
+            yield Mistake(where, "must be at least 1, or -1 for all accelerators")
+    elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
+        yield Mistake(where, "must be a number of devices, auto, or a list of their numbers such as [0, 1]")
+    elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):
+        yield Mistake(where, "must name one or more different devices")
+    elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
+        yield Mistake(where, "must number devices from 0")

@@ -1,0 +1,79 @@
+"""Whatever number an option gets: a message or a valid dry build, and never another exception."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import DictConfig, OmegaConf
+
+from src.config.check import mistakes_in, option_at
+from src.config.values import fits
+from src.dry_build import refused
+from tests.helpers import CONF, small_config
+
+VALUES = (0, -1, -7, 10**9, 10**30, float("nan"), float("inf"), "x", None)
+NEEDS = {  # options without which a choice is a mistake
+    "data/csv": ["data.path={file}", "data.text=text", "data.label=label"],
+    "data/rotten_tomatoes": ["data.path={file}"],
+    "data/hub": ["data.name=owner/name"],
+    "data/tokenizer/pretrained": ["data.tokenizer.name_or_path=owner/name"],
+    "callbacks/lexicon": ["callbacks.lexicon.path={file}"],
+    "model/position/rotary": ["model/encoder=transformer"],
+}
+NOT_HERE = {f"trainer/{name}" for name in ("cpu", "ddp", "ddp_sim", "gpu", "mps")}  # default, on other devices
+GROUPS = {path.parent.name for path in Path(CONF).glob("*/*.yaml")} - {"hydra", "experiment", "debug", "hparams_search"}
+SKIPPED = ("data/base", "model/encoder/pretrained", "model/embedding/pretrained")  # no data, and models of the hub
+CHOICES = [
+    name
+    for path in sorted(Path(CONF).rglob("*/*.yaml"))
+    if (name := str(path.relative_to(CONF).with_suffix(""))) not in SKIPPED
+]
+
+
+def config(choice: str, folder: Path) -> DictConfig:
+    """The configuration of one choice, as far as it is its group's."""
+    group, _, name = choice.rpartition("/")
+    file = folder / "file.csv"
+    file.write_text("text,label\nPhrase,0\n")
+    needs = [option.format(file=file) for option in NEEDS.get(choice, [])]
+    composed: Any = OmegaConf.to_container(small_config(folder, [f"{group}={name}", *needs]), resolve=True)
+    top = group.split("/")[0]
+    cfg = OmegaConf.create({key: composed[key] for key in (top, "extras", "seed", "train", "test", "ckpt_path")})
+    if top == "optimizer":
+        cfg.per_part = {"head": dict(composed["optimizer"])}
+        del cfg.per_part.head["_target_"]
+    if top == "scheduler":
+        cfg.optimizer = composed["optimizer"]
+    return cfg
+
+
+def numbers(node: Any, cfg: DictConfig, path: str = "") -> Iterator[str]:
+    """The paths of all options that hold a number, or may hold one."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        inner = f"{path}[{key}]" if isinstance(node, list) else f"{path}.{key}" if path else str(key)
+        option = option_at(cfg, "train", inner) if value is None else None
+        if (isinstance(value, (int, float)) and not isinstance(value, bool)) or (
+            option is not None and fits(3, option.hint)
+        ):
+            yield inner
+        yield from numbers(value, cfg, inner)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_number_is_refused_with_a_message_or_builds(choice: str, tmp_path: Path) -> None:
+    cfg = config(choice, tmp_path)
+    assert refused(cfg, strict=True) == list(mistakes_in(cfg, "train")) == []
+    for path in numbers(OmegaConf.to_container(cfg), cfg):
+        for value in VALUES:
+            changed = cfg.copy()
+            OmegaConf.update(changed, path, value)
+            mistakes = list(mistakes_in(changed, "train"))
+            try:
+                mistakes += refused(changed, mistakes, strict=True)
+            except Exception as error:
+                raise AssertionError(f"{path}={value} is no message: {error!r}") from error
+            assert all(where and what for where, what in mistakes)
+            if value != value or value == 10**30:
+                assert mistakes, f"{path}={value} passes"
