@@ -66,8 +66,9 @@ WRONG = [  # group, class, what it returned, what is required
 def test_a_wrong_shape_is_named(group: str, name: str, result: str, required: str) -> None:
     with pytest.raises(UserError) as caught:
         dry_build(small_config(Path("unused"), overrides(group, name)))
-    message = str(caught.value)
-    assert message.startswith(f"tests.models.wrong_shapes.{name}.{result}; ")
+    first, message = str(caught.value).splitlines()
+    assert first == "1 mistake in the configuration; nothing was started."
+    assert message.startswith(f"  model   tests.models.wrong_shapes.{name}.{result}; ")
     assert message.endswith(required)
 
 
@@ -82,10 +83,10 @@ def test_a_wrong_shape_is_named(group: str, name: str, result: str, required: st
 def test_a_component_without_output_dim_is_named(group: str, name: str, value: str) -> None:
     with pytest.raises(UserError) as caught:
         dry_build(small_config(Path("unused"), overrides(group, name)))
-    assert str(caught.value) == (
-        f"model.{group}: tests.models.wrong_shapes.{name} must set self.output_dim to the number of features that it "
+    assert str(caught.value).splitlines()[1:] == [
+        f"  model.{group}   tests.models.wrong_shapes.{name} must set self.output_dim to the number of features that it "
         f"returns, an integer; it is {value}"
-    )
+    ]
 
 
 def test_training_does_not_begin(tmp_path: Path) -> None:
