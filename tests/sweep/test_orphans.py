@@ -41,7 +41,7 @@ def wait_for_checkpoints(process: "subprocess.Popen[str]", sweep: Path, count: i
 def test_a_killed_sweep_leaves_no_process(
     options: list[str], running: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of three workers of joblib's, one has no job. What follows is the same for both launchers, so it is tested once."""
+    """Of three workers of joblib's, one has no job. Resuming does not depend on the launcher, so it is tested once."""
     if running > 1:
         pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     sweep = tmp_path / "sweep"
