@@ -19,7 +19,7 @@ DEVICE = "{path}: the device fails ({reason}); check it and run again"
 CAUSES = {  # by the error numbers that only the environment causes
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
-    errno.EFBIG: "{path} is larger than a file may be here; raise the limit (ulimit -f), or choose another folder",
+    errno.EFBIG: "{path}: the file is larger than allowed; raise the limit (ulimit -f), or choose another folder",
     errno.EROFS: "{path} is on a read-only file system; choose another path",
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
@@ -87,7 +87,9 @@ def explain(error: OSError, folder: str) -> str | None:
     path = error.filename2 or error.filename or folder
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
-    if error.errno == errno.ENOENT and str(path).startswith(folder) and not os.path.isdir(folder):
+    if error.errno == errno.ENOENT and str(error.strerror).startswith("No usable temporary directory"):
+        return "no folder for temporary files can be written; set TMPDIR to one that can"
+    if error.errno == errno.ENOENT and str(error.filename).startswith(folder) and not os.path.isdir(folder):
         return f"{folder} was removed while it was in use; run again"
     template = CAUSES.get(error.errno or 0)
     return template and template.format(path=path, reason=error.strerror)

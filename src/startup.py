@@ -1,5 +1,6 @@
-"""The first moments of a command, before its imports, which take seconds: signals and closed standard streams."""
+"""The first moments of a command, before its imports, which take seconds: signals and standard streams."""
 
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ def prepare() -> None:
     global _pid
     _pid = os.getpid()
     _open_standard_streams()
+    os.environ["MPLBACKEND"] = "agg"  # pictures are files, whatever a notebook or a desktop prefers
     for signum in stopping_signals():
         signal.signal(signum, _end)
 
@@ -79,3 +81,5 @@ def _open_standard_streams() -> None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # where the locale has not every letter, as standard error

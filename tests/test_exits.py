@@ -24,7 +24,8 @@ def test_an_error_of_the_environment_is_named_with_its_path(number: int) -> None
 
 
 def test_another_error_keeps_its_traceback() -> None:
-    for error in (OSError(errno.ENOENT, "no such file", "a"), OSError("timed out"), ValueError("no number")):
+    missing = FileNotFoundError(errno.ENOENT, "no such file")
+    for error in (missing, OSError(errno.ENOENT, "no such file", "a"), OSError("timed out"), ValueError("no number")):
         with pytest.raises(type(error)), one_message("run"):
             raise error
 
@@ -43,7 +44,7 @@ def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: run is larger than a file may be here; raise the limit")
+    assert done.stderr.startswith("Error: run: the file is larger than allowed; raise the limit")
     assert len(done.stderr.splitlines()) == 1
 
 

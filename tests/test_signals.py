@@ -31,14 +31,12 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Ended]
     signals = (signal.SIGINT, signal.SIGTERM)
     runs = {signum: subprocess.Popen([*line, f"seed={signum:d}"], **options) for signum in signals}
     try:
-        deadline = time.monotonic() + 120
         while len(list(folder.glob("outputs/train/runs/*/checkpoints/last.ckpt"))) < len(runs):
-            assert time.monotonic() < deadline, "the runs do not start"
             assert all(run.poll() is None for run in runs.values()), "a run ended by itself"
             time.sleep(0.05)
         for signum, run in runs.items():
             run.send_signal(signum)
-        said = {signum: run.communicate(timeout=60)[0] for signum, run in runs.items()}
+        said = {signum: run.communicate()[0] for signum, run in runs.items()}
     finally:
         for run in runs.values():
             run.kill()

@@ -111,6 +111,14 @@ def test_a_reader_that_has_read_enough_is_no_error(name: str, tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (1, "")
 
 
+def test_a_letter_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
+    code = "import sys; sys.argv = ['-m']; import src; print('ça 映画')"
+    line, options = command(tmp_path, "train")
+    options["env"]["PYTHONIOENCODING"] = "latin-1:strict"
+    done = subprocess.run([line[0], "-c", code], **options | {"encoding": "latin-1"}, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == ("ça \\u6620\\u753b\n", "")
+
+
 def test_a_deleted_working_folder_ends_in_one_message(tmp_path: Path) -> None:
     line, options = command(tmp_path, "train", "seed=1")
     (tmp_path / "gone").mkdir()

@@ -29,7 +29,6 @@ from src.errors import UserError
 from src.exits import one_message
 from src.memory import keep_freed_memory
 from src.sweep import apart
-from src.sweep.resume import command_line, resumes
 
 SRC = Path(__file__).resolve().parents[1]
 CONF = SRC.parent / "conf"
@@ -67,6 +66,8 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
                         raise UserError("sweep.dry_run shows the plan of a sweep: add -m")
                     keep_freed_memory()
                     return task(cfg)
+
+            from src.sweep.resume import command_line, resumes  # it imports from this package itself
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:

@@ -31,9 +31,10 @@ def show(
         top: most attended words to show.
     """
     console = Console()
+    is_ascii = not sys.stdout.encoding.lower().startswith("utf")
     for text, said in zip(texts, explained, strict=True):
         if as_json or (as_json is None and not sys.stdout.isatty()):
-            print(json.dumps(_record(text, said, class_names, top), ensure_ascii=False))
+            print(json.dumps(_record(text, said, class_names, top), ensure_ascii=is_ascii))
         else:
             console.print(Text(f"“{plain(text, 200)}”", style="dim"))
             probabilities, weights = np.array(said.probabilities), np.array(said.weights)

@@ -5,6 +5,7 @@ this process has computed anything with torch (OpenMP's threads do not survive a
 threads; then a new interpreter is started. So what forks only imports, and never computes.
 """
 
+import ctypes
 import importlib
 import multiprocessing
 import os
@@ -139,7 +140,21 @@ def spread(
     return found
 
 
+def die_with_parent() -> None:
+    """Let the kernel kill this process, a child of multiprocessing or joblib, when its parent ends.
+
+    Whatever ends a sweep, even SIGKILL, then leaves no process behind, and `sweep.resume` finds no job still running.
+    On Linux alone; elsewhere a child whose parent was killed runs to its end.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        parent = multiprocessing.parent_process()
+        if parent is not None and parent.pid != os.getppid():  # it ended before the kernel was asked
+            os._exit(1)
+
+
 def _send(to: Connection, function: Callable[[Any], Any], items: Any) -> None:
+    die_with_parent()
     try:
         to.send(function(items))
     except BaseException as error:

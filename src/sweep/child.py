@@ -1,7 +1,6 @@
 """What happens in the process of a job."""
 
 import atexit
-import ctypes
 import logging
 import os
 import signal
@@ -15,7 +14,8 @@ from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
 from src.exits import one_message
-from src.sweep import resume
+from src.startup import ignores_hangup
+from src.sweep import apart, resume
 from src.sweep.outcome import settle
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,8 @@ def work(module: str, cfg: DictConfig, hydra: DictConfig, aside: bool) -> None:
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
+        if code > 128:
+            reason = f"stopped by {signal.Signals(code - 128).name}"
         if isinstance(end.code, str):
             reason = end.code.removeprefix("Error: ")
             log.error("%s", end.code)
@@ -55,10 +57,13 @@ def work(module: str, cfg: DictConfig, hydra: DictConfig, aside: bool) -> None:
 
 
 def _set_up(hydra: DictConfig, talks_to: Path | None) -> None:
+    apart.die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches the sweep alone, which passes it on
     atexit._clear()  # the parent's are the parent's
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if not ignores_hangup():
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for other in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):  # Slurm's, which the parent answers
         signal.signal(other, signal.SIG_IGN)
     if talks_to is not None:
@@ -66,13 +71,6 @@ def _set_up(hydra: DictConfig, talks_to: Path | None) -> None:
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
     if HydraConfig.instance().cfg is None:  # a new interpreter
-        _die_with_parent()
         setup_globals()
         HydraConfig.instance().set_config(hydra)
         configure_log(hydra.hydra.job_logging, hydra.hydra.verbose)
-
-
-def _die_with_parent() -> None:
-    """A new interpreter does not hold the job's folder on, so it must not outlive who does."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

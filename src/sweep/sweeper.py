@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.config.free_text import literal
 from src.errors import UserError
 from src.sweep import stop
-from src.sweep.apart import spread
+from src.sweep.apart import die_with_parent, spread
 from src.sweep.compose import Composer, combinations, task_of
 from src.sweep.jobs import FILE, Job, Sweep
 from src.sweep.launchers import how_to_get
@@ -178,12 +178,15 @@ class GridOrSearch(sweeper.Sweeper):
     def _launcher(self, task: Task) -> Launcher:
         name = str(self.config.hydra.runtime.choices.get("hydra/launcher"))
         try:
-            return Plugins.instance().instantiate_launcher(
+            launcher = Plugins.instance().instantiate_launcher(
                 hydra_context=self.hydra_context, task_function=task, config=self.config
             )
         except (RuntimeError, ImportError) as error:
             how, why = how_to_get(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
             raise UserError(f"hydra/launcher={name} cannot be loaded ({why}); {how}") from error
+        if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for its workers
+            workers["initializer"] = die_with_parent
+        return launcher
 
     def end(self, kept: Sweep, came: Sequence[int]) -> None:
         """Say how every job ended, and leave with the exit code for that."""

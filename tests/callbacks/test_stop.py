@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do, in and outside training. That training resumes exactly is in test_train.py."""
+"""What Ctrl-C, SIGTERM and SIGHUP do, in and outside training. That training resumes exactly is in test_train.py."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 from src.callbacks.stop import StopOnSignal, Stopped
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 @pytest.fixture

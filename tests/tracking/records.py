@@ -11,7 +11,7 @@ def records(run: Path, kind: str) -> list[dict[str, Any]]:
     """All records of a kind (run, history, artifact, …) in the order in which W&B wrote them."""
     (log,) = (run / "wandb").glob("offline-run-*/*.wandb")
     line = [str(Path(sys.executable).parent / "wandb"), "leet", "inspect", "--json", str(log)]
-    printed = subprocess.run(line, capture_output=True, encoding="utf-8", timeout=60, check=True).stdout
+    printed = subprocess.run(line, capture_output=True, encoding="utf-8", check=True).stdout
     found = [json.loads(line) for line in printed.splitlines() if line]
     return [record[kind] for record in found if record["type"] == kind]
 

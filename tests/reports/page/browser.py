@@ -38,7 +38,7 @@ def visit(html: str, folder: Path, script: str, *, width: int = 1280, dark: bool
         *(["--blink-settings=preferredColorScheme=0"] if dark else []),
     ]
     line = [str(BROWSER), *options, (folder / "frame.html").as_uri()]
-    done = subprocess.run(line, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    done = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
     said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert said == []
     found = re.search(r"</script>(.*)</body>", done.stdout, re.DOTALL)
