@@ -140,5 +140,5 @@ def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:
 
 
 def test_an_option_out_of_range_is_named_by_its_path(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"model\.head: dropout=1\.5 must lie in"):
+    with pytest.raises(UserError, match=r"model\.head\.dropout=1\.5   must lie in"):
         train(tmp_path / "run", "model.head.dropout=1.5")

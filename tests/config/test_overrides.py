@@ -9,7 +9,7 @@ from tests.config.conftest import Look
     [
         [],
         ["model/encoder=narrow", "model.encoder.hidden_dim=5", "optimizer.lr=1"],
-        ["model/attention=none", "seed=null", "tags=[a,b]", "train=true"],
+        ["model/attention=none", "seed=null", "tags=[a,b]", "train=false"],
         ["experiment=good"],
         ["experiment=mine/first"],
         ["data=csv", "data.path=a/b.csv"],
@@ -63,6 +63,12 @@ def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
         ("model/encoder.hidden_dim=3", None, "is an option, with dots: write model.encoder.hidden_dim=3"),
         ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
         ("hidden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+        ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+        ("hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
+        ("lr=0.1", None, "no such option; did you mean optimizer.lr?"),
+        ("learning_rate=0.1", None, "no such option; did you mean optimizer.lr?"),
+        ("optimizer.learning_rate=0.1", None, "no such option; did you mean optimizer.lr?"),
+        ("+learning_rate=0.1", "learning_rate=0.1", "no such option; did you mean optimizer.lr?"),
         (
             "model.encoder.bias=false",
             None,
@@ -118,6 +124,14 @@ def test_each_mistake_is_named_with_its_remedy(look: Look, line: str, where: str
     mistakes = look(line)
     assert list(mistakes) == [where or line]
     assert mistakes[where or line].startswith(says)
+
+
+def test_a_training_without_training_needs_a_checkpoint(look: Look) -> None:
+    assert look("train=false", "+test=true", "+ckpt_path=null") == {
+        "train=false": "would test a model without trained weights: add ckpt_path=… of a checkpoint"
+    }
+    assert look("train=false", "+ckpt_path=a.ckpt") == {}
+    assert list(look("train=false", "+test=false", "+ckpt_path=a.ckpt")) == ["train=false test=false"]
 
 
 def test_all_mistakes_are_found_at_once(look: Look) -> None:

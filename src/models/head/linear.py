@@ -32,6 +32,8 @@ class LinearHead(Head):
         super().__init__()
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
+        if init_std is not None and init_std < 0:
+            raise ValueError(f"init_std={init_std} must not be negative")
         self.dropout = Dropout(dropout)
         self.linear = nn.Linear(input_dim, num_logits).requires_grad_(not freeze)
         if init_std is not None:

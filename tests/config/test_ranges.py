@@ -1,0 +1,65 @@
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from src.config.ranges import out_of_range
+
+TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("config", "where", "what"),
+    [
+        ({"seed": -1}, "seed=-1", "must lie in [0, 4294967295]"),
+        ({"seed": 2**32}, "seed=4294967296", "must lie in [0, 4294967295]"),
+        ({"top": 0}, "top=0", "must be at least 1"),
+        ({"trainer": {"max_epochs": 0}}, "trainer.max_epochs=0", "must be at least 1"),
+        ({"trainer": {"accumulate_grad_batches": 0}}, "trainer.accumulate_grad_batches=0", "must be at least 1"),
+        ({"trainer": {"gradient_clip_val": -0.5}}, "trainer.gradient_clip_val=-0.5", "must be at least 0"),
+        ({"trainer": {"check_val_every_n_epoch": 0}}, "trainer.check_val_every_n_epoch=0", "must be at least 1"),
+        ({"trainer": {"log_every_n_steps": -1}}, "trainer.log_every_n_steps=-1", "must be at least 0"),
+        ({"trainer": {"max_steps": 0}}, "trainer.max_steps=0", "must be at least 1 or -1"),
+        ({"trainer": {"limit_train_batches": 1.5}}, "trainer.limit_train_batches=1.5", "must be a whole number of at"),
+        ({"trainer": {"limit_train_batches": 0.0}}, "trainer.limit_train_batches=0.0", "must be a whole number of at"),
+        ({"trainer": TRAINER | {"devices": -1}}, "trainer.devices=-1", "means all accelerators"),
+        ({"trainer": TRAINER | {"devices": "-1"}}, "trainer.devices=-1", "means all accelerators"),
+        ({"trainer": TRAINER | {"devices": 0}}, "trainer.devices=0", "must be at least 1"),
+        ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
+        ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must name one or more different"),
+        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must number devices from 0"),
+        ({"per_part": {"head": {"lr": float("inf")}}}, "per_part.head.lr=inf", "must be a finite number"),
+        (
+            {"optimizer": {"_target_": "torch.optim.Adam", "betas": [0.9, float("nan")]}},
+            "optimizer.betas[1]=nan",
+            "must be a finite number",
+        ),
+        ({"data": {"limit": 10**30}}, "data.limit=1000000000000000000000000000000", "has more digits"),
+        ({"callbacks": {"stop": {"patience": -1}}}, "callbacks.stop.patience=-1", "must be at least 0"),
+    ],
+)
+def test_a_number_out_of_range_is_named_with_its_rule(config: dict[str, Any], where: str, what: str) -> None:
+    (mistake,) = out_of_range(OmegaConf.create(config))
+    assert mistake.where == where
+    assert mistake.what.startswith(what)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"seed": None, "trainer": {"max_epochs": None, "max_steps": -1, "num_sanity_val_steps": -1}},
+        {"trainer": {"limit_train_batches": 1.0, "limit_val_batches": 3, "overfit_batches": 0.0}},
+        {"trainer": {"accelerator": "gpu", "devices": -1}},
+        {"trainer": {"accelerator": "gpu", "devices": "0,2"}},
+        {"trainer": {"fast_dev_run": True}},
+        {"model": {"encoder": {"_target_": "mine.Encoder", "limit": float("inf")}}},
+        {"seed": "x", "tags": ["${gone}"]},
+    ],
+)
+def test_other_numbers_pass(config: dict[str, Any]) -> None:
+    assert list(out_of_range(OmegaConf.create(config))) == []
+
+
+def test_a_reference_is_not_a_second_mistake() -> None:
+    cfg = OmegaConf.create({"seed": -1, "data": {"_target_": "src.data.X", "seed": "${seed}"}})
+    assert [mistake.where for mistake in out_of_range(cfg)] == ["seed=-1"]

@@ -1,0 +1,76 @@
+"""All that components refuse is reported together, before anything is written."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from src.config.required import PARTS
+from src.dry_build import dry_build, refused
+from src.errors import UserError
+from src.memory import machine_memory, require_memory
+from tests.helpers import small_config
+
+
+def mistakes(folder: Path, *overrides: str) -> dict[str, str]:
+    return dict(refused(small_config(folder, overrides), strict=True))
+
+
+def test_values_and_columns_are_mistakes_of_one_message(tmp_path: Path) -> None:
+    (tmp_path / "my.csv").write_text("text,lable\ngood,1\n")
+    wrong = ["optimizer.lr=-1", "model.encoder.dropout=2", "data.batch_size=0"]
+    with pytest.raises(UserError, match=r"^4 mistakes in the configuration; nothing") as error:
+        dry_build(small_config(tmp_path / "run", ["data=csv", f"data.path={tmp_path}/my.csv", *wrong]))
+    lines = str(error.value).splitlines()[1:]
+    assert [line.split()[0] for line in lines] == [wrong[1], wrong[0], wrong[2], "data"]
+    assert "no column 'label' (did you mean 'lable'?)" in str(error.value)
+
+
+def test_a_component_refuses_several_options_at_once(tmp_path: Path) -> None:
+    wrong = ["model.encoder.hidden_dim=0", "model.encoder.dropout=2", "optimizer.lr=-1", "optimizer.eps=-2"]
+    assert list(mistakes(tmp_path, *wrong)) == wrong
+
+
+def test_a_wrong_size_brings_no_mistake_of_what_reads_it(tmp_path: Path) -> None:
+    heads = ["model/attention=multi_head", "model.attention.heads=7"]
+    assert list(mistakes(tmp_path, "model.encoder.hidden_dim=0", *heads)) == ["model.encoder.hidden_dim=0"]
+    assert list(mistakes(tmp_path, "model.encoder.hidden_dim=6", *heads)) == ["model.attention.heads=7"]
+
+
+def test_a_component_that_is_not_there_is_named(tmp_path: Path) -> None:
+    cfg = small_config(tmp_path)
+    OmegaConf.set_struct(cfg, False)
+    del cfg["optimizer"], cfg.model["head"]
+    with pytest.raises(UserError, match=r"(?s)model\.head .*is required: .*model/head=….*optimizer .*is required"):
+        dry_build(cfg)
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "parquet"])
+def test_a_missing_column_is_seen_in_the_header(name: str, tmp_path: Path) -> None:
+    import pandas as pd
+
+    table, path = pd.DataFrame({"text": ["a"], "class": [1]}), tmp_path / f"file.{name}"
+    table.to_parquet(path) if name == "parquet" else table.to_csv(path, sep="\t" if name == "tsv" else ",")
+    assert "no column 'label'" in mistakes(tmp_path, "data=csv", f"data.path={path}")["data"]
+    assert mistakes(tmp_path, "data=csv", f"data.path={path}", "data.label=class") == {}
+
+
+def test_a_file_that_is_not_there_is_one_of_the_mistakes(tmp_path: Path) -> None:
+    wrong = ["optimizer.lr=-1", "data.path=gone/my.csv"]
+    assert list(mistakes(tmp_path, "data=csv", *wrong)) == wrong
+
+
+@pytest.mark.parametrize("weights", ["[1,3]", "[1,2,3]", "balanced"])
+def test_any_number_of_class_weights_may_be_right(weights: str, tmp_path: Path) -> None:
+    assert mistakes(tmp_path, "loss=cross_entropy", f"loss.class_weights={weights}") == {}
+
+
+def test_a_model_that_cannot_fit_names_its_largest_component() -> None:
+    with torch.device("meta"):
+        parts = {part: torch.nn.Linear(2, 3) for part in PARTS}
+        require_memory(torch.nn.ModuleDict(parts))
+        parts["encoder"] = torch.nn.Linear(10**7, 10**6, bias=False)
+    with pytest.raises(UserError, match=r"^model\.encoder: its 10,000,000,000,000 parameters need 80,000\.0 GB for"):
+        require_memory(torch.nn.ModuleDict(parts))
+    assert machine_memory() is None or 10**8 < machine_memory() < 10**15  # type: ignore[operator]
