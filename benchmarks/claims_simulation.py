@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison import statistics
-from src.comparison.evidence import gain
+from src.comparison.pairs import gain
 from src.comparison.runs import FinishedRun
 from src.comparison.statistics import LEVEL, samples
 from src.comparison.twins import find_twins

@@ -20,7 +20,7 @@ from benchmarks import memory
 from benchmarks.measure import Reader, evenly
 from benchmarks.works import BARE, HEED, WORKS
 from benchmarks.yardsticks import train
-from src.memory import keep_freed_memory
+from src.kernels.malloc import keep_freed_memory
 
 
 class Contestant:

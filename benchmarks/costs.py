@@ -21,9 +21,9 @@ from rich.table import Table
 
 from benchmarks import command, memory
 from benchmarks.measure import Reader, Spread, in_turn, ratios
-from src.adagrad import Adagrad
 from src.errors import UserError
-from src.memory import keep_freed_memory
+from src.kernels.malloc import keep_freed_memory
+from src.optim.adagrad import Adagrad
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
 REVIEWS = 25_000  # made-up ones to train on, and as many to test on

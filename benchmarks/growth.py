@@ -31,13 +31,13 @@ from benchmarks.costs import MODEL, training
 from benchmarks.reviews import overrides
 from benchmarks.yardsticks import SoftmaxSelfAttention
 from src import build
-from src.config.command import CONF
+from src.cli.entry import CONF
 from src.models.attention.dot_product import DotProductAttention
 from src.models.attention.elementwise import ElementwiseAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.windowed import WindowedAttention
 from src.models.types import Encoded
-from src.reports.pictures.style import save
+from src.reports.figures.style import save
 
 LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096]
 REVIEWS = [1000, 2000, 4000, 8000, 16_000]

@@ -15,14 +15,14 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmarks.measure import evenly
 from src import build
+from src.analysis.explanation import explain
 from src.callbacks.predictions import Predictions
 from src.callbacks.speed import Speed
 from src.checkpoint import Card
-from src.config.command import CONF
-from src.data.batches import Batches, ShuffledBatches
-from src.data.cut import Cutter
+from src.cli.entry import CONF
+from src.data.batching import Cutter
+from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import Plan
-from src.explain import explain
 
 WATCHING = ("finite_loss", "gradient_norms")  # the callbacks that look at a user's every step, beside the CSV log
 

@@ -24,7 +24,7 @@ from benchmarks.ours import Ours
 from benchmarks.works import BARE, HEED, WORKS
 from benchmarks.yardsticks import padded
 from src.errors import UserError
-from src.reports.pictures.style import save
+from src.reports.figures.style import save
 
 TRAIN, TEST = 16_000, 100  # made-up reviews: enough for the buckets to be as fine as in IMDb
 PLAIN = 1600  # reviews that a plain loop has, at most

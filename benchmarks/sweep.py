@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
-from src.config.command import CONF
-from src.config.presets import grid
+from src.cli.entry import CONF
+from src.cli.presets import grid
 from src.errors import UserError
 
 REVIEWS = 1_000  # to train on, and as many to test on

@@ -25,9 +25,9 @@ from benchmarks.charts import draw_accuracy
 from benchmarks.measure import Spread
 from benchmarks.ours import Ours
 from benchmarks.yardsticks import words
-from src.config.command import CONF
+from src.cli.entry import CONF
 from src.errors import UserError
-from src.reports.pictures.style import save
+from src.reports.figures.style import save
 
 PRESET = "speedrun"
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in its paper on sentiment, section 3.1

@@ -11,19 +11,19 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from src.adagrad import Adagrad
 from src.checkpoint import Card, load
-from src.config.check import check
 from src.config.mistakes import did_you_mean, nearest
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
+from src.config.validation import check
 from src.data.codec import Codec
 from src.errors import UserError
 from src.models.classifier import Classifier
 from src.models.encoder.pretrained import PretrainedEncoder
-from src.models.groups import parameter_groups
 from src.models.loss import Loss
 from src.models.position.rotary import Rotary
 from src.models.shapes import name_of
+from src.optim.adagrad import Adagrad
+from src.optim.parameter_groups import parameter_groups
 
 if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
     import pytorch_lightning as pl

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.data.codec import Codec
 from src.errors import UserError
-from src.plain import require, require_plain
+from src.files.plain import require, require_plain
 
 PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")
 CONFIG = {"model": dict.fromkeys(PARTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from src.cli.exits import one_message
 from src.errors import UserError
-from src.exits import one_message
 
 ABOUT = """\
 Groups the runs below the folders by what differs between them, over seeds, and writes comparison.md, .csv, .tex and

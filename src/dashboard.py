@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from src.cli.exits import one_message
 from src.errors import UserError
-from src.exits import one_message
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         require("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
         from src.comparison.runs import find
-        from src.tracking.workspace import Scope, build
+        from src.loggers.workspace import Scope, build
 
         scope = Scope.of(find(args.folders).runs) if args.folders else Scope.project()
         workspace = build(scope, entity, project, args.by)

@@ -20,7 +20,7 @@ from src.config.values import asks_for, fits, got
 from src.data.files import existing_file
 from src.data.tokenizer import PAD, UNKNOWN, TokenizerBuilder
 from src.errors import UserError
-from src.memory import require_memory
+from src.kernels.malloc import require_memory
 from src.models.embedding.glove import GloveEmbedding
 from src.models.shapes import check_shapes
 

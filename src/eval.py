@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from src.config import check, entry
+from src.cli.entry import entry
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
+from src.config.validation import check
 
 if TYPE_CHECKING:
     from src.checkpoint import Card

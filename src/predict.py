@@ -2,7 +2,7 @@
 
 from omegaconf import DictConfig
 
-from src.config import entry
+from src.cli.entry import entry
 
 
 @entry("predict", free_text=("text",))
@@ -11,11 +11,11 @@ def main(cfg: DictConfig) -> None:
     from pathlib import Path
 
     from src import build
+    from src.analysis.explanation import explain
+    from src.cli.startup import closed_streams
+    from src.cli.texts import read_texts
     from src.errors import UserError
-    from src.explain import explain
     from src.reports.predictions import draw, show
-    from src.startup import closed_streams
-    from src.texts import read_texts
 
     if "stdout" in closed_streams and cfg.pictures is None:
         raise UserError("standard output is closed, so no prediction can be printed: redirect it to a file")

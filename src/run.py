@@ -27,13 +27,13 @@ from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
 from src.checkpoint import read
-from src.config.anchored import anchored
+from src.cli.startup import announce
+from src.config.absolute_paths import anchored
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
+from src.loggers.tracker import Report, Tracker, costs
 from src.reports.draw import draw_all
-from src.startup import announce
 from src.summary import final_metrics, show
-from src.tracking.tracker import Report, Tracker, costs
 
 log = logging.getLogger(__name__)
 PACKAGES = (

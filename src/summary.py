@@ -5,8 +5,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from src.arrays import read_arrays
-from src.reports.metrics import Metric, evaluate
+from src.analysis.metrics import Metric, evaluate
+from src.files.arrays import read_arrays
 from src.reports.tables import files_table, metric_table
 
 

@@ -2,7 +2,7 @@
 
 from omegaconf import DictConfig
 
-from src.config import entry
+from src.cli.entry import entry
 
 
 @entry("train")

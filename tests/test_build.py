@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
-from src.config import check
+from src.config.validation import check
 from src.dry_build import dry_build
 from src.errors import UserError
 from tests.helpers import evaluate, small_config, train, trained

@@ -15,8 +15,8 @@ import torch
 from src import build
 from src.checkpoint import PARTS, Card, load, read
 from src.checkpoint_io import ValidatedCheckpointIO
+from src.data.batching import Window
 from src.data.codec import Codec
-from src.data.cut import Window
 from src.data.tokenizer import Word
 from src.errors import UserError
 from src.sweep.resume import prepare

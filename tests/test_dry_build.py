@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from src.config.required import PARTS
 from src.dry_build import dry_build, refused
 from src.errors import UserError
-from src.memory import machine_memory, require_memory
+from src.kernels.malloc import machine_memory, require_memory
 from tests.helpers import small_config
 
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from hydra import compose, initialize_config_dir
 
-from src.config import check
-from src.config.presets import store_variants
+from src.cli.presets import store_variants
+from src.config.validation import check
 from tests.helpers import CONF, recorded, run
-from tests.tracking.records import records
+from tests.loggers.records import records
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
 ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")

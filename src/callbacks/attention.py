@@ -11,9 +11,9 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
+from src.analysis.explanation import explain
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
-from src.explain import explain
 
 log = logging.getLogger(__name__)
 BINS = 50  # of relative position

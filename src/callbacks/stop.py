@@ -6,7 +6,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 
-from src.startup import announce, stopping_signals
+from src.cli.startup import announce, stopping_signals
 
 
 class Stopped(Exception):

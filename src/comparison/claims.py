@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from src.comparison.evidence import NO_TWINS, Found, evenness, gain, gain_over_each, steadiness
 from src.comparison.numbers import chance
+from src.comparison.pairs import NO_TWINS, Found, evenness, gain, gain_over_each, steadiness
 from src.comparison.statistics import ENOUGH, LEVEL, Difference, Sample, holm
 from src.comparison.twins import Twins
 from src.comparison.variants import Variant

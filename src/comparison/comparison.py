@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from src.comparison.claims import Claim, judge
-from src.comparison.measured import measure, same_data
+from src.comparison.measurements import measure, same_data
 from src.comparison.rows import METRICS, Row, ranked
 from src.comparison.runs import Failed, find
 from src.comparison.scores import SCORES

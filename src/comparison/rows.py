@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from src.comparison.measured import Measured
+from src.comparison.measurements import Measured
 from src.comparison.scores import LOWER_IS_BETTER
 from src.comparison.statistics import ENOUGH, LEVEL, Difference, Interval, Sample, difference, holm, mcnemar, over_seeds
 from src.comparison.variants import Variant

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from src.errors import UserError
-from src.plain import require
+from src.files.plain import require
 from src.reports.files import Predictions, read_predictions, read_result
 
 _parse = partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from src.reports.calibration import which_bin
-from src.reports.metrics import losses
+from src.analysis.calibration import which_bin
+from src.analysis.metrics import losses
 
 LOWER_IS_BETTER = {"ece", "nll", "brier"}
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from src.comparison.comparison import Comparison
 from src.comparison.numbers import chance, with_margin
 from src.comparison.rows import METRICS, Row
-from src.reports.page.say import share
+from src.reports.page.formatting import share
 from src.reports.tables import UNKNOWN
 
 SCORES = (

@@ -1,6 +1,1 @@
-"""Configuration: how a command line becomes one, and what is said about it before anything runs."""
-
-from src.config.check import check
-from src.config.command import entry
-
-__all__ = ["check", "entry"]
+"""Configuration: composition, validation, and which objects it may create."""

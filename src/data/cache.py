@@ -12,9 +12,9 @@ from pathlib import Path
 import filelock
 import numpy as np
 
-from src.arrays import read_arrays
 from src.data.files import content_hash
 from src.errors import UserError
+from src.files.arrays import read_arrays
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.cut import Cutter, Window
+from src.data.batching import Cutter, Window
 from src.data.tokenizer import Tokenizer
+from src.files.plain import require
 from src.models.types import Batch
-from src.plain import require
 
 NO_LABEL = -1
 STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # of a codec in a checkpoint

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from src.data.table import check_columns
+from src.data.readers import check_columns
 
 BEGINNING = 1 << 20  # bytes: a header is shorter
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

@@ -14,15 +14,15 @@ import pytorch_lightning as pl
 import tokenizers
 import torch
 
-from src.data.batches import Batches, ShuffledBatches
+from src.data.batching import Cutter, Window
 from src.data.cache import SPLITS, Part, Tokenized, cached, code_version
 from src.data.codec import Codec
 from src.data.corpus import Corpus, Split, validated
-from src.data.cut import Cutter, Window
 from src.data.files import absolute, nearest
 from src.data.listing import listed, shown
+from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
-from src.data.partition import divide
+from src.data.splits import divide
 from src.data.tokenizer import Tokenizer, TokenizerBuilder, Trained
 from src.errors import UserError
 

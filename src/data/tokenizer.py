@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
-from src.data.cut import PAD_ID
+from src.data.batching import PAD_ID
 from src.data.files import content_hash, existing_file, local, read_text
 from src.data.glove import bundled_words
 from src.data.hub import connection

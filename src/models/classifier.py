@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from src.models.component import Attention, Embedding, Encoder, Head, Position
-from src.models.layers import watched
+from src.models.layer_weights import watched
 from src.models.pooling.base import Pooling
 from src.models.types import Encoded
 

@@ -4,8 +4,18 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from src.analysis.calibration import calibration_bins
+from src.analysis.metrics import confusion
 from src.errors import UserError
-from src.reports.calibration import calibration_bins
+from src.reports.figures.confusion import draw_confusion
+from src.reports.figures.curves import draw_curves
+from src.reports.figures.gradients import draw_gradients
+from src.reports.figures.heatmap import draw_heads, draw_heatmap
+from src.reports.figures.lexicon import draw_lexicon
+from src.reports.figures.reliability import draw_reliability
+from src.reports.figures.spread import draw_entropy, draw_position
+from src.reports.figures.strip import draw_strip
+from src.reports.figures.style import save
 from src.reports.files import (
     read_examples,
     read_gradients,
@@ -15,17 +25,7 @@ from src.reports.files import (
     read_result,
     read_statistics,
 )
-from src.reports.metrics import confusion
 from src.reports.page import write_page
-from src.reports.pictures.confusion import draw_confusion
-from src.reports.pictures.curves import draw_curves
-from src.reports.pictures.gradients import draw_gradients
-from src.reports.pictures.heatmap import draw_heads, draw_heatmap
-from src.reports.pictures.lexicon import draw_lexicon
-from src.reports.pictures.reliability import draw_reliability
-from src.reports.pictures.spread import draw_entropy, draw_position
-from src.reports.pictures.strip import draw_strip
-from src.reports.pictures.style import save
 
 
 def draw_all(run: Path) -> list[Path]:

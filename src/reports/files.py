@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from src.arrays import read_arrays
 from src.errors import UserError
-from src.record import NUMBER, TEXT, read_json, read_record
+from src.files.arrays import read_arrays
+from src.files.record import NUMBER, TEXT, read_json, read_record
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)

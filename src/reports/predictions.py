@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from src.explain import Explained
+from src.analysis.explanation import Explained
 from src.reports.tables import prediction_table
 from src.reports.words import plain
 
@@ -47,9 +47,9 @@ def draw(explained: Sequence[Explained], folder: Path) -> list[Path]:
     Returns:
         What was written.
     """
-    from src.reports.pictures.heatmap import draw_heads, draw_heatmap
-    from src.reports.pictures.strip import draw_strip
-    from src.reports.pictures.style import save
+    from src.reports.figures.heatmap import draw_heads, draw_heatmap
+    from src.reports.figures.strip import draw_strip
+    from src.reports.figures.style import save
 
     written = []
     for number, said in enumerate(explained):

@@ -13,7 +13,7 @@ from rich.text import Text
 from src.reports.words import plain, top_words
 
 if TYPE_CHECKING:  # a table of predictions needs no scipy
-    from src.reports.metrics import Metric
+    from src.analysis.metrics import Metric
 
 UNKNOWN = "\N{EN DASH}"
 NOTE = (

@@ -13,9 +13,9 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
-from src.exits import one_message
-from src.startup import ignores_hangup
-from src.sweep import apart, resume
+from src.cli.exits import one_message
+from src.cli.startup import ignores_hangup
+from src.sweep import processes, resume
 from src.sweep.outcome import settle
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def work(module: str, cfg: DictConfig, hydra: DictConfig, aside: bool) -> None:
 
 
 def _set_up(hydra: DictConfig, talks_to: Path | None) -> None:
-    apart.die_with_parent()
+    processes.die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches the sweep alone, which passes it on
     atexit._clear()  # the parent's are the parent's
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -10,7 +10,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from src.config.repository import without_hydra
+from src.config.composition import without_hydra
 from src.sweep.jobs import Job
 
 

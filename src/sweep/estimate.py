@@ -12,11 +12,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.checkpoint import Card
-from src.config.anchored import anchored
+from src.config.absolute_paths import anchored
+from src.files.plain import require
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.types import Batch
-from src.plain import require
 from src.sweep.outcome import read
 
 EARLIER, TIMED = "earlier run", "timed"

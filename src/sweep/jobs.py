@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from src.errors import UserError
-from src.record import read_json
+from src.files.record import read_json
 
 FILE = "sweep.json"
 SWEEP = {"arguments": [str], "jobs": [{"number": int, "overrides": [str], "folder": str}]}

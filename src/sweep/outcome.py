@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from src.errors import UserError
-from src.record import FILE, read_record
+from src.files.record import FILE, read_record
 
 log = logging.getLogger(__name__)
 DONE = ("completed", "pruned")  # never run again

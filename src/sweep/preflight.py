@@ -9,14 +9,14 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.check import mistakes_in
-from src.config.complaints import explain
+from src.config.hydra_errors import explain
 from src.config.mistakes import Mistake, shown
 from src.config.outputs import inner_path
+from src.config.validation import mistakes_in
 from src.errors import UserError
-from src.sweep.apart import spread
 from src.sweep.compose import Composer, planned, task_of
 from src.sweep.jobs import Job, varying
+from src.sweep.processes import spread
 
 COMMAND = "train"
 SHOWN = 6  # jobs named beside a mistake
@@ -57,7 +57,7 @@ def look_over(composer: Composer, wanted: Sequence[tuple[int, list[str]]]) -> li
     by_files = sorted(range(len(wanted)), key=lambda at: (composer.choices(wanted[at][1]), at))
 
     def examine(places: Sequence[int]) -> list[tuple[int, Looked]]:
-        from src.sweep.tiny import Workshop
+        from src.sweep.job_build import Workshop
 
         workshop = Workshop()
         return [(at, _look(composer, *wanted[at], workshop)) for at in places]

@@ -9,7 +9,7 @@ from pathlib import Path
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
-from src.config.free_text import literal
+from src.config.quoting import literal
 from src.errors import UserError
 from src.sweep.jobs import Sweep
 
@@ -55,7 +55,7 @@ def prepare(cfg: DictConfig, folder: Path) -> None:
         cfg: the job's configuration; `ckpt_path` is set.
         folder: of the job.
     """
-    from src.tracking.csv import BEFORE, FILE
+    from src.loggers.csv import BEFORE, FILE
 
     done = _checkpointed(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
     if done:

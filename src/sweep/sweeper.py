@@ -15,15 +15,15 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.free_text import literal
+from src.config.quoting import literal
 from src.errors import UserError
 from src.sweep import stop
-from src.sweep.apart import die_with_parent, spread
 from src.sweep.compose import Composer, combinations, task_of
 from src.sweep.jobs import FILE, Job, Sweep
 from src.sweep.launchers import how_to_get
 from src.sweep.outcome import DONE, Outcome, outcome
 from src.sweep.preflight import look_over
+from src.sweep.processes import die_with_parent, spread
 from src.sweep.task import NotDone, Task
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, open_dict
 
-from src.sweep import apart
+from src.sweep import processes
 from src.sweep.child import TALK, work
 from src.sweep.jobs import Job
 from src.sweep.outcome import DONE, claimed, recorded, settle
@@ -76,7 +76,7 @@ class Task:
             with open_dict(cfg):
                 own = {name: {**options, "trial": job.number} for name, options in self.callbacks.items()}
                 cfg.callbacks = {**(cfg.callbacks or {}), **own}
-        code = apart.run(work, (self.module, cfg, hydra, self.aside), lambda: asked(self.sweep))
+        code = processes.run(work, (self.module, cfg, hydra, self.aside), lambda: asked(self.sweep))
         settle(folder, code, _killed(code), job.overrides)
         end = recorded(folder)
         figures = [] if end.accuracy is None else [f"acc {end.accuracy:.3f}"]

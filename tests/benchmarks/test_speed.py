@@ -38,7 +38,7 @@ def test_speed_is_measured_of_all_contestants(
 
 def test_every_work_names_parts_that_there_are(tmp_path: Path) -> None:
     from benchmarks.ours import configuration
-    from src.config import check
+    from src.config.validation import check
 
     for work in WORKS.values():
         check(configuration([*work.overrides, "data=imdb"], tmp_path, "cpu"))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from src.analysis.bootstrap import replicates
+from src.analysis.metrics import evaluate, losses
 from src.comparison.scores import SCORES, by_text
-from src.reports.bootstrap import replicates
-from src.reports.metrics import evaluate, losses
 from tests.reports.runs import predictions
 
 

@@ -15,7 +15,7 @@ from src.comparison.rows import Row
 from src.comparison.runs import Failed
 from src.comparison.statistics import Interval
 from src.comparison.tables import as_csv, latex, markdown, printed
-from src.reports.page.say import share
+from src.reports.page.formatting import share
 from tests.comparison.runs import write_sweep
 
 NASTY = r"a_b|50% & <i>\x{$#^~"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from src.config.overrides import mistakes_of
-from src.config.repository import Repository
+from src.cli.overrides import mistakes_of
+from src.config.composition import Repository
 
 FAKE = Path(__file__).parent / "conf"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from omegaconf import DictConfig
 
-from src.config import entry
+from src.cli.entry import entry
 from src.errors import UserError
 from tests.config.conftest import FAKE
 
@@ -38,7 +38,7 @@ def run(
     ) -> tuple[object, str]:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
-        monkeypatch.setattr("src.config.command.CONF", FAKE)
+        monkeypatch.setattr("src.cli.entry.CONF", FAKE)
         monkeypatch.setattr(sys, "argv", [f"src/{command}.py", *arguments])
 
         @entry(command, free_text=("text",))

@@ -5,10 +5,10 @@ from typing import Any, get_type_hints
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.command import CONF
+from src.cli.entry import CONF
+from src.cli.overrides import mistakes_of
+from src.config.composition import Repository, without_hydra
 from src.config.mistakes import Mistake
-from src.config.overrides import mistakes_of
-from src.config.repository import Repository, without_hydra
 from src.config.schema import COMMANDS, WITHIN
 
 NEEDED = {

@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.overrides import mistakes_of
-from src.config.paths import paths_in
-from src.config.repository import without_hydra
+from src.cli.overrides import mistakes_of
+from src.config.composition import without_hydra
+from src.config.dotted_paths import paths_in
 from tests.config.conftest import repository
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.check import mistakes_in, option_at
+from src.config.validation import mistakes_in, option_at
 from src.config.values import fits
 from src.dry_build import refused
 from tests.helpers import CONF, small_config

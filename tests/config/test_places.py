@@ -17,11 +17,10 @@ from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
 from src.checkpoint import load
-from src.config import check
-from src.config.check import mistakes_in
 from src.config.hydra_node import mistakes_in_hydra
 from src.config.places import PLACES, kinds_in, place_at
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_kind
+from src.config.validation import check, mistakes_in
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
 from tests.helpers import small_config, trained

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from src.data.batching import Window
 from src.data.codec import Codec
-from src.data.cut import Window
 from src.data.tokenizer import Word
 
 NAMES = ("bad", "good")

@@ -10,9 +10,9 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from src.data.batches import Batches, ShuffledBatches
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
+from src.data.loaders import Batches, ShuffledBatches
 from src.data.sources.table import Table
 from src.data.tokenizer import Bpe, Word
 from src.errors import UserError

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from src.reports.metrics import Metric, evaluate
+from src.analysis.metrics import Metric, evaluate
 from src.reports.tables import files_table, metric_markdown, metric_table, prediction_table
 from tests.reports.runs import predictions
 

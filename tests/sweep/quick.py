@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from src.sweep import apart
+from src.sweep import processes
 from src.train import main
 
 
@@ -11,7 +11,7 @@ def nothing(folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    apart.IMPORTED += (f"tests.sweep.{Path(__file__).stem}",)  # before a job is forked off
+    processes.IMPORTED += (f"tests.sweep.{Path(__file__).stem}",)  # before a job is forked off
     main()
 else:
     import src.run

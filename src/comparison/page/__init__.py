@@ -1,7 +1,9 @@
 """A comparison as one web page that needs nothing but itself."""
 
 from src.comparison.comparison import Comparison
-from src.comparison.page import about, answers, cost, forest, grid, ranking, reviews, runs
+from src.comparison.page import cost, forest, grid, ranking, reviews, runs
+from src.comparison.page import facts as about
+from src.comparison.page import verdicts as answers
 from src.reports.page.document import Section, document
 
 ROOMS = (

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.page.about import factors, value
+from src.comparison.page.facts import factors, value
 from src.comparison.page.names import heading
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.chart import SHAPES, Shape, dot, linear, logarithmic, mark, plot, upright
 from src.reports.page.document import Section
+from src.reports.page.formatting import brief, share
 from src.reports.page.html import Html, join, tag
-from src.reports.page.pick import panes, picker
-from src.reports.page.say import brief, share
+from src.reports.page.selector import panes, picker
 from src.reports.words import plain
 
 COLOURS = 7  # of the style sheet

@@ -7,7 +7,7 @@ from src.comparison.page.ranking import name
 from src.comparison.statistics import ENOUGH
 from src.reports.page.chart import linear
 from src.reports.page.document import Section
-from src.reports.page.say import UNKNOWN, between, change, count
+from src.reports.page.formatting import UNKNOWN, between, change, count
 from src.reports.page.table import Line, chart_table
 
 

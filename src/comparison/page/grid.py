@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from src.comparison.comparison import Comparison
-from src.comparison.page.about import factors, value
+from src.comparison.page.facts import factors, value
 from src.comparison.page.names import heading
 from src.comparison.page.ranking import metrics
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.document import Section
+from src.reports.page.formatting import UNKNOWN, share
 from src.reports.page.html import Html, join, tag
-from src.reports.page.pick import panes, picker
-from src.reports.page.say import UNKNOWN, share
+from src.reports.page.selector import panes, picker
 
 SIDES = ("encoder", "attention")  # rows and columns, where variants differ in both
 FILLED = 0.5  # share of the cells that must hold a variant: a grid of holes shows nothing

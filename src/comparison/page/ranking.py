@@ -9,9 +9,9 @@ from src.comparison.rows import METRICS, Row
 from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.chart import linear
 from src.reports.page.document import Section
+from src.reports.page.formatting import UNKNOWN, between, brief, share
 from src.reports.page.html import Html, Inside, join, tag
-from src.reports.page.pick import panes, picker
-from src.reports.page.say import UNKNOWN, between, brief, share
+from src.reports.page.selector import panes, picker
 from src.reports.page.table import Line, chart_table, plain_table
 
 

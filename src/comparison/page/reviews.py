@@ -12,9 +12,9 @@ from src.comparison.runs import FinishedRun
 from src.comparison.variants import Variant
 from src.reports.files import Example, intact, read_examples
 from src.reports.page.document import Section
+from src.reports.page.formatting import count
 from src.reports.page.html import Html, join, tag
-from src.reports.page.pick import panes, picker
-from src.reports.page.say import count
+from src.reports.page.selector import panes, picker
 from src.reports.page.strips import CAPTION, reading, strip
 from src.reports.words import plain
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from src.analysis.metrics import confusion
 from src.comparison.comparison import Comparison
 from src.reports.files import intact, read_history
-from src.reports.metrics import confusion
 from src.reports.page.confusion import confusion_table
 from src.reports.page.curves import many_runs
 from src.reports.page.document import Section
+from src.reports.page.formatting import count
 from src.reports.page.html import tag
-from src.reports.page.say import count
 
 
 def curves(comparison: Comparison) -> Section | None:

@@ -10,7 +10,7 @@ from src.data.datamodule import TextDataModule
 from src.data.files import nearest
 from src.data.hub import connection
 from src.data.listing import listed
-from src.data.table import (
+from src.data.readers import (
     Examples,
     Rows,
     check_columns,

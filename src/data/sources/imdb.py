@@ -8,8 +8,8 @@ import numpy as np
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing
+from src.data.readers import encode_labels, examples, read_rows
 from src.data.sources.hub import HubSet
-from src.data.table import encode_labels, examples, read_rows
 from src.errors import UserError
 
 CLASSES = ("negative", "positive")

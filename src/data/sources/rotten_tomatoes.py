@@ -10,7 +10,7 @@ import numpy as np
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file
-from src.data.table import encode_labels, examples, read_rows
+from src.data.readers import encode_labels, examples, read_rows
 
 CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
 NUMBERS = ("0", "1", "2", "3", "4")  # as the file writes the classes

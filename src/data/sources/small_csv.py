@@ -6,7 +6,7 @@ from typing import Any
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash
-from src.data.table import encode_labels, examples, read_rows
+from src.data.readers import encode_labels, examples, read_rows
 
 FILE = Path(__file__).parents[1] / "assets" / "small.csv"
 CLASSES = ("negative", "neutral", "positive")

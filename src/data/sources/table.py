@@ -8,7 +8,7 @@ from src.data.columns import require_columns
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file
-from src.data.table import checked_policy, encode_labels, examples, known_classes, names_of, read_rows
+from src.data.readers import checked_policy, encode_labels, examples, known_classes, names_of, read_rows
 from src.errors import UserError
 
 

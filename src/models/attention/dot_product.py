@@ -5,7 +5,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-from src.models.attention.dropped import dropped_attention
+from src.kernels.dropped_attention import dropped_attention
 from src.models.attention.self_attention import SelfAttention
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary

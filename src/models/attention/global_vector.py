@@ -5,7 +5,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from src.models.dropout import Dropout
+from src.kernels.dropout import Dropout
 from src.models.masking import masked_softmax
 
 VectorNorm = Literal["none", "layer", "batch"]

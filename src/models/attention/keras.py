@@ -5,8 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from src.kernels.dropout import dropout
 from src.models.attention.dot_product import DotProductAttention
-from src.models.dropout import dropout
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary
 from src.models.sublayer import Norm

@@ -5,8 +5,8 @@ from abc import abstractmethod
 import torch
 from torch import Tensor, nn
 
+from src.kernels.dropout import Dropout
 from src.models.component import Attention
-from src.models.dropout import Dropout
 from src.models.masking import masked_softmax
 from src.models.shapes import require_shape
 from src.models.types import Encoded

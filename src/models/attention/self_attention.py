@@ -4,8 +4,8 @@ from abc import abstractmethod
 
 from torch import Tensor
 
+from src.kernels.dropout import Dropout
 from src.models.component import Attention
-from src.models.dropout import Dropout
 from src.models.masking import masked_mean, zero_padding
 from src.models.shapes import require_shape
 from src.models.sublayer import Norm, Sublayer

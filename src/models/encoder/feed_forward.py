@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from src.models.dropout import Dropout
+from src.kernels.dropout import Dropout
 
 Activation = Literal["relu", "gelu"]
 

@@ -6,8 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from src.kernels.dropout import Dropout
 from src.models.component import Encoder
-from src.models.dropout import Dropout
 from src.models.encoder.stack import MOST_LAYERS
 from src.models.masking import reverse_by_length, state_at, zero_padding
 from src.models.types import Encoded

@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
+from src.kernels.dropout import Dropout
 from src.models.component import Head
-from src.models.dropout import Dropout
 
 
 class LinearHead(Head):

@@ -6,8 +6,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from src.kernels.dropout import Dropout
 from src.models.component import Head
-from src.models.dropout import Dropout
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh}
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from src.reports.page.formatting import MINUS, brief
 from src.reports.page.html import Html, join, tag
-from src.reports.page.say import MINUS, brief
 
 Points = Iterable[tuple[float, float]]
 NICE = (1, 2, 5)  # leading digits of the steps between ticks

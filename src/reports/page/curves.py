@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from src.reports.files import History
 from src.reports.page.chart import Scale, dot, linear, lines, plot
 from src.reports.page.html import Html, join, tag
-from src.reports.page.pick import panes, picker
+from src.reports.page.selector import panes, picker
 
 SCORES = {"acc": ("Accuracy", "share right"), "loss": ("Loss", "loss")}
 SPLITS = {"train": "training", "val": "validation"}

@@ -4,7 +4,7 @@ import numpy as np
 
 from src.reports.files import Example
 from src.reports.page.html import Html, tag
-from src.reports.page.pick import picker
+from src.reports.page.selector import picker
 
 MEAN = "mean"
 PER_ONE = 10_000  # maps are kept in whole ten-thousandths, as in attention.json

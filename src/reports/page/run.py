@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from src.analysis.metrics import confusion
 from src.reports.files import Example, read_examples, read_history, read_predictions, read_result
-from src.reports.metrics import confusion
 from src.reports.page.chart import linear
 from src.reports.page.confusion import confusion_table
 from src.reports.page.curves import single_run
 from src.reports.page.document import Section, document
+from src.reports.page.formatting import between, brief, count, moment, share
 from src.reports.page.html import Html, Inside, join, tag
 from src.reports.page.maps import token_maps
-from src.reports.page.pick import panes, picker
-from src.reports.page.say import between, brief, count, moment, share
+from src.reports.page.selector import panes, picker
 from src.reports.page.strips import CAPTION, strip
 from src.reports.page.table import Line, chart_table, plain_table
 from src.reports.tables import UNKNOWN

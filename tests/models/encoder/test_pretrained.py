@@ -18,8 +18,8 @@ from torch import Tensor
 
 from src import build
 from src.checkpoint import Card
+from src.data.batching import Window
 from src.data.codec import Codec
-from src.data.cut import Window
 from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
 from src.models import pretrained

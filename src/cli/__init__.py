@@ -1,0 +1,1 @@
+"""The command line: the entry point of every command, its overrides, and its help."""

@@ -1,0 +1,206 @@
+"""What a composed configuration gets wrong: options, types, missing values, interpolations and targets."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from typing import Any, NamedTuple, is_typeddict
+
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from src.config import signature, targets
+from src.config.dotted_paths import paths_in
+from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
+from src.config.monitors import wrong_monitors
+from src.config.outputs import misplaced
+from src.config.places import Place, kinds_in, place_at
+from src.config.ranges import out_of_range
+from src.config.required import without_class, without_weights
+from src.config.schema import COMMANDS, WITHIN
+from src.config.signature import Option, Signature
+from src.config.values import asks_for, fits, got
+from src.errors import UserError
+
+HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # in the node of an object
+
+
+class Unresolved(NamedTuple):
+    """An interpolation that leads nowhere."""
+
+    written: str
+    reason: str
+
+
+def check(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
+    """Look over a composed configuration, without `hydra`.
+
+    Imports the classes that it names, as far as they are trusted.
+
+    Args:
+        cfg: the configuration, with a value for everything.
+        command: train, eval or predict, which take different options.
+        trusted: modules whose classes it may name, besides those that `extras.trusted_modules` adds.
+
+    Raises:
+        UserError: if anything is wrong; the message lists all mistakes by their dotted paths.
+    """
+    mistakes = list(mistakes_in(cfg, command, trusted))
+    if mistakes:
+        raise UserError(report(mistakes))
+
+
+def mistakes_in(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
+    """All mistakes of a composed configuration."""
+    yield from _record(cfg, COMMANDS[command], "")
+    yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
+    yield from misplaced(cfg)
+    yield from without_class(cfg, command)
+    yield from without_weights(cfg, command)
+    yield from out_of_range(cfg)
+    yield from wrong_monitors(cfg)
+
+
+def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
+    """Those of several values for one option of `cfg` that are of the wrong type."""
+    option = option_at(cfg, command, path)
+    for value in values:
+        if option is not None and "${" not in str(value):
+            yield from _wrong_type(path, value, option)
+
+
+def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
+    """What the class or record at its place takes by this name, whether or not it is in the configuration."""
+    parent, _, name = path.rpartition(".")
+    record = WITHIN.get(parent) if parent else COMMANDS[command]
+    if record is not None:
+        return signature.of_record(record).options.get(name)
+    node = OmegaConf.select(cfg, parent)
+    if not isinstance(node, DictConfig) or "_target_" not in node:
+        return None
+    try:
+        cls = targets.find(_value(node, "_target_"), trusted_modules(cfg))
+        return signature.of_class(cls).options.get(name)
+    except ValueError:  # the target is a mistake of its own
+        return None
+
+
+def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Set[str]:
+    """The modules whose classes `cfg` may name: the built-in ones and those that its `extras` add."""
+    extras = _value(cfg, "extras") if "extras" in cfg else None
+    modules = extras.get("trusted_modules") if isinstance(extras, dict) else None
+    return built_in | {str(module) for module in (modules if isinstance(modules, list) else [])}
+
+
+def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
+    """Check keys without a class of their own, and those of the records within."""
+    takes = signature.of_record(record)
+    yield from _options(cfg, takes, path, frozenset())
+    for name, option in takes.options.items():
+        if is_typeddict(option.hint) and name in cfg and isinstance(_value(cfg, name), dict):
+            yield from _record(cfg[name], option.hint, _join(path, name))
+
+
+def _nodes(
+    node: DictConfig | ListConfig, path: str, trusted: Collection[str], kinds: Collection[type]
+) -> Iterator[Mistake]:
+    """Check what holds for every node, and every object against its place and its constructor.
+
+    Args:
+        node: a mapping or a list.
+        path: its dotted path.
+        trusted: modules whose classes may be named.
+        kinds: the classes that the option takes which holds this node.
+    """
+    options: Mapping[str, Option] = {}
+    if isinstance(node, DictConfig) and "_target_" in node:
+        place = place_at(path)
+        try:
+            cls = targets.find_kind(_value(node, "_target_"), trusted, kinds if place is None else [place.kind])
+        except ValueError as error:
+            yield Mistake(f"{_join(path, '_target_')}={shown(_value(node, '_target_'))}", str(error))
+        else:
+            options = signature.of_class(cls).options
+            yield from _object(node, signature.of_class(cls), path, place)
+    keys: Iterable[Any] = node if isinstance(node, DictConfig) else range(len(node))
+    for key in keys:
+        here = _join(path, key)
+        if OmegaConf.is_missing(node, key):
+            yield Mistake(here, f"is needed: write {here}=…")
+            continue
+        if isinstance(value := _value(node, key), Unresolved):
+            yield Mistake(f"{here}={value.written}", f"does not resolve: {value.reason}")
+        elif isinstance(value, (dict, list)):
+            inner = kinds if isinstance(node, ListConfig) else kinds_in(options[key].hint) if key in options else ()
+            child = OmegaConf.create(value) if OmegaConf.is_interpolation(node, key) else node[key]
+            yield from _nodes(child, here, trusted, inner)
+
+
+def _object(node: DictConfig, takes: Signature, path: str, place: Place | None) -> Iterator[Mistake]:
+    """Check the options of an object against its constructor."""
+    positional = [name for name, option in takes.options.items() if option.positional]
+    passed = {*positional[: place.first], *place.names} if place else set()
+    for key in ("_args_", "_recursive_") if place else ("_args_", "_recursive_", "_partial_"):
+        if key in node:
+            yield Mistake(f"{_join(path, key)}={shown(_value(node, key))}", "is not supported: write key=value options")
+    yield from _options(node, takes, path, passed)
+    for name, option in takes.options.items():
+        is_named = name in set(node)  # `in node` would be False for a value that is still missing
+        if option.required and not is_named and name not in passed:
+            yield Mistake(_join(path, name), f"is needed: write +{_join(path, name)}=…")
+
+
+def _options(node: DictConfig, takes: Signature, path: str, given: Collection[str]) -> Iterator[Mistake]:
+    choices = [name for name in takes.options if name not in given]
+    written: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
+    for key in map(str, node):
+        if key in HYDRA_KEYS or OmegaConf.is_missing(node, key) or _refers(written[key]):
+            continue
+        value, here = _value(node, key), _join(path, key)
+        if isinstance(value, Unresolved):
+            continue
+        if key in given:
+            yield Mistake(f"{here}={shown(value)}", "is set by the program: leave it out")
+        elif option := takes.options.get(key):
+            yield from _wrong_type(here, value, option)
+        elif not takes.open:
+            meant = did_you_mean(
+                [_join(path, name) for name in nearest(key, choices)] or ([] if path else _anywhere(node, key))
+            )
+            takes_instead = f"; it takes {listed(choices) or 'none'}"
+            yield Mistake(f"{here}={shown(value)}", f"no such option{meant or takes_instead}")
+
+
+def _anywhere(node: DictConfig, key: str) -> list[str]:
+    """The options of the whole configuration that a name may have been meant for, where its place has none."""
+    root: Any = node._get_root()
+    return nearest(key, [path for path in paths_in(OmegaConf.to_container(root, resolve=False)) if "." in path])
+
+
+def _wrong_type(here: str, value: Any, option: Option) -> Iterator[Mistake]:
+    if not fits(value, option.hint) and not (value is None and option.nullable):
+        yield Mistake(f"{here}={shown(value)}", f"expects {asks_for(option.hint)}, {got(value)}")
+
+
+def _value(node: DictConfig | ListConfig, key: Any) -> Any:
+    """The plain value, with its interpolations resolved."""
+    try:
+        value = node[key]
+    except OmegaConfBaseException as error:
+        written = OmegaConf.to_container(node, resolve=False)[key]  # type: ignore[index]
+        return Unresolved(str(written), str(error).splitlines()[0])
+    if not isinstance(value, (DictConfig, ListConfig)):
+        return value
+    try:
+        return OmegaConf.to_container(value, resolve=True)
+    except OmegaConfBaseException:  # one within it leads nowhere: that one is reported by itself
+        return OmegaConf.to_container(value, resolve=False)
+
+
+def _refers(written: object) -> bool:
+    """Whether a value is another key's, which has been checked where it stands."""
+    return isinstance(written, str) and re.fullmatch(r"\$\{[\w.]+\}", written) is not None
+
+
+def _join(path: str, key: object) -> str:
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else str(key)

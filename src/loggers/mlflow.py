@@ -1,0 +1,83 @@
+"""MLflow: `logger=mlflow`, then `mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db`."""
+
+import logging
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from pytorch_lightning.loggers import MLFlowLogger
+
+from src.extras import require
+from src.loggers.tracker import Report, Tracker
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # it calls home when it is imported
+require("mlflow", "sqlalchemy", "alembic", by="logger=mlflow", extra="mlflow")
+
+STATUS = {"completed": "FINISHED", "pruned": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
+SQLITE = "sqlite:///"
+
+
+class Mlflow(Tracker, MLFlowLogger):
+    """Lightning's MLflow logger, with the run's pictures and page, and with its end.
+
+    Args:
+        experiment_name: what the runs of a project stand under.
+        tracking_uri: a server, or a database such as sqlite:///outputs/mlflow.db; files go to a folder beside it.
+        tags: of the run.
+        group: the sweep that the run belongs to.
+        job_type: train or eval.
+        options: the other options of Lightning's logger.
+    """
+
+    def __init__(
+        self,
+        experiment_name: str,
+        tracking_uri: str,
+        tags: Sequence[str] = (),
+        group: str | None = None,
+        job_type: str | None = None,
+        **options: Any,
+    ) -> None:
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it makes
+        named = {"tags": ", ".join(tags), "group": group, "job_type": job_type}
+        _ready(experiment_name, tracking_uri)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SQLAlchemy's, of MLflow's own code
+            super().__init__(
+                experiment_name=experiment_name,
+                tracking_uri=tracking_uri,
+                tags={name: value for name, value in named.items() if value},
+                **options,
+            )
+
+    def describe(self, facts: Mapping[str, Any]) -> None:
+        self.log_hyperparams(dict(facts))
+        self.experiment.set_tag(self.run_id, "variant", facts["variant"])
+
+    def show(self, report: Report) -> None:
+        self.log_metrics(report.numbers(), report.step)
+        for kind, paths in (("pictures", report.pictures), ("pages", report.pages)):
+            for path in paths.values():
+                self.experiment.log_artifact(self.run_id, str(path), kind)
+
+    def close(self, status: str, numbers: Mapping[str, float]) -> None:
+        self.log_metrics(numbers)
+        self.experiment.set_terminated(self.run_id, STATUS[status])
+
+
+def _ready(experiment_name: str, tracking_uri: str) -> None:
+    """Make the database and the experiment, once, however many jobs of a sweep begin together."""
+    if not tracking_uri.startswith(SQLITE):
+        return
+    from mlflow.tracking import MlflowClient
+
+    database = Path(tracking_uri.removeprefix(SQLITE)).absolute()
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(database.with_suffix(".lock")), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client = MlflowClient(tracking_uri)
+        if client.get_experiment_by_name(experiment_name) is None:
+            client.create_experiment(experiment_name, database.with_suffix("").as_uri())

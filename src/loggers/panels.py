@@ -1,0 +1,108 @@
+"""The panels of the W&B workspace; every key in them is one that src/loggers/wandb.py or Lightning logs."""
+
+from collections.abc import Sequence
+
+import wandb_workspaces.reports.v2 as wr
+from wandb_workspaces.reports.v2.interface import PanelTypes
+
+from src.config.schema import Model
+
+SCORES = ("acc", "f1_macro", "auroc", "ece")
+STEP = "trainer/global_step"
+RUNS_SHOWN = 100
+
+
+def ranking(by: str) -> list[PanelTypes]:
+    """Mean scores with their standard errors."""
+    return [_bars(f"Test {score}", f"test/{score}", by) for score in SCORES]
+
+
+def grid(encoders: Sequence[str]) -> list[PanelTypes]:
+    """For each encoder, the test accuracy of its attentions."""
+    return [_bars(encoder, f"of_encoder/{encoder}", "choices.attention") for encoder in encoders]
+
+
+def _bars(title: str, metric: str, by: str) -> PanelTypes:
+    return wr.BarPlot(
+        title=title,
+        metrics=[metric],
+        groupby=wr.Config(by),
+        groupby_aggfunc="mean",
+        groupby_rangefunc="stderr",
+        max_runs_to_show=RUNS_SHOWN,
+        max_bars_to_show=RUNS_SHOWN,
+    )
+
+
+def cost() -> list[PanelTypes]:
+    """Test accuracy against what it took."""
+    costs = {
+        "seconds an epoch": "seconds/epoch",
+        "parameters": "parameters/total",
+        "peak memory in MB": "peak_memory_mb/process",
+    }
+    return [
+        wr.ScatterPlot(
+            title=f"Test accuracy by {cost}", x=wr.SummaryMetric(name), y=wr.SummaryMetric("test/acc"), log_x=True
+        )
+        for cost, name in costs.items()
+    ]
+
+
+def hyperparameters(varied: Sequence[str]) -> list[PanelTypes]:
+    """Every run as a line through its options and results, and which of the options matter."""
+    ends = ("parameters/total", "seconds/epoch", "val/loss", "test/acc")
+    axes = [wr.Config(name) for name in varied] + [wr.SummaryMetric(name) for name in ends]
+    columns = [wr.ParallelCoordinatesPlotColumn(metric=axis, display_name=axis.name) for axis in axes]
+    return [
+        wr.ParallelCoordinatesPlot(title="Every run", columns=columns),
+        wr.ParameterImportancePlot(with_respect_to="test/acc"),
+    ]
+
+
+def curves(by: str) -> list[PanelTypes]:
+    """Loss and accuracy by step."""
+    return [_lines(name, name, by) for name in ("train/loss", "val/loss", "train/acc", "val/acc")]
+
+
+def gradients(by: str) -> list[PanelTypes]:
+    """The norm of each part's gradient by step."""
+    return [_lines(f"Gradient norm: {part}", f"gradients/{part}", by, log_y=True) for part in Model.__annotations__]
+
+
+def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:
+    return wr.LinePlot(
+        title=title,
+        x=STEP,
+        y=[metric],
+        log_y=log_y,
+        groupby=wr.Config(by),
+        groupby_aggfunc="mean",
+        groupby_rangefunc="minmax",
+        max_runs_to_show=RUNS_SHOWN,
+    )
+
+
+def attention(texts: int) -> list[PanelTypes]:
+    """What the attention of each run looked at, in so many texts that all runs share, and in all texts."""
+    kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token, each head": "heads"}
+    numbers = range(1, texts + 1)
+    panels = [
+        wr.MediaBrowser(title=title, media_keys=[f"pictures/{kind}_{number}" for number in numbers], num_columns=1)
+        for title, kind in kinds.items()
+    ]
+    drawn = [_media(f"attention_{name}") for name in ("position", "entropy", "lexicon")]
+    return [*panels, *drawn, wr.WeavePanelSummaryTable(table_name="examples")]
+
+
+def mistakes() -> list[PanelTypes]:
+    """Which classes are taken for which, and how sure the model is when it is right."""
+    fields = {name: name for name in ("Actual", "Predicted", "nPredictions")}
+    table = {"summaryTable": {"tableKey": "confusion_table"}}
+    chart = wr.CustomChart(query=table, chart_name="wandb/confusion_matrix/v1", chart_fields=fields)
+    return [_media("confusion"), chart, _media("reliability")]
+
+
+def _media(name: str) -> PanelTypes:
+    title = name.replace("_", ": ").capitalize()
+    return wr.MediaBrowser(title=title, media_keys=[f"pictures/{name}"], num_columns=1)

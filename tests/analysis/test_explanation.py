@@ -1,0 +1,141 @@
+"""Predictions with the weight of every word."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src import build
+from src.analysis.explanation import Explained, explain
+from src.checkpoint import Card
+from src.models.attention.simple_self import SimpleSelfAttention
+from src.models.classifier import Classifier
+from src.models.embedding.glove import GloveEmbedding
+from src.models.encoder.identity import Identity
+from src.models.loss import Loss
+from src.models.pooling.mean import Mean
+from src.models.position.none import NoPosition
+from src.models.types import Encoded
+from tests.helpers import small_config, trained
+
+TEXTS = ["An EXCELLENT product, truly", "bad", "so " * 90 + "good", "it works well " * 200, ""]
+HEADS = 4
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, Loss]:
+    folder = tmp_path_factory.mktemp("explain") / "run"
+    path = trained(folder, "model/attention=multi_head", f"model.attention.heads={HEADS}", "data.max_length=600")
+    card, (model, loss) = build.restore(str(path), small_config(folder).extras)
+    return card, model, loss
+
+
+@pytest.fixture(scope="module")
+def explained(parts: tuple[Card, Classifier, Loss]) -> list[Explained]:
+    card, model, loss = parts
+    return explain(model, loss, card.codec, TEXTS, batch_size=2)
+
+
+def test_each_word_as_written_has_its_weight(explained: list[Explained]) -> None:
+    assert explained[0].words == ["An", "EXCELLENT", "product", ",", "truly"]
+    assert [len(each.words) for each in explained] == [5, 1, 91, 600, 0]
+    for each in explained[:-1]:
+        assert len(each.weights) == len(each.words)
+        assert sum(each.weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_gets_the_same_answer_alone(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+    card, model, loss = parts
+    for text, said in zip(TEXTS, explained, strict=True):
+        (alone,) = explain(model, loss, card.codec, [text])
+        assert alone.probabilities == pytest.approx(said.probabilities, abs=1e-5)
+        assert alone.weights == pytest.approx(said.weights, abs=1e-5)
+        assert alone.predicted == card.codec.class_names[int(np.argmax(alone.probabilities))]
+
+
+def test_it_answers_as_a_trained_model_does(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+    card, model, loss = parts
+    batch = card.codec.batch(TEXTS)
+    with torch.inference_mode():
+        probabilities = loss.probabilities(model.eval()(batch.tokens, batch.mask))
+    assert torch.tensor([each.probabilities for each in explained]) == pytest.approx(probabilities, abs=1e-5)
+
+
+def test_maps_shrink_with_the_length_of_the_text(explained: list[Explained]) -> None:
+    shapes = [None if each.matrix is None else each.matrix.shape for each in explained]
+    assert shapes == [(HEADS, 5, 5), None, (1, 91, 91), None, None]
+    for each in explained:
+        if each.matrix is not None:
+            assert each.matrix.sum(-1) == pytest.approx(1, abs=1e-5)
+            assert each.matrix.mean((0, 1)) == pytest.approx(each.weights, abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def transformer(parts: tuple[Card, Classifier, Loss]) -> Classifier:
+    card, _, loss = parts
+    sizes = ["model.encoder.layers=3", "model.encoder.heads=2", "model.encoder.dim=6"]
+    cfg = small_config(Path("unused"), ["model/encoder=transformer", "model/attention=bahdanau", *sizes])
+    return build.classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits)
+
+
+def test_the_encoders_layers_have_maps_of_short_texts(
+    parts: tuple[Card, Classifier, Loss], transformer: Classifier
+) -> None:
+    card, _, loss = parts
+    first, word, long, longer, empty = explain(transformer, loss, card.codec, TEXTS)
+    assert list(first.layers) == ["encoder 1", "encoder 2", "encoder 3"]
+    for layer in first.layers.values():
+        assert layer.shape == (2, 5, 5)
+        assert layer.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert word.layers == long.layers == longer.layers == empty.layers == {}
+    (alone,) = explain(transformer, loss, card.codec, TEXTS[:1])
+    for name, layer in alone.layers.items():
+        assert layer == pytest.approx(first.layers[name], abs=1e-5)
+
+
+def test_a_layers_weights_are_those_of_its_attention(
+    parts: tuple[Card, Classifier, Loss], transformer: Classifier
+) -> None:
+    batch = parts[0].codec.batch(TEXTS[:2])
+    with torch.inference_mode():
+        states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
+        encoder: Any = transformer.encoder
+        first = encoder.blocks[0].attentions[0]
+        inside = Encoded(first.enter(encoder.enter(states)), batch.mask, states[:, 0])
+        found = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
+        expected = first.attention.weights(inside)
+    assert torch.allclose(found, expected, atol=1e-6)
+    assert not first._forward_pre_hooks
+
+
+def test_no_map_is_kept_unasked(parts: tuple[Card, Classifier, Loss]) -> None:
+    card, model, loss = parts
+    (said,) = explain(model, loss, card.codec, TEXTS[:1], maps=False)
+    assert said.matrix is None and said.layers == {}
+
+
+def test_plain_values_are_rounded() -> None:
+    said = Explained("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
+    plain = said.to_dict()
+    assert (plain["weights"], plain["matrix"]) == ([0.333333], [[[0.3333]]])
+
+
+def test_the_top_words_come_largest_first() -> None:
+    said = Explained("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
+    assert said.top(2) == [("b", 0.5), ("c", 0.3)]
+
+
+def test_an_answer_is_the_logits_and_the_weights() -> None:
+    """What reading a text once gives is what asking twice gives, dropped words included."""
+    embedding = GloveEmbedding(("<pad>", "<unk>", "red", "xylographic", "price"), unknown="drop")
+    embedding.load_pretrained()
+    model = Classifier(
+        embedding, NoPosition(50), Identity(50), SimpleSelfAttention(50), Mean(50), torch.nn.Linear(50, 3)
+    ).eval()
+    tokens, mask = torch.tensor([[2, 3, 4], [4, 2, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]], dtype=torch.bool)
+    with torch.no_grad():
+        logits, weights = model.answer(tokens, mask)
+        assert torch.equal(logits, model(tokens, mask))
+        assert torch.equal(weights, model.weights(tokens, mask))

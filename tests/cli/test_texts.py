@@ -1,0 +1,99 @@
+"""Texts from the command line, a file and a pipe."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from src.cli.texts import read_texts
+from src.errors import UserError
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="ascii"))
+
+
+@pytest.mark.parametrize("text", ["Truly, great", 'a "quoted" one', "a=b {c} [d] #e ${f}", "Ça, 映画 🎬", "two\nlines"])
+def test_a_text_is_taken_whole(text: str) -> None:
+    assert read_texts(text, None) == [text]
+
+
+@pytest.mark.parametrize(
+    ("data", "texts"),
+    [
+        pytest.param("good\nça va\n".encode(), ["good", "ça va"], id="lines"),
+        pytest.param(b"good\r\n\r\n  \r\nbad", ["good", "bad"], id="Windows line ends, and blank lines"),
+        pytest.param(b"\xef\xbb\xbfgood\n", ["good"], id="byte order mark"),
+        pytest.param("one\u2028text\x0cof\x85a line\n".encode(), ["one\u2028text\x0cof\x85a line"], id="other marks"),
+        pytest.param(b' "a, b" \n', [' "a, b" '], id="quotes are part of the text"),
+    ],
+)
+def test_files_and_pipes_hold_a_text_a_line(
+    data: bytes, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "texts.txt").write_bytes(data)
+    assert read_texts(None, str(tmp_path / "texts.txt")) == texts
+    pipe(monkeypatch, data)
+    assert read_texts(None, None) == texts
+
+
+def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"good\nmauvais caf\xe9\n"
+    (tmp_path / "latin.txt").write_bytes(data)
+    with pytest.raises(UserError, match=r"latin\.txt: byte 16 \(line 2\) is not UTF-8"):
+        read_texts(None, str(tmp_path / "latin.txt"))
+    pipe(monkeypatch, data)
+    with pytest.raises(UserError, match=r"standard input: byte 16 \(line 2\) is not UTF-8"):
+        read_texts(None, None)
+    with pytest.raises(UserError, match="text: byte 3"):
+        read_texts("caf\udce9", None)  # what Python makes of such a byte on the command line
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n"])
+def test_a_source_without_text_is_named(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty.txt").write_bytes(data)
+    with pytest.raises(UserError, match=r"empty\.txt: holds no text"):
+        read_texts(None, str(tmp_path / "empty.txt"))
+    pipe(monkeypatch, data)
+    with pytest.raises(UserError, match="standard input: holds no text"):
+        read_texts(None, None)
+    with pytest.raises(UserError, match="text: holds no text"):
+        read_texts(data.decode(), None)
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"file=.*gone\.txt: there is no 'gone\.txt' in"):
+        read_texts(None, str(tmp_path / "gone.txt"))
+    with pytest.raises(UserError, match="is a folder, not a file"):
+        read_texts(None, str(tmp_path))
+
+
+def test_one_source_is_enough_and_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="both given"):
+        read_texts("good", "texts.txt")
+    pipe(monkeypatch, b"")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    with pytest.raises(UserError, match="nothing to classify"):
+        read_texts(None, None)
+
+
+def test_pipes_are_read_by_name(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"good\nbad\n")
+    os.close(writer)
+    assert read_texts(None, f"/dev/fd/{reader}") == ["good", "bad"]
+    os.close(reader)
+    with pytest.raises(UserError, match="file=/dev/zero: is a device"):
+        read_texts(None, "/dev/zero")
+
+
+def test_another_encoding_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "good film\nbad film\n".encode("utf-16")
+    (tmp_path / "texts.txt").write_bytes(data)
+    with pytest.raises(UserError, match=r"file=.*texts\.txt: is UTF-16 text"):
+        read_texts(None, str(tmp_path / "texts.txt"))
+    pipe(monkeypatch, data)
+    with pytest.raises(UserError, match="standard input: is UTF-16 text"):
+        read_texts(None, None)

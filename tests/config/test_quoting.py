@@ -1,0 +1,39 @@
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import example, given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from src.config.quoting import literal, quoted
+
+
+@given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))
+@example("I loved it, truly = 10/10!")
+@example('He said "never", and it\'s a {lie}: [1, 2]')
+@example("${oc.env:HOME} \\${x} \\\\${y")
+@example("new\nline, trailing \\")
+@example("漢字 naïve 😀")
+@example("???")
+@example("null")
+def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
+    cfg = OmegaConf.create({"text": None})
+    OmegaConf.update(cfg, "text", OverridesParser.create().parse_override(f"text={literal(text)}").value())
+    assert cfg.text == text
+    assert OmegaConf.to_container(cfg, resolve=True) == {"text": text}
+
+
+@pytest.mark.parametrize(
+    ("typed", "passed"),
+    [
+        ("text=a, b", 'text="a, b"'),
+        ("text=", 'text=""'),
+        ("text==", 'text="="'),
+        ("texts=a, b", "texts=a, b"),
+        ("model.text=a, b", "model.text=a, b"),
+        ("text", "text"),
+        ("-m", "-m"),
+        ("seed=1", "seed=1"),
+    ],
+)
+def test_only_the_values_of_free_keys_are_quoted(typed: str, passed: str) -> None:
+    assert quoted([typed], ("text",)) == [passed]

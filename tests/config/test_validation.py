@@ -1,0 +1,118 @@
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from src.config.validation import check
+from src.errors import UserError
+
+PARTS = "tests.config.parts"
+
+
+def complaint(**config: Any) -> str:
+    with pytest.raises(UserError) as error:
+        check(OmegaConf.create({"extras": {"trusted_modules": ["tests"]}, **config}))
+    return str(error.value)
+
+
+def test_a_right_configuration_passes() -> None:
+    check(OmegaConf.create({"seed": 3, "optimizer": {"_target_": "torch.optim.Adam", "lr": 0.1}}))
+
+
+def test_the_message_lists_every_mistake_with_its_path_in_one_column() -> None:
+    text = complaint(
+        sede=3,
+        tags="a",
+        model={"encoder": {"_target_": f"{PARTS}.Encoder", "hiden_dim": 64}},
+        data={"_target_": f"{PARTS}.Csv", "path": "???", "batch_size": 2},
+        optimizer={"_target_": f"{PARTS}.Optimizer", "lr": "fast"},
+    )
+    assert text.splitlines() == [
+        "5 mistakes in the configuration; nothing was started.",
+        "  sede=3                       no such option; did you mean seed?",
+        "  tags=a                       expects a list in [ ], each item text, got 'a'",
+        "  model.encoder.hiden_dim=64   no such option; did you mean model.encoder.hidden_dim?",
+        "  data.path                    is needed: write data.path=…",
+        "  optimizer.lr=fast            expects a number, got 'fast'",
+    ]
+
+
+def test_one_mistake_is_not_several() -> None:
+    assert complaint(seed="x").startswith("1 mistake in the configuration; nothing was started.\n  seed=x   expects")
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        ({"model": {"encodr": {}}}, "model.encodr={}   no such option; did you mean model.encoder?"),
+        (
+            {"extras": {"trusted": []}},
+            "extras.trusted=[]   no such option; did you mean extras.trusted_modules?",
+        ),
+        ({"loss": {"_target_": "os.system"}}, "loss._target_=os.system   os is not a trusted module; if"),
+        ({"loss": {"_target_": "???"}}, "loss._target_   is needed: write loss._target_=…"),
+        ({"seed": "${sede}"}, "seed=${sede}   does not resolve: Interpolation key 'sede' not found"),
+        (
+            {"task_name": "${oc.env:NOWHERE_AT_ALL}"},
+            "task_name=${oc.env:NOWHERE_AT_ALL}   does not resolve: ",
+        ),
+        (
+            {"task_name": "${nothing:x}"},
+            "task_name=${nothing:x}   does not resolve: Unsupported interpolation",
+        ),
+        ({"tags": ["a", "${sede}"]}, "tags[1]=${sede}   does not resolve: "),
+        (
+            {"optimizer": {"_target_": f"{PARTS}.Optimizer"}},
+            "optimizer.lr   is needed: write +optimizer.lr=…",
+        ),
+        (
+            {"callbacks": {"mine": {"_target_": f"{PARTS}.Callback", "input_dim": 1}}},
+            "callbacks.mine.heads   is needed: write +callbacks.mine.heads=…",
+        ),
+        (
+            {"model": {"attention": {"_target_": f"{PARTS}.NoAttention", "x": 1}}},
+            "model.attention.x=1   no such option; it takes none",
+        ),
+        (
+            {"logger": {"a": {"_target_": f"{PARTS}.Logger", "folder": "", "extra": [{"_target_": "os.system"}]}}},
+            "logger.a.extra[0]._target_=os.system   no object may be created here; write a plain value",
+        ),
+    ],
+)
+def test_each_mistake(config: dict[str, Any], line: str) -> None:
+    assert line in complaint(**config)
+
+
+def test_what_the_program_gives_is_neither_needed_nor_allowed() -> None:
+    head = {"_target_": f"{PARTS}.Head"}  # the program passes input_dim and num_logits
+    check(OmegaConf.create({"model": {"head": head}, "extras": {"trusted_modules": ["tests"]}}))
+    text = complaint(model={"head": head | {"num_logits": 3}})
+    assert "model.head.num_logits=3   is set by the program: leave it out" in text
+
+
+def test_a_reference_to_a_wrong_value_is_not_a_second_mistake() -> None:
+    text = complaint(seed="x", data={"_target_": f"{PARTS}.Toy", "batch_size": 2, "seed": "${seed}"})
+    assert text.startswith("1 mistake")
+
+
+def test_resolved_values_are_checked() -> None:
+    text = complaint(task_name="a", tags=["${task_name}", "${oc.decode:'3'}"])
+    assert "tags=[a, 3]   expects a list in [ ], each item text" in text
+
+
+def test_hydras_own_keys_are_no_options() -> None:
+    node = {"_target_": "torch.optim.Adam", "_partial_": True, "_convert_": "all"}
+    check(OmegaConf.create({"optimizer": node}))
+
+
+@pytest.mark.parametrize(("key", "value"), [("_args_", [1]), ("_recursive_", False)])
+def test_what_would_bypass_the_checks_of_options_is_refused(key: str, value: Any) -> None:
+    text = complaint(optimizer={"_target_": "torch.optim.SGD", key: value})
+    assert f"optimizer.{key}=" in text and "is not supported: write key=value options" in text
+
+
+def test_a_command_has_options_of_its_own() -> None:
+    cfg = OmegaConf.create({"ckpt_path": "a.ckpt", "text": "x"})
+    check(cfg, "predict")
+    with pytest.raises(UserError, match="text=x   no such option"):
+        check(cfg, "eval")

@@ -1,0 +1,205 @@
+"""Training batches resume exactly, by themselves and under a real Trainer."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from src.data.batching import Cutter, Window
+from src.data.loaders import Batches, ShuffledBatches
+from src.data.order import by_length, shuffled
+from src.errors import UserError
+from src.models.types import Batch
+
+ROWS, BATCH_SIZE = 29, 4
+STEPS = 8  # ceil(29 / 4)
+
+
+def cutter() -> Cutter:
+    lengths = np.arange(ROWS) % 11 + 1
+    tokens = np.arange(1, lengths.sum() + 1, dtype=np.int32)
+    return Cutter(tokens, np.concatenate([[0], lengths.cumsum()]), np.arange(ROWS) % 2, Window(9, "first"))
+
+
+def shuffled_batches(seed: int = 0, batch_size: int = BATCH_SIZE) -> ShuffledBatches:
+    cut = cutter()
+    return ShuffledBatches(cut, partial(shuffled, cut.lengths, batch_size, seed, True, 0, 1), seed)
+
+
+def seen(batches: Any) -> list[list[int]]:
+    return [batch.index.tolist() for batch in batches]
+
+
+def rows(batches: list[list[int]]) -> list[int]:
+    return sorted(row for batch in batches for row in batch)
+
+
+def passes(number: int) -> list[list[list[int]]]:
+    """The batches of the first epochs, uninterrupted."""
+    batches = shuffled_batches()
+    return [seen(batches) for _ in range(number)]
+
+
+def test_each_pass_is_the_next_epoch() -> None:
+    first, second = passes(2)
+    assert first != second
+    assert rows(first) == rows(second) == list(range(ROWS))
+    again = shuffled_batches()
+    again.set_epoch(1)
+    assert seen(again) == second
+
+
+def test_the_length_is_that_of_a_whole_pass_wherever_it_stands() -> None:
+    batches = shuffled_batches()
+    next(iter(batches))
+    assert len(batches) == STEPS
+
+
+@pytest.mark.parametrize("taken", [0, 1, 5, STEPS])
+def test_a_state_resumes_with_the_remaining_batches(taken: int) -> None:
+    first, second = passes(2)
+    batches = shuffled_batches()
+    stream = iter(batches)
+    for _ in range(taken):
+        next(stream)
+    state = batches.state_dict()
+    resumed = shuffled_batches()
+    resumed.load_state_dict(state)
+    assert seen(resumed) == (first[taken:] or second)
+
+
+def test_a_state_within_an_epoch_does_not_resume_over_other_batches() -> None:
+    batches = shuffled_batches()
+    next(iter(batches))
+    for other in (shuffled_batches(seed=1), shuffled_batches(batch_size=5)):
+        with pytest.raises(UserError, match="within an epoch of 8 batches"):
+            other.load_state_dict(batches.state_dict())
+
+
+def test_a_finished_epoch_resumes_under_another_batch_size() -> None:
+    batches = shuffled_batches()
+    seen(batches)
+    other = shuffled_batches(batch_size=2)
+    other.load_state_dict(batches.state_dict())
+    assert rows(seen(other)) == list(range(ROWS))
+    assert other.epoch == 1
+
+
+def test_evaluation_batches_come_in_the_same_order_every_time() -> None:
+    cut = cutter()
+    batches = Batches(cut, by_length(cut.lengths, BATCH_SIZE, 0, 1))
+    assert seen(batches) == seen(batches)
+    assert len(batches) == STEPS
+    lengths = [int(batch.mask.sum(1).max()) for batch in batches]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+class Tiny(pl.LightningModule):
+    """One weight; remembers which rows it trained on, by epoch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.seen: dict[int, list[list[int]]] = {}
+
+    def training_step(self, batch: Batch, _: int) -> torch.Tensor:
+        self.seen.setdefault(self.current_epoch, []).append(batch.index.tolist())
+        return (self.weight - batch.labels.float().mean()).square().sum()
+
+    def validation_step(self, batch: Batch, _: int) -> None:
+        self.log("val/loss", self.weight.sum(), batch_size=len(batch.labels))
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+class Data(pl.LightningDataModule):
+    def train_dataloader(self) -> ShuffledBatches:
+        return shuffled_batches()
+
+    def val_dataloader(self) -> Batches:
+        cut = cutter()
+        return Batches(cut, by_length(cut.lengths, BATCH_SIZE, 0, 1))
+
+
+class SaveAt(pl.Callback):
+    """Saves one checkpoint in the named hook, at the given batch (from 0) of an epoch."""
+
+    def __init__(self, path: Path, hook: str, epoch: int, batch: int = STEPS - 1) -> None:
+        self.path, self.epoch, self.batch = path, epoch, batch
+        setattr(self, hook, self.save)
+
+    def save(self, trainer: pl.Trainer, *_: Any) -> None:
+        at = (trainer.current_epoch, trainer.fit_loop.epoch_loop.batch_idx)
+        if at == (self.epoch, self.batch) and not trainer.sanity_checking:
+            trainer.save_checkpoint(self.path)
+
+
+def fit(path: Path | None, *callbacks: pl.Callback, **options: Any) -> dict[int, list[list[int]]]:
+    """Train for three epochs, from a checkpoint if there is one, and return what was seen by epoch."""
+    module = Tiny()
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        **{"max_epochs": 3, **options},
+        callbacks=list(callbacks),
+        logger=False,
+        enable_checkpointing=any(isinstance(callback, ModelCheckpoint) for callback in callbacks),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        log_every_n_steps=1,
+    )
+    trainer.fit(module, Data(), ckpt_path=path, weights_only=True)
+    return module.seen
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """One thread: the machine is shared."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("quiet")
+class TestUnderTrainer:
+    def test_epochs_follow_the_order_uninterrupted(self) -> None:
+        assert fit(None) == dict(enumerate(passes(3)))
+
+    @pytest.mark.parametrize("batch", [0, 4])
+    def test_a_checkpoint_after_a_batch_resumes_with_the_next(self, tmp_path: Path, batch: int) -> None:
+        path = tmp_path / "middle.ckpt"
+        whole = fit(None, SaveAt(path, "on_train_batch_end", 1, batch))
+        resumed = fit(path)
+        assert resumed == {1: whole[1][batch + 1 :], 2: whole[2]}
+
+    @pytest.mark.parametrize("hook", ["on_train_epoch_end", "on_validation_end", "on_train_batch_end"])
+    def test_a_checkpoint_at_an_epochs_end_resumes_with_the_next_epoch(self, tmp_path: Path, hook: str) -> None:
+        path = tmp_path / "end.ckpt"
+        whole = fit(None, SaveAt(path, hook, 1))
+        assert fit(path) == {2: whole[2]}
+
+    def test_a_checkpoint_at_a_validation_within_an_epoch_resumes_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "middle.ckpt"
+        whole = fit(None, SaveAt(path, "on_validation_end", 1, 3), val_check_interval=4)
+        resumed = fit(path, val_check_interval=4)
+        assert resumed == {1: whole[1][4:], 2: whole[2]}
+
+    @pytest.mark.parametrize("hook", ["on_train_epoch_end", "on_validation_end"])
+    def test_an_epoch_cut_short_by_a_limit_is_followed_by_the_next(self, tmp_path: Path, hook: str) -> None:
+        path = tmp_path / "end.ckpt"
+        whole = fit(None, SaveAt(path, hook, 1, 2), limit_train_batches=3)
+        assert whole == {epoch: batches[:3] for epoch, batches in enumerate(passes(3))}
+        assert fit(path, limit_train_batches=3) == {2: whole[2]}
+
+    def test_a_run_counted_in_steps_resumes_within_an_epoch(self, tmp_path: Path) -> None:
+        path = tmp_path / "middle.ckpt"
+        steps: dict[str, Any] = {"max_epochs": None, "max_steps": 2 * STEPS + 3}
+        whole = fit(None, SaveAt(path, "on_train_batch_end", 1, 4), **steps)
+        assert fit(path, **steps) == {1: whole[1][5:], 2: whole[2]}

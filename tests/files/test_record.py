@@ -1,0 +1,214 @@
+"""Damaged records of runs: each is named, and the others are read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from src.comparison.comparison import compare
+from src.comparison.page import render
+from src.comparison.runs import find
+from src.errors import UserError
+from src.files.record import RECORD, read_record
+from src.reports.page.run import run_page
+from src.sweep.estimate import _earlier
+from src.sweep.jobs import Job, Sweep
+from src.sweep.outcome import Outcome, outcome
+from src.sweep.table import end_table
+from tests.comparison.runs import answers, write_run
+
+LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
+RIGHT = answers(LABELS, LABELS == LABELS)
+numbers = st.one_of(st.integers(), st.floats(), st.sampled_from([10**400, 1e308, -1, 2**63]))
+leaves = st.one_of(
+    st.none(), st.booleans(), numbers, st.text(max_size=7), st.sampled_from(["completed", "failed", "\x00"])
+)
+trees = st.recursive(
+    leaves, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner))
+)
+shared = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def near(record: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Records with one value, at any place, replaced or left out."""
+    places = [path for path in _paths(record) if path]
+
+    @st.composite
+    def changed(draw: st.DrawFn) -> Any:
+        copy: Any = json.loads(json.dumps(record))
+        *above, last = draw(st.sampled_from(places))
+        node = copy
+        for key in above:
+            node = node[key]
+        if draw(st.booleans()):
+            node[last] = draw(trees)
+        else:
+            del node[last]
+        return copy
+
+    return changed()
+
+
+def _paths(node: Any, path: tuple[Any, ...] = ()) -> Any:
+    yield path
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from _paths(value, (*path, key))
+
+
+BEST = {"checkpoint": "checkpoints/best.ckpt", "monitor": "val/loss", "value": 0.25, "epoch": 1}
+METRICS = {
+    "test/acc": {"value": 0.8, "low": 0.7, "high": 0.9, "n": 7},
+    "val/acc": {"value": 0.7, "low": None, "high": None, "n": 5},
+}
+WHOLE: dict[str, Any] = {
+    "format": 1,
+    "task": "train",
+    "status": "completed",
+    "error": None,
+    "command": "python -m src.train",
+    "overrides": ["seed=2"],
+    "seed": 2,
+    "choices": {"data": "imdb", "encoder": "lstm", "attention": "none"},
+    "started": "2026-01-01T00:00:02+00:00",
+    "finished": "2026-01-01T00:01:02+00:00",
+    "data": {
+        "fingerprint": "f",
+        "class_names": ["class 0", "class 1"],
+        "vocabulary": 11,
+        "train": 13,
+        "val": 5,
+        "test": 7,
+    },
+    "parameters": {"total": 1009, "trainable": 1009, "by_part": {"encoder": 1009}},
+    "device": "cpu",
+    "precision": "32-true",
+    "versions": {"python": "3.11"},
+    "git_commit": None,
+    "best": BEST,
+    "metrics": METRICS,
+    "seconds": {"total": 9.0, "fit": 7.0, "per_epoch": [3.0, 2.0], "test": 0.5},
+    "texts_per_second": 17.0,
+    "peak_memory_mb": {"process": 700.0, "cuda": None},
+}
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, the second of which is damaged by the tests."""
+    folder = tmp_path_factory.mktemp("sweep")
+    for number in (1, 2):
+        write_run(folder / str(number), RIGHT, LABELS, seed=number, encoder="lstm")
+    (folder / "2" / "result.json").write_text(json.dumps(WHOLE))
+    return folder
+
+
+def write(sweep: Path, record: Any) -> Path:
+    (sweep / "2" / "result.json").write_text(json.dumps(record))
+    return sweep / "2"
+
+
+def test_a_whole_record_is_read(sweep: Path) -> None:
+    run = write(sweep, WHOLE)
+    assert read_record(run) == WHOLE
+    assert set(WHOLE) == {name.removesuffix("?") for name in RECORD}
+    assert outcome(run) == Outcome("completed", None, 0.8, 9.0, 0.25)
+    assert [found.folder for found in find([sweep]).runs] == [sweep / "1", run]
+
+
+@shared
+@given(record=st.one_of(trees, near(WHOLE)))
+def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
+    run = write(sweep, record)
+    try:
+        read_record(run)
+    except UserError as error:
+        assert str(run / "result.json") in str(error)
+        assert outcome(run).status == "pending"
+    end = outcome(run)
+    end_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [outcome(sweep / "1"), end])
+    found = find([sweep])
+    assert sweep / "1" in [one.folder for one in found.runs]
+    assert {one.folder for one in (*found.runs, *found.failed)} == {sweep / "1", run}
+    try:
+        render(compare([sweep]))
+    except UserError as error:
+        assert "\nTraceback" not in str(error)
+    try:
+        run_page(run)
+    except UserError as error:
+        assert str(run) in str(error)
+
+
+@shared
+@given(record=st.one_of(trees, near(WHOLE)))
+def test_estimates_pass_over_damaged_runs(record: Any, tmp_path: Path) -> None:
+    run = tmp_path / "train" / "runs" / "a"
+    run.mkdir(parents=True, exist_ok=True)
+    (run / "config.yaml").write_text(yaml.safe_dump({"model": {}, "loss": {}, "data": {}, "trainer": {}}))
+    (run / "result.json").write_text(json.dumps(record))
+    for seconds, rest, parameters in _earlier(tmp_path, {"other", "[{}, {}, {}, {}]"}).values():
+        assert isinstance(seconds + rest, float) and isinstance(parameters, int)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "expects a mapping, got a list"),
+        ('"completed"', "expects a mapping, got text"),
+        ('{"status": null}', "status: expects text, got null"),
+        ('{"seconds": null}', "seconds: expects a mapping, got null"),
+        ('{"seconds": {"total": "3"}}', r"seconds\.total: expects a finite number, got text"),
+        (
+            '{"metrics": {"test/acc": {"value": NaN}}}',
+            r"metrics\.test/acc\.value: expects a finite number or null, got nan",
+        ),
+        ('{"seed": 1' + "0" * 400 + "}", "seed: expects a whole number, got a number of more than 64 bits"),
+        ("[" * 100_000, "cannot be read"),
+        ('{"status": "comp', "cannot be read"),
+        ("\x00", "cannot be read"),
+    ],
+)
+def test_a_damaged_record_is_named_and_its_job_is_pending(
+    text: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(
+        UserError, match=rf"result\.json cannot be read .*{message if message != 'cannot be read' else ''}"
+    ):
+        read_record(tmp_path)
+    assert outcome(tmp_path) == Outcome("pending")
+    assert "result.json cannot be read" in caplog.text
+
+
+SWEEP = {
+    "format": 1,
+    "arguments": ["-m", "seed=1,2"],
+    "jobs": [{"number": 0, "overrides": ["seed=1"], "folder": "0_seed-1"}],
+}
+
+
+@shared
+@given(record=st.one_of(trees, near(SWEEP)))
+def test_any_sweep_file_is_read_or_named(record: Any, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(json.dumps(record))
+    try:
+        sweep = Sweep.read(tmp_path)
+    except UserError as error:
+        assert "sweep.json" in str(error) and "start the sweep anew" in str(error)
+    else:
+        assert all(
+            isinstance(job.number, int) and (tmp_path / job.folder).is_relative_to(tmp_path) for job in sweep.jobs
+        )
+
+
+@pytest.mark.parametrize("folder", ["../other", "/tmp", "", ".", "a/../../b", "a\x00"])
+def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> None:
+    record = {**SWEEP, "jobs": [{"number": 0, "overrides": [], "folder": folder}]}
+    (tmp_path / "sweep.json").write_text(json.dumps(record))
+    with pytest.raises(UserError, match=r"sweep\.json names .* which is no folder within the sweep's"):
+        Sweep.read(tmp_path)

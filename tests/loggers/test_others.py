@@ -1,0 +1,136 @@
+"""TensorBoard and MLflow, together in one run: what they can hold is there, as they read it back."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+import src.loggers
+from src.config.validation import check
+from src.errors import UserError
+from tests.helpers import ROOT, small_config, train
+
+mlflow = pytest.importorskip("mlflow.tracking")
+reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+QUICK = ("callbacks=[checkpoints,gradient_norms]", "model/encoder=rnn", "tags=[one,two]")
+
+
+def uri(folder: Path) -> str:
+    return f"sqlite:///{folder / 'mlflow.db'}"
+
+
+def to_mlflow(folder: Path) -> tuple[str, str]:
+    return f"logger.mlflow.tracking_uri='{uri(folder)}'", "logger.mlflow.run_name=mine"
+
+
+def runs(folder: Path) -> tuple[Any, list[Any]]:
+    client = mlflow.MlflowClient(uri(folder))
+    return client, client.search_runs([client.get_experiment_by_name("heed").experiment_id])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("both") / "run"
+    train(folder, "logger=[csv,tensorboard,mlflow]", *QUICK, *to_mlflow(folder.parent))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "result.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def events(folder: Path) -> Any:
+    found = reader.EventAccumulator(str(folder / "tensorboard"), size_guidance={"images": 0})
+    return found.Reload()
+
+
+def norms(folder: Path, part: str) -> list[tuple[int, float]]:
+    lines = [line.split(",") for line in (folder / "gradients.csv").read_text().splitlines()]
+    return [(int(step), float(norm)) for step, name, norm in lines[1:] if name == part]
+
+
+def test_tensorboard_holds_metrics_and_gradient_norms(folder: Path, result: dict[str, Any], events: Any) -> None:
+    accuracy = [point.value for point in events.Scalars("val/acc")]
+    assert len(accuracy) > 2
+    assert events.Scalars("test/acc_low")[0].value == pytest.approx(result["metrics"]["test/acc"]["low"])
+    measured = [(point.step, point.value) for point in events.Scalars("gradients/encoder")]
+    assert measured == [(step, pytest.approx(norm, rel=1e-5)) for step, norm in norms(folder, "encoder")]
+
+
+def test_tensorboard_holds_the_pictures(folder: Path, events: Any) -> None:
+    drawn = {f"pictures/{path.stem}": path for path in (folder / "pictures").glob("*.png")}
+    assert set(events.Tags()["images"]) == drawn.keys() != set()
+    for name, path in drawn.items():
+        (image,) = events.Images(name)
+        read = imread(path)
+        assert (image.height, image.width) == read.shape[:2]
+        shown = folder.parent / "shown.png"
+        shown.write_bytes(image.encoded_image_string)
+        assert np.abs(imread(shown) - read).max() < 1 / 128, name
+
+
+def test_tensorboard_holds_the_hyperparameters(events: Any) -> None:
+    from tensorboard.plugins.hparams import metadata
+
+    held = events.summary_metadata[metadata.SESSION_START_INFO_TAG].plugin_data.content
+    given = metadata.parse_session_start_info_plugin_data(held).hparams
+    assert given["model/encoder/hidden_dim"].number_value == 6
+    assert given["status"].string_value == "completed"
+
+
+def test_mlflow_holds_everything(folder: Path, result: dict[str, Any]) -> None:
+    client, (run,) = runs(folder.parent)
+    assert (run.info.status, run.info.run_name, run.data.tags["tags"]) == ("FINISHED", "mine", "one, two")
+    assert run.data.params["model/encoder/hidden_dim"] == "6"
+    for name, metric in result["metrics"].items():
+        assert run.data.metrics[name] == pytest.approx(metric["value"]), name
+    assert run.data.metrics["test/acc_high"] == pytest.approx(result["metrics"]["test/acc"]["high"])
+    assert run.data.metrics["parameters/total"] == result["parameters"]["total"]
+    measured = [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, "gradients/head")]
+    assert measured == [(step, pytest.approx(norm, rel=1e-5)) for step, norm in norms(folder, "head")]
+    for kind, written in (("pictures", folder / "pictures"), ("pages", folder)):
+        for item in client.list_artifacts(run.info.run_id, kind):
+            held = folder.parent / "mlflow" / run.info.run_id / "artifacts" / item.path
+            assert held.read_bytes() == (written / held.name).read_bytes()
+    drawn = {f"pictures/{path.name}" for path in (folder / "pictures").iterdir()}
+    assert {item.path for item in client.list_artifacts(run.info.run_id, "pictures")} == drawn
+
+
+def test_failures_end_as_such(folder: Path, tmp_path: Path) -> None:
+    gone = ("data=csv", "data.path=gone.csv", "callbacks=none")
+    with pytest.raises(UserError, match=r"gone\.csv"):
+        train(tmp_path / "run", "logger=[tensorboard,mlflow]", *gone, *to_mlflow(folder.parent))
+    _, found = runs(folder.parent)
+    assert sorted(run.info.status for run in found) == ["FAILED", "FINISHED"]
+    assert "status: failed" in (tmp_path / "run" / "tensorboard" / "hparams.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("tensorboard", "tensorboard"), ("mlflow", "mlflow"), ("mlflow", "alembic")]
+)
+def test_what_is_not_installed_is_said_before_anything_runs(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"src.loggers.{name}", raising=False)
+    monkeypatch.delattr(src.loggers, name, raising=False)
+    brings = rf"logger={name} needs the package {package}, which heed\[{name}\] brings"
+    said = rf"{brings}: .* run pip install .*'\.\[{name}\]'"
+    with pytest.raises(UserError, match=said):
+        check(small_config(Path("unused"), [f"logger=[csv,{name}]"]))
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "mlflow"])
+def test_the_extra_brings_what_is_asked_for(name: str) -> None:
+    """mlflow-skinny leaves out sqlalchemy and alembic, which its database needs."""
+    extra = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith(f"{name} = ["))
+    (asked,) = re.findall(r"^require\((.*?), by=", (ROOT / "src" / "tracking" / f"{name}.py").read_text(), re.MULTILINE)
+    for package in re.findall(r'"(\w+)"', asked):
+        assert re.search(rf'"{package}(-skinny)?>=', extra), package

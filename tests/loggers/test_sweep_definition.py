@@ -1,0 +1,56 @@
+"""docs/wandb_sweep.yaml: a search that W&B steers."""
+
+from typing import Any
+
+import pytest
+import yaml
+from hydra.core.config_store import ConfigStore
+from wandb.sdk.launch.sweeps.utils import create_sweep_command_args
+
+from src.cli.entry import arranged, look_over
+from src.cli.presets import store_variants
+from tests.helpers import ROOT
+
+sweeps = pytest.importorskip("sweeps.config")
+
+
+@pytest.fixture(scope="module")
+def definition() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docs" / "wandb_sweep.yaml").read_text())
+
+
+def line(definition: dict[str, Any], values: dict[str, Any]) -> list[str]:
+    """The command that W&B's agent runs for these values."""
+    given = create_sweep_command_args({"args": {key: {"value": value} for key, value in values.items()}})
+    given["env"] = ["/usr/bin/env"]
+    return [word for part in definition["command"] for word in (given[part[2:-1]] if part.startswith("${") else [part])]
+
+
+def test_it_is_one_by_the_schema_of_wandb(definition: dict[str, Any]) -> None:
+    assert sweeps.schema_violations_from_proposed_config(definition) == []
+    wrong = {**definition, "parameters": {"model/encoder": {"values": ["rnn"]}}}
+    assert sweeps.schema_violations_from_proposed_config(wrong), "a slash in a name: or the presets were needless"
+
+
+def test_every_value_is_a_command_line_of_ours(definition: dict[str, Any]) -> None:
+    """Each preset is there, and each other value, and both ends of each range, make a run."""
+    choices = {
+        name: given.get("values") or [given[end] for end in ("value", "min", "max") if end in given]
+        for name, given in definition["parameters"].items()
+    }
+    store_variants(ROOT / "conf")
+    assert {f"{name}.yaml" for name in choices["experiment"]} <= set(ConfigStore.instance().list("experiment"))
+    for i in range(max(len(values) for name, values in choices.items() if name != "experiment")):
+        values = {name: values[i % len(values)] for name, values in choices.items()}
+        words = line(definition, values)
+        assert words[:5] == ["/usr/bin/env", "python", "-m", "src.train", "logger.wandb.offline=false"]
+        assert f"experiment={values['experiment']}" in words
+        _, flags = arranged(words[3:])
+        look_over(flags, "train")  # raises what the command would say
+
+
+def test_it_optimizes_what_runs_log(definition: dict[str, Any]) -> None:
+    with (ROOT / "conf" / "callbacks" / "checkpoints.yaml").open() as file:
+        best = yaml.safe_load(file)["best_checkpoint"]
+    assert definition["metric"]["name"] == best["monitor"]
+    assert definition["metric"]["goal"].startswith(best["mode"])

@@ -1,0 +1,67 @@
+"""What loggers are told, whichever they are."""
+
+from pathlib import Path
+
+import pytest
+
+from src.analysis.metrics import Metric
+from src.loggers.tracker import Report, by_name, costs
+
+
+def test_pictures_of_texts_go_by_number() -> None:
+    names = [
+        "curves",
+        "strip_test_41",
+        "heatmap_test_41",
+        "strip_test_7",
+        "strip_text_0",
+        "heatmap_text_0",
+        "attention_entropy",
+    ]
+    found = by_name([Path(f"{name}.png") for name in names])
+    assert {name: path.stem for name, path in found.items()} == {
+        "curves": "curves",
+        "strip_1": "strip_test_41",
+        "heatmap_1": "heatmap_test_41",
+        "strip_2": "strip_test_7",
+        "strip_3": "strip_text_0",
+        "heatmap_3": "heatmap_text_0",
+        "attention_entropy": "attention_entropy",
+    }
+
+
+def test_a_number_that_is_not_known_is_left_out() -> None:
+    metrics = {"test/acc": Metric(0.5, 0.25, 0.75, 8), "test/auroc": Metric(None, None, None, 8)}
+    report = Report(metrics, 3, {}, {}, None, [])
+    assert report.numbers() == {"test/acc": 0.5, "test/acc_low": 0.25, "test/acc_high": 0.75, "test/n": 8}
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({}, {}),
+        (
+            {
+                "parameters": {"total": 5, "trainable": 3, "by_part": {"head": 2}},
+                "seconds": {"total": 7.0, "per_epoch": [1.0, 3.0]},
+                "peak_memory_mb": {"process": 9.0, "cuda": None},
+                "best": {"checkpoint": "best.ckpt", "value": 0.5, "epoch": 4},
+                "texts_per_second": 11.0,
+            },
+            {
+                "parameters/total": 5,
+                "parameters/trainable": 3,
+                "parameters/head": 2,
+                "seconds/total": 7.0,
+                "seconds/epoch": 2.0,
+                "peak_memory_mb/process": 9.0,
+                "best/value": 0.5,
+                "best/epoch": 4,
+                "texts_per_second": 11.0,
+            },
+        ),
+    ],
+    ids=["failed at once", "whole"],
+)
+def test_costs(record: dict[str, object], expected: dict[str, float]) -> None:
+    assert costs(record) == expected

@@ -1,0 +1,276 @@
+"""W&B, offline: everything that a run shows is there, as W&B reads it back, and so is how the run ended."""
+
+import csv
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import open_dict, read_write
+
+from src.comparison.runs import find
+from src.errors import UserError
+from src.lit import LitClassifier
+from src.loggers.workspace import Scope, build
+from tests.helpers import CONF, evaluate, recorded, train
+from tests.loggers.records import kept, records
+
+NASTY = "<script>alert('it')</script>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on reviews that hold HTML."""
+    here = tmp_path_factory.mktemp("wandb")
+    rows = [f"{NASTY} film{i % 5} was {'good' if i % 2 else 'bad'},{'good' if i % 2 else 'bad'}" for i in range(41)]
+    (here / "reviews.csv").write_text("\n".join(["text,label", *rows]))
+    data = ("data=csv", f"data.path={here / 'reviews.csv'}", "data/tokenizer=whitespace", "data.batch_size=8")
+    few = ("callbacks.attention.examples=2", "callbacks.attention.shared=2", "callbacks.gradient_norms.every_n_steps=3")
+    own = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", *few)
+    parts = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
+    job = here / "sweep" / "3_seed-5"
+    with under_hydra("train", job, RunMode.MULTIRUN, *data, *parts):
+        train(job, *data, *parts, *own)
+    return job
+
+
+@pytest.fixture(scope="module")
+def log(folder: Path) -> dict[str, Any]:
+    return recorded(folder)
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "result.json").read_text())
+
+
+@contextmanager
+def under_hydra(command: str, folder: Path, mode: RunMode, *overrides: str) -> Iterator[None]:
+    """As if Hydra ran a job."""
+    with initialize_config_dir(CONF, version_base="1.3"):
+        cfg = compose(command, list(overrides), return_hydra_config=True)
+    with read_write(cfg), open_dict(cfg):
+        cfg.hydra.runtime.output_dir, cfg.hydra.mode, cfg.hydra.job.name = str(folder), mode, command
+    HydraConfig.instance().set_config(cfg)
+    try:
+        yield
+    finally:
+        HydraConfig.instance().cfg = None
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_curves_are_those_of_the_csv_file(folder: Path) -> None:
+    written = rows(folder / "csv" / "metrics.csv")
+    logged = [record["item"] for record in records(folder, "history")]
+    names = {name for name in written[0] if "/" in name}
+    assert {"train/loss", "train/acc", "val/loss", "val/f1_macro", "test/auroc", "test/ece"} <= names
+    for name in names:
+        expected = [float(row[name]) for row in written if row[name]]
+        assert [point[name] for point in logged if name in point] == pytest.approx(expected), name
+
+
+def test_gradient_norms_are_those_of_their_file(folder: Path) -> None:
+    written = {
+        (f"gradients/{row['part']}", int(row["step"])): float(row["norm"]) for row in rows(folder / "gradients.csv")
+    }
+    assert {name.split("/")[1] for name, _ in written} == {"embedding", "encoder", "attention", "head"}
+    assert len(written) == 12
+    logged = {
+        (name, record["item"]["trainer/global_step"]): value
+        for record in records(folder, "history")
+        for name, value in record["item"].items()
+        if name.startswith("gradients/")
+    }
+    assert logged.keys() == written.keys()
+    assert [logged[key] for key in written] == pytest.approx(list(written.values()), rel=1e-5)
+
+
+def test_the_summary_holds_the_final_numbers(log: dict[str, Any], result: dict[str, Any]) -> None:
+    summary = log["summary"]
+    assert len(result["metrics"]) == 22
+    for name, metric in result["metrics"].items():
+        said = (summary.get(name), summary.get(f"{name}_low"), summary.get(f"{name}_high"))
+        assert said == pytest.approx((metric["value"], metric["low"], metric["high"])), name
+        assert summary[f"{name.split('/')[0]}/n"] == metric["n"]
+    assert summary["parameters/total"] == result["parameters"]["total"]
+    assert summary["parameters/encoder"] == result["parameters"]["by_part"]["encoder"]
+    assert summary["seconds/total"] == pytest.approx(result["seconds"]["total"])
+    assert summary["seconds/epoch"] == pytest.approx(np.mean(result["seconds"]["per_epoch"]))
+    assert summary["peak_memory_mb/process"] == pytest.approx(result["peak_memory_mb"]["process"])
+    assert summary["best/value"] == pytest.approx(result["best"]["value"])
+    assert (summary["status"], log["state"], log["exit_code"]) == ("completed", "finished", 0)
+
+
+def test_it_is_described(log: dict[str, Any]) -> None:
+    assert log["config"]["seed"] == 5
+    assert log["config"]["model"]["encoder"]["hidden_dim"] == 6
+    assert log["config"]["optimizer"]["_target_"] == "torch.optim.Adam"
+    assert log["config"]["choices"]["attention"] == "qkv"
+    assert "model/encoder=rnn" in log["config"]["overrides"]
+    assert (log["config"]["variant"], log["project"]) == ("rnn · qkv", "heed")
+    assert log["tags"] == ["one", "two", "glove", "rnn", "qkv", "max"]
+
+
+def test_a_job_of_a_sweep_belongs_to_its_group(folder: Path) -> None:
+    begun = records(folder, "run")[0]
+    assert (begun["run_group"], begun["job_type"], begun["display_name"]) == ("sweep", "train", "3_seed-5")
+
+
+def test_the_pictures_are_kept_under_names_that_all_runs_share(folder: Path, log: dict[str, Any]) -> None:
+    summary = log["summary"]
+    logged = {
+        name.removeprefix("pictures/"): kept(folder, item) for name, item in summary.items() if "pictures/" in name
+    }
+    drawn = sorted((folder / "pictures").glob("*.png"))
+    assert sorted(path.read_bytes() for path in logged.values()) == sorted(path.read_bytes() for path in drawn)
+    whole = {"curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"}
+    texts = {f"{kind}_{number}" for kind in ("strip", "heatmap") for number in (1, 2, 3)}
+    assert whole | texts <= logged.keys()
+    first = json.loads((folder / "attention.json").read_text())[0]
+    for kind in ("strip", "heatmap"):
+        written = folder / "pictures" / f"{kind}_{first['split']}_{first['index']}.png"
+        assert logged[f"{kind}_1"].read_bytes() == written.read_bytes()
+
+
+def test_the_page_is_kept_as_it_is(folder: Path, log: dict[str, Any]) -> None:
+    pages = {name: item for name, item in log["summary"].items() if name.startswith("pages/")}
+    written = {path.stem: path for path in folder.rglob("*.html") if "wandb" not in path.parts}
+    assert pages.keys() == {f"pages/{name}" for name in written}
+    assert written
+    for name, path in written.items():
+        assert kept(folder, pages[f"pages/{name}"]).read_bytes() == path.read_bytes()
+
+
+def test_the_confusion_matrix_counts_the_predictions(folder: Path, log: dict[str, Any]) -> None:
+    table = json.loads(kept(folder, log["summary"]["confusion_table"]).read_text())
+    assert table["columns"] == ["Actual", "Predicted", "nPredictions"]
+    with np.load(folder / "predictions" / "test.npz") as held:
+        names = [str(name) for name in held["class_names"]]
+        pairs = list(zip(held["labels"], held["probabilities"].argmax(1), strict=True))
+    expected = [[a, p, pairs.count((i, j))] for i, a in enumerate(names) for j, p in enumerate(names)]
+    assert sorted(table["data"]) == sorted(expected)
+
+
+class Strip(HTMLParser):
+    """The words of a strip, the depth of their colours, and every tag."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.depths: list[float] = []
+        self.tags: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "span":
+            self.depths.append(float(str(dict(attrs)["style"]).removeprefix("--w:")))
+            self.words.append("")
+
+    def handle_data(self, data: str) -> None:
+        if len(self.words) and self.lasttag == "span" and data.strip():
+            self.words[-1] += data
+
+
+def test_the_examples_are_a_table_of_strips(folder: Path, log: dict[str, Any]) -> None:
+    examples = json.loads((folder / "attention.json").read_text())
+    (artifact,) = (one for one in records(folder, "artifact") if one["name"].endswith("-examples"))
+    files = {file["path"]: Path(file["local_path"]) for file in artifact["manifest"]["contents"]}
+    assert all(folder in path.parents for path in files.values()), "it must not be left in the user's home"
+    table = json.loads(files["examples.table.json"].read_text())
+    assert len(table["data"]) == len(examples) >= 3
+    for values, example in zip(table["data"], examples, strict=True):
+        row = dict(zip(table["columns"], values, strict=True))
+        assert (row["split"], row["row"], row["label"]) == (example["split"], example["index"], example["label"])
+        assert row["predicted"] == example["predicted"]
+        assert row["right"] == (example["label"] == example["predicted"])
+        assert row["probability"] == pytest.approx(max(example["probabilities"]))
+        heaviest = example["words"][int(np.argmax(example["weights"]))]
+        assert row["most attended"].split()[0] == heaviest
+        html = files[row["text"]["path"]].read_text(encoding="utf-8")
+        assert NASTY not in html
+        strip = Strip(html)
+        assert strip.tags == {"meta", "style", "p", "span"}
+        assert strip.words == example["words"]
+        assert int(np.argmax(strip.depths)) == int(np.argmax(example["weights"]))
+
+
+@pytest.mark.parametrize(
+    ("signum", "status", "state", "code"),
+    [(None, "failed", "failed", 1), (signal.SIGINT, "interrupted", "failed", 255)],
+    ids=["an error", "Ctrl-C"],
+)
+def test_a_run_that_does_not_end_well_says_so(
+    signum: int | None, status: str, state: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: LitClassifier, *args: Any) -> None:
+        if signum is None:
+            raise UserError("the disk is on fire")
+        os.kill(os.getpid(), signum)
+
+    monkeypatch.setattr(LitClassifier, "on_train_epoch_start", interrupted)
+    with pytest.raises(SystemExit if signum else UserError):
+        train(tmp_path / "run", "logger=wandb", "callbacks=none")
+    log = recorded(tmp_path / "run")
+    assert (log["summary"]["status"], log["state"], log["exit_code"]) == (status, state, code)
+    assert log["config"]["seed"] == 0
+
+
+def test_a_run_that_fails_before_training_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"gone\.csv"):
+        train(tmp_path / "run", "logger=wandb", "callbacks=none", "data=csv", "data.path=gone.csv")
+    log = recorded(tmp_path / "run")
+    assert (log["summary"]["status"], log["state"]) == ("failed", "failed")
+
+
+def test_an_evaluation_says_what_it_evaluates(folder: Path, tmp_path: Path) -> None:
+    with under_hydra("eval", tmp_path / "run", RunMode.RUN, "ckpt_path=unused"):
+        evaluate(tmp_path / "run", folder / "checkpoints" / "best.ckpt", "logger=wandb")
+    begun, log = records(tmp_path / "run", "run")[0], recorded(tmp_path / "run")
+    assert (begun.get("run_group"), begun["job_type"], begun["display_name"]) == (None, "eval", "run")
+    assert log["tags"] == ["dev", "glove", "rnn", "qkv", "max"]
+    assert log["config"]["variant"] == "rnn · qkv"
+    assert log["config"]["choices"]["data"] == "csv"
+    assert log["summary"]["of_encoder/rnn"] == log["summary"]["test/acc"]
+
+
+def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any]) -> None:
+    """Every metric, option, table and picture in its panels, but for parts and pictures that this run has not."""
+    workspace = build(Scope.of(find([folder]).runs), "us", "heed")
+    asked = [panel._to_model().config for section in workspace.sections for panel in section.panels]
+    spec = json.loads(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True))
+    panels = [panel["config"] for one in spec["section"]["panelBankConfig"]["sections"] for panel in one["panels"]]
+    assert len(panels) == len(asked) > 20
+    metrics, options = set(), set()
+    for panel in panels:
+        metrics |= {*panel.get("metrics", ()), *panel.get("mediaKeys", ()), panel.get("targetKey", "test/acc")}
+        places = [panel[axis] for axis in ("xAxis", "yAxis") if ":" in panel.get(axis, "")]
+        for place in places + [column["accessor"] for column in panel.get("columns", ())]:
+            kind, _, name = place.partition(":")
+            (options if kind == "config" else metrics).add(name)
+        options |= {panel["groupBy"]} if "groupBy" in panel else set()
+    for option in options:
+        held: Any = log["config"]
+        for key in option.replace(".value", "", 1).split("."):
+            held = held[key]
+    logged = {*log["summary"], *(name for record in records(folder, "history") for name in record["item"])}
+    one_each = ("pictures/heads_", "pictures/heatmap_", "pictures/strip_")  # of so many texts, where there are as many
+    lacks = {name for name in metrics - logged if not name.startswith(one_each)}
+    assert lacks == {"gradients/position", "gradients/pooling", "pictures/attention_lexicon"}
+    assert {"of_encoder/rnn", "pictures/strip_1", "pictures/heatmap_1", "gradients/encoder"} <= metrics
+    text = json.dumps(spec)
+    assert all(f'"{table}"' in text and table in log["summary"] for table in ("examples", "confusion_table"))
+    assert options == {"variant.value", "choices.value.attention"}

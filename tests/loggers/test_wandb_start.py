@@ -1,0 +1,50 @@
+"""Whether a W&B run may begin, and what it does to begin."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from wandb.sdk.wandb_run import Run
+
+from src.errors import UserError
+from src.loggers.wandb import STAGED, Wandb
+from tests.helpers import train
+
+
+@pytest.mark.parametrize(
+    ("mode", "offline", "asked"),
+    [("online", True, "WANDB_MODE=online"), (None, False, r"logger\.wandb\.offline=false")],
+)
+def test_an_online_run_without_an_account_is_refused_before_anything_is_read(
+    mode: str | None, offline: bool, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_MODE")
+    if mode:
+        monkeypatch.setenv("WANDB_MODE", mode)
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with pytest.raises(UserError, match=rf"^{asked} needs a W&B account, and none is known here: run `wandb login`"):
+        train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", "data=csv", "data.path=gone.csv")
+    assert not (tmp_path / "run" / "wandb").exists()
+
+
+def test_offline_runs_upload_no_checkpoints() -> None:
+    with pytest.raises(ValueError, match="log_model=all needs an online run: offline=false"):
+        Wandb(log_model="all")
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_launch_is_asked_only_where_a_script_has_imported_it(
+    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Run] = []
+    monkeypatch.setattr(Run, STAGED, lambda run: asked.append(run))  # a function, to become a method
+    monkeypatch.delitem(sys.modules, "wandb.sdk.launch", raising=False)
+    if imported:
+        monkeypatch.setitem(sys.modules, "wandb.sdk.launch", ModuleType("launch"))
+    run = Wandb(save_dir=str(tmp_path)).experiment
+    run.finish()
+    assert len(asked) == imported
+    run._detect_and_apply_job_inputs()  # afterwards it is W&B's own again
+    assert len(asked) == imported + 1

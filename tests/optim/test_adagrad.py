@@ -1,0 +1,71 @@
+"""Our Adagrad against torch's."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from src.optim.adagrad import Adagrad
+
+ROWS, WIDTH, STEPS = 11, 3, 7
+
+
+def trained(kind: type, sparse: bool, **options: float) -> list[Tensor]:
+    """Parameters after some steps on rows that repeat within and between them."""
+    torch.manual_seed(0)
+    table = nn.Embedding(ROWS, WIDTH, sparse=sparse, dtype=torch.float64)
+    head = nn.Linear(WIDTH, 1, dtype=torch.float64)
+    optimizer = kind([{"params": table.parameters()}, {"params": head.parameters(), **options}], lr=0.3)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        rows = torch.randint(ROWS - 2, (13,))  # two rows are never read
+        (head(table(rows)).squeeze() - rows).square().mean().backward()
+        optimizer.step()
+    return [table.weight.detach(), head.weight.detach(), head.bias.detach()]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torch's own
+@pytest.mark.parametrize("sparse", [False, True])
+def test_it_does_what_torchs_does(sparse: bool) -> None:
+    for ours, theirs in zip(trained(Adagrad, sparse), trained(torch.optim.Adagrad, sparse), strict=True):
+        assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_weight_decay_of_dense_parameters() -> None:
+    decayed = {"weight_decay": 0.1}
+    pairs = zip(trained(Adagrad, False, **decayed), trained(torch.optim.Adagrad, False, **decayed), strict=True)
+    for ours, theirs in pairs:
+        assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_what_a_closure_returns_is_returned() -> None:
+    parameter = nn.Parameter(torch.tensor([2.0]))
+    optimizer = Adagrad([parameter], lr=0.5)
+
+    def closure() -> Tensor:
+        loss = (3 * parameter).sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 6.0
+    assert parameter.item() == pytest.approx(1.5)  # g / √g² is 1, whatever g
+
+
+def test_it_goes_on_from_its_state() -> None:
+    first, second = (nn.Parameter(torch.tensor([2.0])) for _ in range(2))
+    before, after = Adagrad([first], lr=0.5), Adagrad([second], lr=0.5)
+    first.grad = torch.tensor([3.0])
+    before.step()
+    after.load_state_dict(before.state_dict())
+    second.data.copy_(first.data)
+    second.grad = torch.tensor([4.0])
+    after.step()
+    assert second.item() == pytest.approx(1.5 - 0.5 * 4 / 5)  # √(3² + 4²)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"lr": -1.0}, "lr=-1.0"), ({"eps": 0.0}, "eps=0.0"), ({"weight_decay": -1.0}, "weight_decay=-1.0")],
+)
+def test_an_option_outside_its_range_is_refused(options: dict[str, float], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Adagrad([nn.Parameter(torch.zeros(1))], **options)

@@ -1,0 +1,34 @@
+import pytest
+import torch
+from torch import nn
+
+from src.models.classifier import Classifier
+from src.optim.parameter_groups import parameter_groups
+
+
+@pytest.fixture
+def model() -> Classifier:
+    head = nn.Linear(3, 2)
+    frozen = nn.Linear(5, 3).requires_grad_(False)
+    return Classifier(nn.Embedding(7, 5), nn.Identity(), frozen, nn.Identity(), nn.Identity(), head)
+
+
+def test_one_group_without_options(model: Classifier) -> None:
+    (group,) = parameter_groups(model, {})
+    assert [p.shape for p in group["params"]] == [torch.Size([7, 5]), torch.Size([2, 3]), torch.Size([2])]
+    assert group.keys() == {"params"}
+
+
+def test_weight_decay_of_a_part_spares_its_biases(model: Classifier) -> None:
+    groups = parameter_groups(model, {"embedding": {"weight_decay": 0.1}, "head": {"weight_decay": 0.1, "lr": 0.5}})
+    found = {tuple(p.shape): {k: v for k, v in g.items() if k != "params"} for g in groups for p in g["params"]}
+    assert found == {
+        (7, 5): {"weight_decay": 0.1},
+        (2, 3): {"weight_decay": 0.1, "lr": 0.5},
+        (2,): {"weight_decay": 0.0, "lr": 0.5},
+    }
+
+
+def test_an_unknown_part_is_refused(model: Classifier) -> None:
+    with pytest.raises(ValueError, match="encodr: no such part; the parts are embedding, position"):
+        parameter_groups(model, {"encodr": {"lr": 1.0}})

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from src.reports.figures.confusion import draw_confusion
+
+
+def test_counts_and_shares_of_the_true_class() -> None:
+    table = np.array([[1200, 300], [0, 0]])
+    axes = draw_confusion(table, ["bad", "good"], "test").axes[0]
+    assert [text.get_text() for text in axes.texts] == ["1,200\n80%", "300\n20%", "0\n–", "0\n–"]
+    np.testing.assert_allclose(axes.images[0].get_array(), [[0.8, 0.2], [0, 0]])
+    assert axes.get_title(loc="left") == "Confusion matrix, test split, n = 1,500"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted class", "true class")
+
+
+@pytest.mark.parametrize(("classes", "numbers"), [(2, 4), (3, 9), (5, 25), (20, 400), (77, 0)])
+def test_any_number_of_classes(classes: int, numbers: int) -> None:
+    names = [f"a rather long name {c:02}" for c in range(classes)]
+    figure = draw_confusion(np.eye(classes, dtype=int), names, "val")
+    axes = figure.axes[0]
+    assert len(axes.texts) == numbers
+    assert [label.get_text() for label in axes.get_yticklabels()] == (names if classes < 70 else names[::2])
+    assert figure.get_figwidth() < 19
+
+
+@pytest.mark.parametrize(("names", "rotation"), [(["no", "yes"], 0), (["somewhat negative", "positive"], 90)])
+def test_long_names_stand_upright(names: list[str], rotation: int) -> None:
+    axes = draw_confusion(np.eye(2, dtype=int), names, "test").axes[0]
+    assert [label.get_rotation() for label in axes.get_xticklabels()] == [rotation, rotation]
+
+
+def test_a_dollar_is_no_formula() -> None:
+    axes = draw_confusion(np.eye(2, dtype=int), ["$5", "$10_$"], "test").axes[0]
+    assert not any(label.get_parse_math() for label in axes.get_xticklabels())
