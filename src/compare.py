@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         from src.config.outputs import why_unwritable
 
-        if why := why_unwritable(out):
+        if (args.out or out.is_dir()) and (why := why_unwritable(out)):
             raise UserError(f"{out} cannot be written to ({why}): name another folder with --out")
 
         from src.comparison.comparison import compare
@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m src.compare", description=ABOUT)
-    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a sweep, a run, or what holds some")
+    parser.add_argument(
+        "folders", nargs="+", type=named_folder, metavar="FOLDER", help="a sweep, a run, or what holds some"
+    )
     parser.add_argument(
         "--baseline",
         metavar="NAME",
@@ -45,11 +47,17 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=named_folder,
         metavar="FOLDER",
         help="where to write; without it, the folder compared, or outputs/compare/<time> where there are several",
     )
     return parser
+
+
+def named_folder(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty: name a folder")
+    return Path(text)
 
 
 def _fresh() -> Path:

@@ -57,6 +57,13 @@ def test_mistakes_get_one_message(sweep: Path, more: list[str], message: str) ->
     assert str(stop.value).startswith(message)
 
 
+def test_an_empty_folder_is_not_the_working_folder(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([""], [str(sweep), "--out", ""]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        assert "is empty: name a folder" in capsys.readouterr().err
+
+
 def test_help_waits_for_no_library() -> None:
     """Nor does a mistyped option."""
     code = "import sys, src.compare as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"

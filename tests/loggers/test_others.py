@@ -103,6 +103,12 @@ def test_mlflow_holds_everything(folder: Path, result: dict[str, Any]) -> None:
     assert {item.path for item in client.list_artifacts(run.info.run_id, "pictures")} == drawn
 
 
+def test_a_database_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"logger\.mlflow: tracking_uri=.* cannot be written to .*file is no folder"):
+        train(tmp_path / "run", "logger=mlflow", f"logger.mlflow.tracking_uri='{uri(tmp_path / 'file')}'")
+
+
 def test_failures_end_as_such(folder: Path, tmp_path: Path) -> None:
     gone = ("data=csv", "data.path=gone.csv", "callbacks=none")
     with pytest.raises(UserError, match=r"gone\.csv"):
