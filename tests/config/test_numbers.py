@@ -72,10 +72,11 @@ def test_every_number_is_refused_with_a_message_or_builds(choice: str, tmp_path:
             changed = cfg.copy()
             OmegaConf.update(changed, path, value)
             mistakes = list(mistakes_in(changed, "train"))
-            try:
-                mistakes += refused(changed, mistakes, strict=True)
-            except Exception as error:
-                raise AssertionError(f"{path}={value} is no message: {error!r}") from error
+            if not mistakes or value == "x":  # beside a known mistake, the dry build goes by the default
+                try:
+                    mistakes += refused(changed, mistakes, strict=True)
+                except Exception as error:
+                    raise AssertionError(f"{path}={value} is no message: {error!r}") from error
             assert all(where and what for where, what in mistakes)
             if value != value or value == 10**30:
                 assert mistakes, f"{path}={value} passes"
