@@ -1,6 +1,8 @@
 """The only place that makes objects of configuration."""
 
+import logging
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +33,9 @@ if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or eval
 
     from src.data.datamodule import TextDataModule
     from src.lit import LitClassifier
+
+log = logging.getLogger(__name__)
+TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of memory|allocate memory", re.IGNORECASE)
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
@@ -178,7 +183,7 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
     made = make(cfg, "scheduler", optimizer, **by_step)
     if by_step:
         return {"scheduler": made, "interval": "step"}
-    return {"scheduler": made, "interval": "epoch", "monitor": "val/loss"}
+    return {"scheduler": made, "interval": "epoch", "reduce_on_plateau": False}  # LitClassifier steps it
 
 
 def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
@@ -215,9 +220,29 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     card, weights = load(path)
     cfg = card.cfg
     check(OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS)
+    _require_same_sizes(cfg, card, weights, path)
     model, loss = untrained(cfg, card)
     fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     return card, (model, loss)
+
+
+def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, torch.Tensor], path: str) -> None:
+    """Compare the sizes of model and weights on the meta device, before a hostile card can ask for memory.
+
+    Raises:
+        UserError: if they differ.
+    """
+    try:
+        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's, that nothing is copied to the meta device
+            model, loss = untrained(cfg, card)
+            fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+    except UserError:
+        raise
+    except Exception as error:
+        if TOO_LARGE.search(str(error)):
+            raise UserError(f"{path}: its configuration names sizes that its weights do not have") from error
+        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need numbers
 
 
 def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:

@@ -26,7 +26,6 @@ from src.models.shapes import check_shapes
 
 log = logging.getLogger(__name__)
 WIDTH = 128  # features that a component gets of one that cannot be built
-TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of memory|allocate memory", re.IGNORECASE)
 
 Make = Callable[[DictConfig], Any]
 
@@ -220,7 +219,7 @@ def _error(cfg: DictConfig, make: Make, strict: bool) -> str | Built:
     except UserError as error:
         return str(error)
     except Exception as error:
-        if isinstance(error, (RuntimeError, MemoryError, OverflowError)) and TOO_LARGE.search(str(error)):
+        if isinstance(error, (RuntimeError, MemoryError, OverflowError)) and build.TOO_LARGE.search(str(error)):
             return "needs more memory than any machine has: choose smaller sizes"
         if strict:
             raise

@@ -70,6 +70,7 @@ class LitClassifier(pl.LightningModule):
         metrics = classification_metrics(num_classes)
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
+        self._is_validated = False  # since the last training epoch ended
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Probability of each class: N×L ids, N×L bool → N×C."""
@@ -103,6 +104,7 @@ class LitClassifier(pl.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         self._log_metrics(self.val_metrics)
+        self._is_validated = True
 
     def on_test_epoch_end(self) -> None:
         self._log_metrics(self.test_metrics)
@@ -118,8 +120,9 @@ class LitClassifier(pl.LightningModule):
 
     def on_train_epoch_end(self) -> None:
         for config in self.trainer.lr_scheduler_configs:
-            if isinstance(config.scheduler, ReduceLROnPlateau):
+            if isinstance(config.scheduler, ReduceLROnPlateau) and self._is_validated:
                 config.scheduler.step(self.trainer.callback_metrics["val/loss"])
+        self._is_validated = False
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
         """Lightning steps a plateau scheduler after the epoch's checkpoint is written: on_train_epoch_end did it."""

@@ -413,3 +413,13 @@ def test_what_is_no_file_is_named(make: Callable[[Path], None], tmp_path: Path) 
         load(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="cannot be read"):
         load("a" * 5000)
+
+
+@pytest.mark.parametrize("size", [13, 10**9, 10**18])
+def test_sizes_of_a_card_are_compared_before_memory_is_allocated(size: int, checkpoint: Path, tmp_path: Path) -> None:
+    extras = small_config(tmp_path).extras
+    content = torch.load(checkpoint, weights_only=True)
+    content["heed"]["config"]["model"]["encoder"]["hidden_dim"] = size
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt: its (weights do not fit|configuration names sizes)"):
+        build.restore(str(tmp_path / "odd.ckpt"), extras)

@@ -142,3 +142,10 @@ def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:
 def test_an_option_out_of_range_is_named_by_its_path(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"model\.head\.dropout=1\.5   must lie in"):
         train(tmp_path / "run", "model.head.dropout=1.5")
+
+
+def test_a_plateau_scheduler_waits_for_an_epoch_with_validation(tmp_path: Path) -> None:
+    record = train(tmp_path / "run", *PLATEAU, "trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2")
+    assert record["status"] == "completed"
+    content = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert content["lr_schedulers"][0]["last_epoch"] == 1  # one validation in three epochs, after the second
