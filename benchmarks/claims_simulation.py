@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison import statistics
-from src.comparison.pairs import gain
+from src.comparison.pairs import estimate_gain
 from src.comparison.runs import FinishedRun
-from src.comparison.statistics import LEVEL, samples
+from src.comparison.statistics import LEVEL, draw_samples
 from src.comparison.twins import find_twins
 from src.comparison.variants import Variant
 
@@ -92,11 +92,11 @@ def _judged(variants: list[Variant], right: list[np.ndarray]) -> tuple[bool, boo
         for name, seeds, rows in zip(names, numbers, right, strict=True)
     }
     ours = [name for name in ATTENTIONS if any(_attention(variant) == name for variant in variants)]
-    drawn = samples(right, numbers=numbers)
+    drawn = draw_samples(right, numbers=numbers)
     apart = [sample._replace(numbers=None) for sample in drawn]
     p_values = []
     for scores, twins in ((apart, {}), (drawn, find_twins(answers))):
-        evidence = gain(variants, dict(zip(names, scores, strict=True)), "attention", ours, "none", twins)
+        evidence = estimate_gain(variants, dict(zip(names, scores, strict=True)), "attention", ours, "none", twins)
         assert not isinstance(evidence, str), evidence
         p_values.append(evidence.interval(LEVEL).p_value)
     before, after = (p_value is not None and p_value < LEVEL for p_value in p_values)

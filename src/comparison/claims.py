@@ -4,13 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from src.comparison.numbers import chance
-from src.comparison.pairs import NO_TWINS, Found, evenness, gain, gain_over_each, steadiness
-from src.comparison.statistics import ENOUGH, LEVEL, Difference, Sample, holm
+from src.comparison.numbers import format_p_value
+from src.comparison.pairs import (
+    NO_TWINS,
+    Evidence,
+    estimate_gain,
+    estimate_gain_over_each,
+    estimate_gradient_stability,
+    estimate_uniformity,
+)
+from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, Sample, holm
 from src.comparison.twins import Twins
 from src.comparison.variants import Variant
 
-WORTH = 0.005  # a gain of accuracy that is surely below half a point is negligible
+NEGLIGIBLE_GAIN = 0.005  # a gain of accuracy that is surely below half a point is negligible
 REPORT = "Sentiment Analysis with Attention Mechanisms (the twenty models)"
 OURS = "ours: an even average of all states is the rival that the documents leave out"
 Verdict = Literal["supported", "real but negligible", "not supported", "inconclusive"]
@@ -28,16 +35,18 @@ class Claim:
     merged: tuple[str, ...] = ()  # lines: variants that count once, since their answers are identical
 
 
-class Question(NamedTuple):
+class ClaimTest(NamedTuple):
     """A claim before it is judged."""
 
     text: str
     source: str
-    evidence: Found | str  # what the runs show, or why they show nothing
+    evidence: Evidence | str  # what the runs show, or why they show nothing
     negligible: float | None  # a gain that is surely below it is negligible; None: no gain is
 
 
-def judge(variants: Sequence[Variant], accuracy: Mapping[str, Sample], twins: Twins = NO_TWINS) -> tuple[Claim, ...]:
+def judge_claims(
+    variants: Sequence[Variant], accuracy: Mapping[str, Sample], twins: Twins = NO_TWINS
+) -> tuple[Claim, ...]:
     """All claims, each by its mean over the pairs of variants that differ in that component alone.
 
     Pairs of twins, variants with identical answers, count once. Two things are asked of the m claims that the runs
@@ -64,26 +73,29 @@ def judge(variants: Sequence[Variant], accuracy: Mapping[str, Sample], twins: Tw
     present = dict.fromkeys(variant.choices.get("attention", "none") for variant in variants)
     learnt = [name for name in present if name not in ("none", "uniform")]
     over_none, over_uniform = (
-        gain(variants, accuracy, "attention", learnt, rival, twins) for rival in ("none", "uniform")
+        estimate_gain(variants, accuracy, "attention", learnt, rival, twins) for rival in ("none", "uniform")
     )
-    over_others = gain_over_each(variants, accuracy, "encoder", "bilstm", ["rnn", "lstm", "birnn"], twins)
+    over_others = estimate_gain_over_each(variants, accuracy, "encoder", "bilstm", ["rnn", "lstm", "birnn"], twins)
     questions = [
-        Question("Attention beats no attention", REPORT, over_none, WORTH),
-        Question("Attention beats uniform attention", OURS, over_uniform, WORTH),
-        Question("BiLSTM beats the others", REPORT, over_others, WORTH),
-        Question("Luong dot is more uniform than Bahdanau", REPORT, evenness(variants, twins), None),
-        Question("LSTM's gradients are steadier than RNN's", REPORT, steadiness(variants, twins), None),
+        ClaimTest("Attention beats no attention", REPORT, over_none, NEGLIGIBLE_GAIN),
+        ClaimTest("Attention beats uniform attention", OURS, over_uniform, NEGLIGIBLE_GAIN),
+        ClaimTest("BiLSTM beats the others", REPORT, over_others, NEGLIGIBLE_GAIN),
+        ClaimTest("Luong dot is more uniform than Bahdanau", REPORT, estimate_uniformity(variants, twins), None),
+        ClaimTest(
+            "LSTM's gradients are steadier than RNN's", REPORT, estimate_gradient_stability(variants, twins), None
+        ),
     ]
     tests = {
         question.text: p_value
         for question in questions
-        if isinstance(question.evidence, Found) and (p_value := question.evidence.interval(LEVEL).p_value) is not None
+        if isinstance(question.evidence, Evidence)
+        and (p_value := question.evidence.interval(LEVEL).p_value) is not None
     }
     adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
     return tuple(_judged(question, adjusted.get(question.text), len(tests)) for question in questions)
 
 
-def _judged(question: Question, p_value: float | None, tests: int) -> Claim:
+def _judged(question: ClaimTest, p_value: float | None, tests: int) -> Claim:
     """One claim of `tests`, by its p-value after Holm's adjustment; None: it has none."""
     text, source, evidence, negligible = question
     if isinstance(evidence, str):
@@ -91,14 +103,16 @@ def _judged(question: Question, p_value: float | None, tests: int) -> Claim:
     shown = p_value is not None and p_value < LEVEL
     interval = _cut(evidence.interval(LEVEL / max(1, tests)), shown)
     reasons = []
-    if evidence.seeds < ENOUGH:
-        reasons = [f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)} each at the least: a judgement takes {ENOUGH}"]
+    if evidence.seeds < MIN_SEEDS:
+        reasons = [
+            f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)} each at the least: a judgement takes {MIN_SEEDS}"
+        ]
     elif shown and interval.value > 0 and evidence.against:
         reasons = [f"true on average, but not of {evidence.against}"]
     verdict = "inconclusive" if reasons else _verdict(interval, shown, negligible)
     numbers = evidence.numbers(interval)
     if p_value is not None:
-        numbers += f"; p {chance(p_value)} after Holm"
+        numbers += f"; p {format_p_value(p_value)} after Holm"
     return Claim(text, source, verdict, numbers, (*reasons, *evidence.lines), evidence.merged)
 
 

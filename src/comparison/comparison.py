@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from src.comparison.claims import Claim, judge
-from src.comparison.measurements import measure, same_data
-from src.comparison.rows import METRICS, Row, ranked
-from src.comparison.runs import Failed, find
+from src.comparison.claims import Claim, judge_claims
+from src.comparison.measurements import measure, require_same_data
+from src.comparison.rows import METRICS, Row, rank_variants
+from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import SCORES
-from src.comparison.statistics import samples
+from src.comparison.statistics import draw_samples
 from src.comparison.twins import find_twins
-from src.comparison.variants import Variant, group
+from src.comparison.variants import Variant, group_runs
 from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
 
@@ -28,7 +28,7 @@ class Comparison:
     baseline: Row  # one of rows
     metric: str  # the one compared and ranked by, such as "acc"
     claims: tuple[Claim, ...]
-    failed: tuple[Failed, ...]  # folders that are not compared
+    failed: tuple[ExcludedRun, ...]  # folders that are not compared
     single: bool  # one run alone: nothing to compare
     texts: int  # of the test split
     class_names: tuple[str, ...]
@@ -56,26 +56,26 @@ def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = 
     if metric not in SCORES:
         guess = did_you_mean(nearest(metric, SCORES))
         raise UserError(f"--metric {metric}: no such score{guess} ({', '.join(SCORES)})")
-    runs, failed = find(folders)
-    same_data(runs)
-    variants = group(runs)
+    runs, failed = find_runs(folders)
+    require_same_data(runs)
+    variants = group_runs(runs)
     base = _baseline(variants, baseline)
     measured = measure(variants, list(dict.fromkeys((*METRICS, metric))), metric)
     seeds = [held.seeds for held in measured]
-    drawn = samples([held.compared for held in measured], numbers=seeds)
+    drawn = draw_samples([held.compared for held in measured], numbers=seeds)
     accuracy = drawn
     if metric != "acc":
-        accuracy = samples([held.correct.astype(np.float64) for held in measured], numbers=seeds)
+        accuracy = draw_samples([held.correct.astype(np.float64) for held in measured], numbers=seeds)
     by_name = {variant.name: sample for variant, sample in zip(variants, accuracy, strict=True)}
-    rows = ranked(measured, drawn, base, metric)
+    rows = rank_variants(measured, drawn, base, metric)
     kept = {run.folder for variant in variants for run in variant.runs}
     test = runs[0].predictions()
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        claims=judge(variants, by_name, find_twins({held.variant.name: held.answers for held in measured})),
-        failed=(*failed, *(Failed(run.folder, "repeated", REPEATED) for run in runs if run.folder not in kept)),
+        claims=judge_claims(variants, by_name, find_twins({held.variant.name: held.answers for held in measured})),
+        failed=(*failed, *(ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in kept)),
         single=len(kept) == 1,
         texts=len(test.labels),
         class_names=tuple(test.class_names),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from src.comparison.runs import FinishedRun
-from src.comparison.scores import by_text
+from src.comparison.scores import scores_by_text
 from src.comparison.variants import Variant
 from src.errors import UserError
 
@@ -15,7 +15,7 @@ SHOWN = 3  # folders named of each group of runs
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """What a variant's runs scored on the test texts."""
 
     variant: Variant
@@ -31,7 +31,7 @@ class Measured:
         return tuple(run.seed for run in self.variant.runs)
 
 
-def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> list[Measured]:
+def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> list[Measurement]:
     """Score the variants' predictions, each run's read once.
 
     Args:
@@ -54,7 +54,7 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
                     f"{run.folder} was tested on {len(held.labels):,} texts, and {variants[0].runs[0].folder} on "
                     f"{len(first.labels):,} others: compare runs of the same test texts"
                 )
-            parts = by_text(held.probabilities, held.labels, names)
+            parts = scores_by_text(held.probabilities, held.labels, names)
             if metric not in parts:
                 raise UserError(f"--metric {metric}: not defined on these test texts, where a class is missing")
             for name, values in parts.items():
@@ -64,13 +64,13 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
             answers[run.seed] = hashlib.sha256(held.probabilities.tobytes()).hexdigest()
             probabilities += held.probabilities / len(variant.runs)
         arrays = {name: np.array(values) for name, values in scores.items()}
-        together = by_text(probabilities, first.labels, [metric])[metric].mean()
+        together = scores_by_text(probabilities, first.labels, [metric])[metric].mean()
         ensemble = float(together) if len(variant.runs) > 1 else None
-        measured.append(Measured(variant, arrays, np.stack(compared), np.stack(correct), ensemble, answers))
+        measured.append(Measurement(variant, arrays, np.stack(compared), np.stack(correct), ensemble, answers))
     return measured
 
 
-def same_data(runs: Sequence[FinishedRun]) -> None:
+def require_same_data(runs: Sequence[FinishedRun]) -> None:
     """Refuse runs on different data: their numbers say nothing about each other.
 
     Raises:

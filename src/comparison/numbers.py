@@ -4,7 +4,7 @@ from src.comparison.statistics import Interval
 from src.reports.tables import UNKNOWN
 
 
-def with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
+def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
     """Such as "0.882 ± 0.003"; without a margin where there is none."""
     if interval is None:
         return UNKNOWN
@@ -12,7 +12,7 @@ def with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> s
     return value if interval.high is None else f"{value} ± {interval.high - interval.value:.{digits}f}"
 
 
-def chance(p_value: float | None) -> str:
+def format_p_value(p_value: float | None) -> str:
     """A p-value, no finer than anyone can believe."""
     if p_value is None:
         return UNKNOWN

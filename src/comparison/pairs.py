@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison.run_statistics import jumps, share_attended
-from src.comparison.statistics import ENOUGH, LEVEL, Difference, Sample, difference, holm
+from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, Sample, estimate_difference, holm
 from src.comparison.twins import Twins, merged
 from src.comparison.variants import Variant
 
@@ -32,7 +32,7 @@ WORDS = Unit(lambda value: f"{100 * value:+.1f}", "{} points in the share of wor
 TIMES = Unit(lambda value: f"{np.exp(value):.2f}", "from one measurement to the next RNN's norm jumps {} times as far")
 
 
-class Found(NamedTuple):
+class Evidence(NamedTuple):
     """What the runs show of a claim."""
 
     terms: tuple[tuple[float, Sample], ...]  # whose weighted sum is positive where the claim is right
@@ -50,7 +50,7 @@ class Found(NamedTuple):
         rival has as many chances as there are rivals, so p and the interval allow for these.
         """
         count = max(1, len(self.rivals))
-        value, low, high, p_value = difference(self.terms, level=level / count)
+        value, low, high, p_value = estimate_difference(self.terms, level=level / count)
         if p_value is not None and value < 0:
             p_value = min(1.0, count * p_value)
         return Difference(value, low, high, p_value)
@@ -79,14 +79,14 @@ def pairs(variants: Sequence[Variant], group: str, ours: Sequence[str], theirs: 
     ]
 
 
-def gain(
+def estimate_gain(
     variants: Sequence[Variant],
     scores: Mapping[str, Sample],
     group: str,
     ours: Sequence[str],
     theirs: str,
     twins: Twins = NO_TWINS,
-) -> Found | str:
+) -> Evidence | str:
     """Accuracy of variants with one of our choices above those with theirs."""
     matches = pairs(variants, group, ours, theirs)
     if not matches:
@@ -94,23 +94,23 @@ def gain(
     return _weighed(matches, scores, POINTS, twins)
 
 
-def gain_over_each(
+def estimate_gain_over_each(
     variants: Sequence[Variant],
     scores: Mapping[str, Sample],
     group: str,
     ours: str,
     rivals: Sequence[str],
     twins: Twins = NO_TWINS,
-) -> Found | str:
+) -> Evidence | str:
     """Accuracy above each of several rivals: as sure as it is above the hardest of them (Berger 1982)."""
     matches = {rival: pairs(variants, group, [ours], rival) for rival in rivals}
     missing = [rival for rival, known in matches.items() if not known]
     if missing:
         return f"no variant with {group}={ours} has its like with {group}={' or '.join(missing)}"
     each = {rival: _weighed(known, scores, POINTS, twins) for rival, known in matches.items()}
-    means = {rival: difference(evidence.terms) for rival, evidence in each.items()}
+    means = {rival: estimate_difference(evidence.terms) for rival, evidence in each.items()}
     hardest = min(means, key=lambda rival: _sureness(means[rival]))
-    return Found(
+    return Evidence(
         each[hardest].terms,
         POINTS,
         tuple(f"against {rival}, on average: {POINTS.say(mean)}" for rival, mean in means.items()),
@@ -121,7 +121,7 @@ def gain_over_each(
     )
 
 
-def evenness(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Found | str:
+def estimate_uniformity(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Evidence | str:
     """The share of a text's words that Luong's dot attention spreads over, above that of Bahdanau's."""
     matches = pairs(variants, "attention", ["luong_dot"], "bahdanau")
     if not matches:
@@ -129,7 +129,7 @@ def evenness(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Found | st
     return _of_traits(matches, share_attended, "attention_stats.npz", WORDS, twins)
 
 
-def steadiness(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Found | str:
+def estimate_gradient_stability(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Evidence | str:
     """How much more the gradients of an RNN jump between measurements than those of an LSTM."""
     matches = [*pairs(variants, "encoder", ["lstm"], "rnn"), *pairs(variants, "encoder", ["bilstm"], "birnn")]
     if not matches:
@@ -144,7 +144,7 @@ def _of_traits(
     unit: Unit,
     twins: Twins,
     sign: int = 1,
-) -> Found | str:
+) -> Evidence | str:
     """As `_weighed`, of a number that each run has by itself; the test texts play no part."""
     scores: dict[str, Sample] = {}
     for variant in {variant.name: variant for pair in matches for variant in pair}.values():
@@ -157,25 +157,27 @@ def _of_traits(
     return _weighed(known, scores, unit, twins)
 
 
-def _weighed(matches: Sequence[Pair], scores: Mapping[str, Sample], unit: Unit, twins: Twins) -> Found:
+def _weighed(matches: Sequence[Pair], scores: Mapping[str, Sample], unit: Unit, twins: Twins) -> Evidence:
     """The mean over pairs, and each pair; those of few seeds are left out where others have enough.
 
     Pairs whose variants give the same answers on both sides are one pair.
     """
-    few = [pair for pair in matches if _seeds(pair) < ENOUGH]
+    few = [pair for pair in matches if _seeds(pair) < MIN_SEEDS]
     enough = [pair for pair in matches if pair not in few] or list(matches)
     alike: dict[tuple[str, ...], list[Pair]] = {}
     for pair in enough:
         alike.setdefault(tuple(twins.get(variant.name, variant.name) for variant in pair), []).append(pair)
     distinct = [max(same, key=_seeds) for same in alike.values()]
     terms = [(weight / len(distinct), scores[variant.name]) for pair in distinct for weight, variant in _signed(pair)]
-    each = [difference([(weight, scores[variant.name]) for weight, variant in _signed(pair)]) for pair in distinct]
+    each = [
+        estimate_difference([(weight, scores[variant.name]) for weight, variant in _signed(pair)]) for pair in distinct
+    ]
     adjusted = holm([1.0 if result.p_value is None else result.p_value for result in each])
     names = list(map(_name, distinct))
     lines = [f"{name}: {unit.say(result)}" for name, result in zip(names, each, strict=True)]
-    lines += [f"{_name(pair)}: left out, fewer than {ENOUGH} seeds" for pair in matches if pair not in enough]
+    lines += [f"{_name(pair)}: left out, fewer than {MIN_SEEDS} seeds" for pair in matches if pair not in enough]
     against = [name for name, result, p in zip(names, each, adjusted, strict=True) if p < LEVEL and result.value < 0]
-    return Found(
+    return Evidence(
         terms=tuple(_joined(terms)),
         unit=unit,
         lines=tuple(lines),

@@ -6,9 +6,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from src.comparison.measurements import Measured
+from src.comparison.measurements import Measurement
 from src.comparison.scores import LOWER_IS_BETTER
-from src.comparison.statistics import ENOUGH, LEVEL, Difference, Interval, Sample, difference, holm, mcnemar, over_seeds
+from src.comparison.statistics import (
+    LEVEL,
+    MIN_SEEDS,
+    Difference,
+    Interval,
+    Sample,
+    estimate_difference,
+    holm,
+    mcnemar,
+    mean_over_seeds,
+)
 from src.comparison.variants import Variant
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # of every table, in this order
@@ -33,11 +43,13 @@ class Row:
     verdict: Verdict
 
 
-def ranked(measured: Sequence[Measured], drawn: Sequence[Sample], baseline: Variant, metric: str) -> list[Row]:
+def rank_variants(
+    measured: Sequence[Measurement], drawn: Sequence[Sample], baseline: Variant, metric: str
+) -> list[Row]:
     """A row for each variant, best first; `drawn` resamples what each was measured by."""
     at = next(at for at, held in enumerate(measured) if held.variant is baseline)
     others = [number for number in range(len(measured)) if number != at]
-    found = {number: difference([(1, drawn[number]), (-1, drawn[at])]) for number in others}
+    found = {number: estimate_difference([(1, drawn[number]), (-1, drawn[at])]) for number in others}
     p_values = {number: one.p_value for number, one in found.items() if one.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     sign = -1 if metric in LOWER_IS_BETTER else 1
@@ -47,16 +59,16 @@ def ranked(measured: Sequence[Measured], drawn: Sequence[Sample], baseline: Vari
     return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
 
 
-def _row(held: Measured, base: Measured, found: Difference | None, adjusted: float | None, sign: int) -> Row:
+def _row(held: Measurement, base: Measurement, found: Difference | None, adjusted: float | None, sign: int) -> Row:
     variant = held.variant
     seconds = _known(variant, _seconds)
     return Row(
         variant=variant,
         seeds=len(variant.runs),
-        metrics={name: over_seeds(values.tolist()) for name, values in held.scores.items()},
+        metrics={name: mean_over_seeds(values.tolist()) for name, values in held.scores.items()},
         ensemble=held.ensemble,
         parameters=int(variant.runs[0].result["parameters"]["total"]),
-        seconds_per_epoch=over_seeds(seconds) if seconds else None,
+        seconds_per_epoch=mean_over_seeds(seconds) if seconds else None,
         peak_memory_mb=max(_known(variant, _memory), default=None),
         difference=found.interval if found else None,
         p_value=found.p_value if found else None,
@@ -66,17 +78,19 @@ def _row(held: Measured, base: Measured, found: Difference | None, adjusted: flo
     )
 
 
-def _verdict(held: Measured, base: Measured, found: Difference | None, adjusted: float | None, sign: int) -> Verdict:
+def _verdict(
+    held: Measurement, base: Measurement, found: Difference | None, adjusted: float | None, sign: int
+) -> Verdict:
     if found is None:
         return "baseline"
-    if min(len(held.variant.runs), len(base.variant.runs)) < ENOUGH:
+    if min(len(held.variant.runs), len(base.variant.runs)) < MIN_SEEDS:
         return "exploratory"
     if adjusted is None or adjusted >= LEVEL:
         return "tie"
     return "better" if sign * found.value > 0 else "worse"
 
 
-def _mcnemar(held: Measured, base: Measured) -> tuple[int, int] | None:
+def _mcnemar(held: Measurement, base: Measurement) -> tuple[int, int] | None:
     """Seeds in which the exact test finds the difference that the means over seeds show, of those that both have."""
     theirs = {run.seed: correct for run, correct in zip(base.variant.runs, base.correct, strict=True)}
     ours = zip(held.variant.runs, held.correct, strict=True)

@@ -47,7 +47,7 @@ class FinishedRun:
         return predictions
 
 
-class Failed(NamedTuple):
+class ExcludedRun(NamedTuple):
     """A folder that is not compared, and why."""
 
     folder: Path
@@ -55,12 +55,12 @@ class Failed(NamedTuple):
     error: str
 
 
-class Found(NamedTuple):
+class DiscoveredRuns(NamedTuple):
     runs: tuple[FinishedRun, ...]
-    failed: tuple[Failed, ...]
+    failed: tuple[ExcludedRun, ...]
 
 
-def find(folders: Sequence[Path]) -> Found:
+def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     """Every run below the folders, each once, in the order of their paths.
 
     Raises:
@@ -72,11 +72,11 @@ def find(folders: Sequence[Path]) -> Found:
     below = {path.resolve(): path for folder in folders for path in _run_folders(folder)}
     read = [_read(path) for path in below.values()]
     runs = tuple(one for one in read if isinstance(one, FinishedRun))
-    failed = tuple(one for one in read if isinstance(one, Failed))
+    failed = tuple(one for one in read if isinstance(one, ExcludedRun))
     if not runs:
         named = f"no finished run below {', '.join(map(str, folders))}"
         raise UserError("\n  ".join([named, *(f"{one.folder}: {one.status}: {one.error}" for one in failed)]))
-    return Found(runs, failed)
+    return DiscoveredRuns(runs, failed)
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:
@@ -88,29 +88,29 @@ def _run_folders(folder: Path) -> Iterator[Path]:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
-def _read(folder: Path) -> FinishedRun | Failed:
+def _read(folder: Path) -> FinishedRun | ExcludedRun:
     if not (folder / "result.json").exists():
-        return Failed(folder, "unfinished", "it has no result.json: killed, or still running")
+        return ExcludedRun(folder, "unfinished", "it has no result.json: killed, or still running")
     try:
         result = read_result(folder)
         if result.get("status") != "completed":
-            return Failed(
+            return ExcludedRun(
                 folder, str(result.get("status")), str(result.get("error") or "it has not ended, or was killed")
             )
         config = _config(folder / "config.yaml")
         lacking = [key for key in NEEDED if key not in result]
         if lacking:
-            return Failed(folder, "unreadable", f"result.json lacks {', '.join(lacking)}")
+            return ExcludedRun(folder, "unreadable", f"result.json lacks {', '.join(lacking)}")
         if "model" not in config:
-            return Failed(folder, "untested", "an evaluation: name the run that trained the model")
+            return ExcludedRun(folder, "untested", "an evaluation: name the run that trained the model")
         if not (folder / "predictions" / "test.npz").exists():
-            return Failed(folder, "untested", "it has no predictions/test.npz: run with test=true")
+            return ExcludedRun(folder, "untested", "it has no predictions/test.npz: run with test=true")
         require(result, COMPARED)
         read_predictions(folder)
     except UserError as error:
-        return Failed(folder, "unreadable", str(error))
+        return ExcludedRun(folder, "unreadable", str(error))
     except ValueError as error:
-        return Failed(folder, "unreadable", f"result.json: {error}")
+        return ExcludedRun(folder, "unreadable", f"result.json: {error}")
     return FinishedRun(folder, result, config)
 
 

@@ -75,7 +75,7 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray | None]] = {
 }
 
 
-def by_text(probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+def scores_by_text(probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
     """For each score that these texts define, n numbers whose mean is the score.
 
     Resampling them resamples the score: exactly for acc, nll and brier, to first order (the infinitesimal

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import chance, with_margin
+from src.comparison.numbers import format_p_value, format_with_margin
 from src.comparison.rows import METRICS, Row
 from src.reports.page.formatting import share
 from src.reports.tables import UNKNOWN
@@ -50,7 +50,12 @@ def sections(comparison: Comparison) -> list[Section]:
 def _scores(comparison: Comparison) -> Section:
     names = list(dict.fromkeys((comparison.metric, *METRICS)))
     rows = [
-        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names), share(row.ensemble)]
+        [
+            _name(row),
+            str(row.seeds),
+            *(format_with_margin(row.metrics.get(name)) for name in names),
+            share(row.ensemble),
+        ]
         for row in comparison.rows
     ]
     note = SCORES.format(texts=comparison.texts, metric=comparison.metric)
@@ -66,9 +71,9 @@ def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
     rows = [
         [
             row.variant.name,
-            with_margin(row.difference, 4, "+"),
-            chance(row.p_value),
-            chance(row.p_adjusted),
+            format_with_margin(row.difference, 4, "+"),
+            format_p_value(row.p_value),
+            format_p_value(row.p_adjusted),
             UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
             row.verdict,
         ]
@@ -83,7 +88,7 @@ def _cost(comparison: Comparison) -> Section:
         [
             row.variant.name,
             f"{row.parameters:,}",
-            with_margin(row.seconds_per_epoch, 2),
+            format_with_margin(row.seconds_per_epoch, 2),
             UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
         ]
         for row in comparison.rows

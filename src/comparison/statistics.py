@@ -10,7 +10,7 @@ from scipy.stats import t as student
 RESAMPLES = 2000
 CELLS = 5_000_000  # texts drawn at one time
 LEVEL = 0.05
-ENOUGH = 5  # seeds; what fewer show is exploratory
+MIN_SEEDS = 5  # seeds; what fewer show is exploratory
 
 
 class Interval(NamedTuple):
@@ -48,7 +48,7 @@ class Difference(NamedTuple):
         return Interval(self.value, self.low, self.high)
 
 
-def over_seeds(values: Sequence[float]) -> Interval:
+def mean_over_seeds(values: Sequence[float]) -> Interval:
     """Mean of S runs, and the 95 % interval of the mean over all seeds: Student's t with S - 1 degrees of freedom.
 
     The mean of S other seeds varies as this one does, so the interval holds it less often: in 93 % of cases for
@@ -61,7 +61,7 @@ def over_seeds(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def samples(
+def draw_samples(
     values: Sequence[np.ndarray], seed: int = 0, numbers: Sequence[Sequence[int]] | None = None
 ) -> list[Sample]:
     """Variants' scores, S×n each: S may differ, the n texts are the same, and so are their resamples.
@@ -80,7 +80,7 @@ def samples(
     ]
 
 
-def difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, level: float = LEVEL) -> Difference:
+def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, level: float = LEVEL) -> Difference:
     """Sum of weight × score over variants, by a two-level bootstrap of seeds and texts.
 
     Each resample draws texts, the same for all runs (so that variants are compared on the same texts), and S - 1 of

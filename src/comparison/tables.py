@@ -21,7 +21,7 @@ IN_LATEX = str.maketrans(
 )
 
 
-def printed(comparison: Comparison) -> RenderableType:
+def render_terminal(comparison: Comparison) -> RenderableType:
     """For a terminal, readable without colour."""
     parts: list[RenderableType] = []
     for title, head, rows, note in sections(comparison):
@@ -45,7 +45,7 @@ def printed(comparison: Comparison) -> RenderableType:
     return Group(*parts)
 
 
-def markdown(comparison: Comparison) -> str:
+def render_markdown(comparison: Comparison) -> str:
     """All tables, the claims with their evidence, and what is left out."""
     blocks = ["# Comparison"]
     for title, head, rows, note in sections(comparison):
@@ -65,7 +65,7 @@ def markdown(comparison: Comparison) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def latex(comparison: Comparison) -> str:
+def render_latex(comparison: Comparison) -> str:
     """The tables as floats that need no package."""
     blocks = []
     for title, head, rows, note in sections(comparison):
@@ -85,7 +85,7 @@ def latex(comparison: Comparison) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def as_csv(comparison: Comparison) -> str:
+def render_csv(comparison: Comparison) -> str:
     """One line a variant, every number in full, for programs."""
     lines = [dict(_cells(row, comparison)) for row in comparison.rows]
     out = io.StringIO()

@@ -49,7 +49,7 @@ class Variant:
         return self.runs[0].choices
 
 
-def group(runs: Sequence[FinishedRun]) -> list[Variant]:
+def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
     """The variants, in the order in which they were started. Of runs that repeat a seed, the last started stays."""
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for held in options for key in held) if _vary(options, key)]

@@ -8,11 +8,11 @@ from rich.console import Console
 
 from src.comparison.comparison import Comparison
 from src.comparison.page import render
-from src.comparison.tables import as_csv, latex, markdown, printed
+from src.comparison.tables import render_csv, render_latex, render_markdown, render_terminal
 from src.errors import UserError
 from src.reports.tables import files_table
 
-FORMATS = {"md": markdown, "csv": as_csv, "tex": latex, "html": render}
+FORMATS = {"md": render_markdown, "csv": render_csv, "tex": render_latex, "html": render}
 
 
 def write(comparison: Comparison, folder: Path) -> list[Path]:
@@ -35,5 +35,5 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
 def show(comparison: Comparison, written: Sequence[Path]) -> None:
     """Print the tables, and where the files are."""
     console = Console(width=None if sys.stdout.isatty() else 100)
-    console.print(printed(comparison))
+    console.print(render_terminal(comparison))
     console.print(files_table(written[0].parent, written))

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from src.comparison.claims import Claim, judge
+from src.comparison.claims import Claim, judge_claims
 from src.comparison.comparison import compare
 from src.comparison.page import render
-from src.comparison.runs import find
-from src.comparison.statistics import Sample, samples
-from src.comparison.tables import markdown, printed
-from src.comparison.variants import group
+from src.comparison.runs import find_runs
+from src.comparison.statistics import Sample, draw_samples
+from src.comparison.tables import render_markdown, render_terminal
+from src.comparison.variants import group_runs
 from tests.comparison.runs import answers, write_run
 
 LABELS = np.arange(101) % 2
@@ -43,7 +43,7 @@ class Sweep:
 
     def judged(self, n: int = 1009, alike: bool = True) -> dict[str, Claim]:
         """Claims of runs that get texts right up to their accuracy; `alike`, the same texts are hard for all."""
-        variants, rng = group(find([self.folder]).runs), np.random.default_rng(2)
+        variants, rng = group_runs(find_runs([self.folder]).runs), np.random.default_rng(2)
         hard = (rng.permutation(n) + 0.5) / n
         right = []
         for one in variants:
@@ -51,8 +51,8 @@ class Sweep:
             levels = level + 0.001 * rng.normal(size=(len(one.runs), 1))
             right.append((hard if alike else rng.uniform(size=(len(one.runs), n))) < levels)
         numbers = [[run.seed for run in one.runs] for one in variants]
-        drawn = samples([held.astype(np.float64) for held in right], numbers=numbers)
-        claims = judge(variants, {one.name: sample for one, sample in zip(variants, drawn, strict=True)})
+        drawn = draw_samples([held.astype(np.float64) for held in right], numbers=numbers)
+        claims = judge_claims(variants, {one.name: sample for one, sample in zip(variants, drawn, strict=True)})
         return dict(zip(("none", "uniform", "bilstm", "luong", "gradients"), claims, strict=True))
 
 
@@ -226,12 +226,12 @@ def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]
     """Claims of five seeds' accuracies by (encoder, attention), without any uncertainty of the texts."""
     for encoder, attention in scores:
         sweep.add(encoder, attention)
-    variants = group(find([sweep.folder]).runs)
+    variants = group_runs(find_runs([sweep.folder]).runs)
     samples = {}
     for variant in variants:
         values = scores[variant.choices["encoder"], variant.choices["attention"]] + np.zeros(5)
         samples[variant.name] = Sample(values, numbers=tuple(range(5)))
-    return list(judge(variants, samples))
+    return list(judge_claims(variants, samples))
 
 
 @pytest.mark.parametrize(
@@ -331,6 +331,6 @@ def test_variants_with_identical_answers_count_once_and_are_named(twins: Path) -
         for encoder in ("rnn", "lstm")
     }
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(printed(with_twins))
-    outputs = [render(with_twins), markdown(with_twins), console.export_text()]
+    console.print(render_terminal(with_twins))
+    outputs = [render(with_twins), render_markdown(with_twins), console.export_text()]
     assert all(line in output for line in claims.merged for output in outputs)

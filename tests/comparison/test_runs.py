@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.comparison.runs import find
+from src.comparison.runs import find_runs
 from src.errors import UserError
 from tests.comparison.runs import answers, write_run
 
@@ -17,7 +17,7 @@ RIGHT = answers(LABELS, np.array([True, True, False, True, True]))
 def test_finds_runs_at_any_depth_once(tmp_path: Path) -> None:
     for name in ("a", "deep/within/b", "deep/c"):
         write_run(tmp_path / name, RIGHT, LABELS, seed=3)
-    runs, failed = find([tmp_path, tmp_path / "deep", tmp_path / "a"])
+    runs, failed = find_runs([tmp_path, tmp_path / "deep", tmp_path / "a"])
     assert [run.folder.name for run in runs] == ["a", "c", "b"]
     assert not failed
     assert runs[0].seed == 3
@@ -41,7 +41,7 @@ def test_whatever_is_not_compared_is_named_with_its_reason(tmp_path: Path) -> No
     (write_run(tmp_path / "eval", RIGHT, LABELS) / "config.yaml").write_text("seed: 0\n")
     old = write_run(tmp_path / "old", RIGHT, LABELS) / "result.json"
     old.write_text(json.dumps({"status": "completed"}))
-    runs, failed = find([tmp_path])
+    runs, failed = find_runs([tmp_path])
     assert [run.folder.name for run in runs] == ["good"]
     said = {one.folder.name: (one.status, one.error) for one in failed}
     assert said["oom"] == ("failed", "OutOfMemoryError: 3 GiB")
@@ -58,12 +58,12 @@ def test_whatever_is_not_compared_is_named_with_its_reason(tmp_path: Path) -> No
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nowhere: no such folder"):
-        find([tmp_path, tmp_path / "nowhere"])
+        find_runs([tmp_path, tmp_path / "nowhere"])
 
 
 def test_no_finished_run_says_why(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no finished run below"):
-        find([tmp_path])
+        find_runs([tmp_path])
     write_run(tmp_path / "a", RIGHT, LABELS, result={"status": "failed", "error": "ValueError: no"})
     with pytest.raises(UserError, match="a: failed: ValueError: no"):
-        find([tmp_path])
+        find_runs([tmp_path])

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from src.comparison import statistics
-from src.comparison.statistics import Difference, Sample, difference, holm, mcnemar, over_seeds, samples
+from src.comparison.statistics import (
+    Difference,
+    Sample,
+    draw_samples,
+    estimate_difference,
+    holm,
+    mcnemar,
+    mean_over_seeds,
+)
 
 TRIALS = 300
 
@@ -20,23 +28,23 @@ def simulate(
 
 def trial(rng: np.random.Generator, **sizes: float) -> Difference:
     """The difference of two variants that are equally good."""
-    ours, theirs = samples([simulate(rng, 5, 211, level=1.2, **sizes) for _ in range(2)])
-    return difference([(1, ours), (-1, theirs)])
+    ours, theirs = draw_samples([simulate(rng, 5, 211, level=1.2, **sizes) for _ in range(2)])
+    return estimate_difference([(1, ours), (-1, theirs)])
 
 
 def test_interval_over_seeds_by_hand() -> None:
     # mean 2.5, standard deviation 1.29099, t(3) = 3.18245: half = 3.18245 × 1.29099 / 2
-    value, low, high = over_seeds([1.0, 2.0, 3.0, 4.0])
+    value, low, high = mean_over_seeds([1.0, 2.0, 3.0, 4.0])
     assert (value, low, high) == pytest.approx((2.5, 2.5 - 2.05426, 2.5 + 2.05426), abs=1e-5)
 
 
 def test_one_seed_has_no_interval() -> None:
-    assert over_seeds([0.8]) == (0.8, None, None)
+    assert mean_over_seeds([0.8]) == (0.8, None, None)
 
 
 def test_interval_over_seeds_covers() -> None:
     rng = np.random.default_rng(3)
-    hits = [low <= 0 <= high for _ in range(TRIALS) for _, low, high in [over_seeds(rng.normal(size=5))]]
+    hits = [low <= 0 <= high for _ in range(TRIALS) for _, low, high in [mean_over_seeds(rng.normal(size=5))]]
     assert abs(np.mean(hits) - 0.95) < 3 * np.sqrt(0.95 * 0.05 / TRIALS)
 
 
@@ -44,7 +52,7 @@ def test_interval_over_seeds_covers() -> None:
 def test_interval_over_seeds_holds_the_mean_of_as_many_other_seeds_less_often(seeds: int, share: float) -> None:
     rng = np.random.default_rng(4)
     runs = rng.normal(size=(3 * TRIALS, 2, seeds))
-    hits = [low <= others.mean() <= high for ours, others in runs for _, low, high in [over_seeds(ours)]]
+    hits = [low <= others.mean() <= high for ours, others in runs for _, low, high in [mean_over_seeds(ours)]]
     assert np.mean(hits) == pytest.approx(share, abs=3 * np.sqrt(share * (1 - share) / len(hits)))
 
 
@@ -78,8 +86,8 @@ def test_holm_keeps_the_family_wise_rate(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(statistics, "RESAMPLES", 300)
     rng, wrong, sweeps = np.random.default_rng(12), 0, 100
     for _ in range(sweeps):
-        base, *others = samples([simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(8)])
-        wrong += min(holm([difference([(1, one), (-1, base)]).p_value for one in others])) < 0.05
+        base, *others = draw_samples([simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(8)])
+        wrong += min(holm([estimate_difference([(1, one), (-1, base)]).p_value for one in others])) < 0.05
     assert wrong / sweeps < 0.05 + 3 * np.sqrt(0.05 * 0.95 / sweeps)
 
 
@@ -89,8 +97,8 @@ def test_finds_what_is_there() -> None:
     for _ in range(20):
         theirs = simulate(rng, 5, 499, level=0.8, seed=0.05, text=0.3, answer=0.3)
         ours = np.maximum(theirs, rng.uniform(size=theirs.shape) < 0.3)
-        one, other = samples([ours, theirs])
-        found.append(difference([(1, one), (-1, other)]).low > 0)
+        one, other = draw_samples([ours, theirs])
+        found.append(estimate_difference([(1, one), (-1, other)]).low > 0)
     assert all(found)
 
 
@@ -100,10 +108,10 @@ def test_standard_error_by_hand() -> None:
     theirs = np.array([[1.0, 0, 1, 1]])
     # noise = (8 × 0.0625 / 3) / 8 = 1/48; seeds: 0.125 / 2 = 1/16, of which 1/16 - 1/48 = 1/24 is kept
     # texts of the difference: 0, .5, 0, -.5: variance 0.125, / 4 = 1/32 as a bootstrap has it
-    one, other = samples([ours, theirs])
+    one, other = draw_samples([ours, theirs])
     assert one.noise == pytest.approx(1 / 48)
     assert one.seeds == pytest.approx([1.0, 0.5])
-    found = difference([(1, one), (-1, other)])
+    found = estimate_difference([(1, one), (-1, other)])
     assert found.value == pytest.approx(0.0)
     from scipy.stats import chi2, t
 
@@ -122,8 +130,8 @@ def test_texts_are_paired() -> None:
     theirs = np.stack([~hard | (rng.uniform(size=307) < 0.1) for _ in range(3)]).astype(float)
 
     def width(other: np.ndarray) -> float:
-        a, b = samples([ours, other])
-        found = difference([(1, a), (-1, b)])
+        a, b = draw_samples([ours, other])
+        found = estimate_difference([(1, a), (-1, b)])
         return found.high - found.low
 
     assert width(theirs) < 0.7 * width(theirs[:, rng.permutation(307)])
@@ -133,8 +141,8 @@ def test_one_seed_speaks_of_texts_alone() -> None:
     """The interval is that of paired texts: differences 1, 0, 0, -1, … of spread s, s / √n."""
     ours, theirs = np.zeros((1, 100)), np.zeros((1, 100))
     ours[0, :30], theirs[0, 20:40] = 1, 1
-    a, b = samples([ours, theirs])
-    found = difference([(1, a), (-1, b)])
+    a, b = draw_samples([ours, theirs])
+    found = estimate_difference([(1, a), (-1, b)])
     expected = 1.96 * np.std((ours - theirs)[0]) / 10
     assert found.high - found.value == pytest.approx(expected, rel=0.1)
 
@@ -142,8 +150,8 @@ def test_one_seed_speaks_of_texts_alone() -> None:
 def test_same_answers_are_no_difference_of_unknown_margin() -> None:
     """That eight texts are answered alike does not say how alike others would be."""
     held = np.array([[1.0, 0, 1, 1, 0]])
-    a, b = samples([held, held])
-    assert difference([(1, a), (-1, b)]) == (0.0, None, None, 1.0)
+    a, b = draw_samples([held, held])
+    assert estimate_difference([(1, a), (-1, b)]) == (0.0, None, None, 1.0)
 
 
 def test_without_texts_it_is_welchs_test() -> None:
@@ -152,13 +160,13 @@ def test_without_texts_it_is_welchs_test() -> None:
 
     rng = np.random.default_rng(8)
     ours, theirs = rng.normal(1, 1, 7), rng.normal(0, 3, 5)
-    found = difference([(1, Sample(ours)), (-1, Sample(theirs))])
+    found = estimate_difference([(1, Sample(ours)), (-1, Sample(theirs))])
     assert found.p_value == pytest.approx(ttest_ind(ours, theirs, equal_var=False).pvalue, rel=0.2)
 
 
 def test_one_run_without_texts_tells_nothing() -> None:
     alone = Sample(np.array([0.3]))
-    assert difference([(1, alone)])[1:] == (None, None, None)
+    assert estimate_difference([(1, alone)])[1:] == (None, None, None)
 
 
 def test_without_texts_seeds_that_are_shared_make_it_the_paired_test() -> None:
@@ -167,7 +175,7 @@ def test_without_texts_seeds_that_are_shared_make_it_the_paired_test() -> None:
     rng = np.random.default_rng(8)
     ours, theirs = rng.normal(1, 1, 7), rng.normal(0, 1, 7)
     seeds = (3, 1, 4, 15, 9, 2, 6)
-    result = difference([(1, Sample(ours, numbers=seeds)), (-1, Sample(theirs[::-1], numbers=seeds[::-1]))])
+    result = estimate_difference([(1, Sample(ours, numbers=seeds)), (-1, Sample(theirs[::-1], numbers=seeds[::-1]))])
     assert result.p_value == pytest.approx(ttest_rel(ours, theirs).pvalue, rel=0.2)
 
 
@@ -177,23 +185,25 @@ def test_variants_of_the_same_seeds_are_resampled_as_their_difference() -> None:
     theirs = simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3)
     ours = np.maximum(theirs, rng.uniform(size=theirs.shape) < 0.2)
     seeds = (1, 2, 3, 4, 5)
-    one, other, both = samples([ours, theirs, ours - theirs], numbers=[seeds] * 3)
-    assert difference([(1, one), (-1, other)]) == pytest.approx(difference([(1, both)]))
+    one, other, both = draw_samples([ours, theirs, ours - theirs], numbers=[seeds] * 3)
+    assert estimate_difference([(1, one), (-1, other)]) == pytest.approx(estimate_difference([(1, both)]))
 
 
 def test_a_variant_under_two_names_adds_no_evidence() -> None:
     rng = np.random.default_rng(10)
     ours, theirs = (simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(2))
-    one, twin, other = samples([ours, ours, theirs], numbers=[range(5)] * 3)
-    assert difference([(0.5, one), (0.5, twin), (-1, other)]) == pytest.approx(difference([(1, one), (-1, other)]))
+    one, twin, other = draw_samples([ours, ours, theirs], numbers=[range(5)] * 3)
+    assert estimate_difference([(0.5, one), (0.5, twin), (-1, other)]) == pytest.approx(
+        estimate_difference([(1, one), (-1, other)])
+    )
 
 
 def test_variants_without_a_common_seed_are_drawn_apart() -> None:
     rng = np.random.default_rng(11)
     values = [simulate(rng, 5, 101, level=1, seed=0.4, text=0.5, answer=0.3) for _ in range(2)]
-    known = samples(values, numbers=[range(5), range(5, 10)])
-    assert difference([(1, known[0]), (-1, known[1])]) == pytest.approx(
-        difference([(weight, sample) for weight, sample in zip((1, -1), samples(values), strict=True)])
+    known = draw_samples(values, numbers=[range(5), range(5, 10)])
+    assert estimate_difference([(1, known[0]), (-1, known[1])]) == pytest.approx(
+        estimate_difference([(weight, sample) for weight, sample in zip((1, -1), draw_samples(values), strict=True)])
     )
 
 
@@ -203,7 +213,7 @@ def test_two_seeds_beside_many_texts_keep_the_level(monkeypatch: pytest.MonkeyPa
     rng, trials, wrong = np.random.default_rng(14), 2 * TRIALS, 0
     for _ in range(trials):
         seeds = np.sqrt(0.9 * 2) * rng.normal(size=2) + np.sqrt(0.1) * rng.normal()
-        wrong += difference([(1, Sample(seeds, np.sqrt(0.1) * rng.normal(size=300)))]).p_value < 0.05
+        wrong += estimate_difference([(1, Sample(seeds, np.sqrt(0.1) * rng.normal(size=300)))]).p_value < 0.05
     assert wrong / trials < 0.05 + 3 * np.sqrt(0.05 * 0.95 / trials)
 
 
@@ -227,7 +237,7 @@ def test_percentiles_of_five_seeds_would_be_too_narrow() -> None:
     ours = percentiles = 0
     for _ in range(TRIALS):
         one, other = rng.normal(size=(2, 5))
-        found = difference([(1, Sample(one)), (-1, Sample(other))], seed=int(rng.integers(1e9)))
+        found = estimate_difference([(1, Sample(one)), (-1, Sample(other))], seed=int(rng.integers(1e9)))
         ours += found.low <= 0 <= found.high
         drawn = [held[rng.integers(0, 5, (1000, 5))].mean(1) for held in (one, other)]
         low, high = np.percentile(drawn[0] - drawn[1], [2.5, 97.5])

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from src.comparison.runs import find
-from src.comparison.variants import Variant, group
+from src.comparison.runs import find_runs
+from src.comparison.variants import Variant, group_runs
 from tests.comparison.runs import answers, write_run
 
 LABELS = np.array([0, 1, 1])
@@ -16,7 +16,7 @@ RIGHT = answers(LABELS, LABELS == 1)
 def grouped(folder: Path, *runs: dict[str, Any]) -> list[Variant]:
     for number, run in enumerate(runs):
         write_run(folder / str(number), RIGHT, LABELS, **run)
-    return group(find([folder]).runs)
+    return group_runs(find_runs([folder]).runs)
 
 
 def test_seeds_are_one_variant_in_their_order(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """How far each variant is from the baseline."""
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import chance
+from src.comparison.numbers import format_p_value
 from src.comparison.page.names import heading, label
 from src.comparison.page.ranking import name
-from src.comparison.statistics import ENOUGH
+from src.comparison.statistics import MIN_SEEDS
 from src.reports.page.chart import linear
 from src.reports.page.document import Section
 from src.reports.page.formatting import UNKNOWN, between, change, count
@@ -21,7 +21,7 @@ def forest(comparison: Comparison) -> Section | None:
     lines = []
     for row, (value, low, high) in zip(rows, intervals, strict=True):
         found = UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}"
-        cells = (change(value), between(low, high, signed=True), chance(row.p_adjusted), found, row.verdict)
+        cells = (change(value), between(low, high, signed=True), format_p_value(row.p_adjusted), found, row.verdict)
         lines.append(Line(name(row, comparison), value, low, high, cells, row.verdict))
     heads = ("Difference", "95 % interval", "p (Holm)", "McNemar", "Verdict")
     said = f"Difference in {label(comparison.metric)} to the baseline with its interval"
@@ -31,7 +31,7 @@ def forest(comparison: Comparison) -> Section | None:
         "texts. The line is the 95 % interval of a two-level bootstrap, which draws seeds and texts anew, with "
         f"Student's t, unadjusted. The verdict goes by p, which allows for all "
         f"{count(comparison.family, 'difference')} (Holm). McNemar: in how many seeds "
-        f"the exact test finds that difference at 5 %. A tie is not shown to differ; fewer than {ENOUGH} seeds are "
+        f"the exact test finds that difference at 5 %. A tie is not shown to differ; fewer than {MIN_SEEDS} seeds are "
         "exploratory, whatever they show."
     )
     return Section("differences", "Differences to the baseline", caption, table)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import with_margin
+from src.comparison.numbers import format_with_margin
 from src.comparison.page.names import heading
 from src.comparison.rows import METRICS, Row
 from src.comparison.scores import LOWER_IS_BETTER
@@ -62,7 +62,7 @@ def name(row: Row, comparison: Comparison, place: int | None = None) -> Html:
 def _numbers(comparison: Comparison, names: Sequence[str]) -> Html:
     rows: list[list[Inside]] = []
     for row in comparison.rows:
-        scores = [with_margin(row.metrics.get(metric)) for metric in names]
+        scores = [format_with_margin(row.metrics.get(metric)) for metric in names]
         seconds = UNKNOWN if row.seconds_per_epoch is None else brief(row.seconds_per_epoch.value)
         memory = UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}"
         scores.append(share(row.ensemble))
