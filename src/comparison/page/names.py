@@ -1,14 +1,14 @@
-"""Scores as the page names them."""
+"""Labels of scores on the page."""
 
 LABELS = {"acc": "accuracy", "f1_macro": "macro F1", "auroc": "AUROC", "ece": "calibration error"}
 
 
 def label(metric: str) -> str:
-    """In the midst of a sentence."""
+    """The label within a sentence."""
     return LABELS.get(metric, metric)
 
 
 def heading(metric: str) -> str:
-    """At its beginning."""
+    """The capitalized label."""
     name = label(metric)
     return name[0].upper() + name[1:]
