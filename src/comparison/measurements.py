@@ -36,7 +36,7 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
 
     Args:
         names: scores to compute.
-        metric: the score that is compared, one of the names.
+        metric: the score that is compared, an element of the names.
 
     Raises:
         UserError: runs were tested on different texts, or these do not define the metric.

@@ -28,8 +28,10 @@ class Unit(NamedTuple):
 
 
 POINTS = Unit(lambda value: f"{100 * value:+.2f}", "{} points of accuracy")
-WORDS = Unit(lambda value: f"{100 * value:+.1f}", "{} points in the share of words that the weight spreads over")
-RATIO = Unit(lambda value: f"{np.exp(value):.2f}", "ratio {} of the gradient norm's variation, RNN to LSTM")
+WORDS = Unit(lambda value: f"{100 * value:+.1f}", "{} points of attended words, exp(entropy) / length")
+RATIO = Unit(
+    lambda value: f"{np.exp(value):.2f}", "the gradient norm of the RNN varies {} times as much as that of the LSTM"
+)
 
 
 class Evidence(NamedTuple):
@@ -68,7 +70,7 @@ def match_pairs(variants: Sequence[Variant], group: str, favoured: Sequence[str]
     def other_differences(variant: Variant) -> dict[str, str]:
         return {key: value for key, value in variant.differs.items() if key != group}
 
-    def agree(first: Variant, second: Variant) -> bool:  # an option of one variant only belongs to its component
+    def agree(first: Variant, second: Variant) -> bool:  # ignores options that only one of the two has
         a, b = other_differences(first), other_differences(second)
         return all(a[key] == b[key] for key in a.keys() & b.keys())
 
@@ -123,7 +125,7 @@ def estimate_gain_over_each(
 
 
 def estimate_uniformity(variants: Sequence[Variant], twins: Twins = NO_TWINS) -> Evidence | str:
-    """Compare the share of a text's words that Luong's dot attention spreads over with that of Bahdanau's."""
+    """Compare the attended shares of Luong's dot attention and of Bahdanau's."""
     pairs = match_pairs(variants, "attention", ["luong_dot"], "bahdanau")
     if not pairs:
         return "no variant with attention=luong_dot has a counterpart with attention=bahdanau"

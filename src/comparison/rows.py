@@ -27,7 +27,7 @@ Verdict = Literal["baseline", "better", "worse", "tie", "exploratory"]
 
 @dataclass(frozen=True)
 class Row:
-    """The results of one variant. Scores are those of the test split, from 0 to 1."""
+    """The results of one variant on the test split."""
 
     variant: Variant
     seeds: int

@@ -10,7 +10,7 @@ MIN_MEASUREMENTS = 10  # of a gradient's norm
 
 
 def attended_share(run: Path) -> float | None:
-    """The share of a text's words that the weight spreads over: exp(entropy) / length, mean over texts, 0 to 1."""
+    """The effective share of a text's words, exp(entropy) / length: mean over texts, 0 to 1."""
     statistics = intact(read_statistics, run)
     if statistics is None:
         return None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
+from src.comparison.labels import label
 from src.comparison.numbers import format_p_value, format_with_margin
 from src.comparison.rows import METRICS, Row
 from src.reports.page.formatting import share
@@ -11,7 +12,7 @@ from src.reports.tables import UNKNOWN
 
 SCORES = (
     "Mean over seeds ± half of the 95 % interval of the mean over all seeds (Student's t), on these {texts:,} test "
-    "texts. ece: calibration error, lower is better. ensemble: {metric} of the mean of the seeds' probabilities."
+    "texts. Of calibration error, lower is better. ensemble: {metric} of the mean of the seeds' probabilities."
 )
 DIFFERENCES = (
     "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
@@ -59,8 +60,8 @@ def _scores(comparison: Comparison) -> Section:
         ]
         for row in comparison.rows
     ]
-    note = SCORES.format(texts=comparison.texts, metric=comparison.metric)
-    return Section("Scores", ["variant", "seeds", *names, "ensemble"], rows, note)
+    note = SCORES.format(texts=comparison.texts, metric=label(comparison.metric))
+    return Section("Scores", ["variant", "seeds", *map(label, names), "ensemble"], rows, note)
 
 
 def _name(row: Row) -> str:
@@ -68,7 +69,7 @@ def _name(row: Row) -> str:
 
 
 def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
-    title = f"Differences in {comparison.metric} to {comparison.baseline.variant.name}"
+    title = f"Differences in {label(comparison.metric)} to {comparison.baseline.variant.name}"
     rows = [
         [
             row.variant.name,
@@ -94,4 +95,4 @@ def _cost(comparison: Comparison) -> Section:
         ]
         for row in comparison.rows
     ]
-    return Section("Cost", ["variant", "parameters", "seconds an epoch", "peak memory, MB"], rows, COST)
+    return Section("Cost", ["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows, COST)

@@ -158,7 +158,7 @@ def jitter(name: str, seed: int) -> int:
 
 
 def write_spread(run: Path, share: float) -> None:
-    """Write statistics of texts with this attended share; a text of one word is not informative."""
+    """Write statistics of texts with this attended share; texts of one word are ignored."""
     length = np.array([1, 7, 13, 101])
     effective = np.array([1, *(share * length[1:])])
     entropy = {"entropy": np.log(effective), "effective": effective, "length": length}
@@ -194,7 +194,7 @@ def test_lstm_gradients_against_rnns(sweep: Sweep, lstm: float, verdict: str) ->
             write_norms(run, factor * (1 + 0.01 * jitter(encoder, seed)))
     claim = sweep.judge()["gradients"]
     assert claim.verdict == verdict
-    assert f"ratio {3 / lstm:.2f} (" in claim.numbers
+    assert f"varies {3 / lstm:.2f} (" in claim.numbers
     assert [line.split(":")[0] for line in claim.evidence] == ["lstm against rnn", "bilstm against birnn"]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
+from src.comparison.labels import heading
 from src.comparison.page.facts import factor_value, factors
-from src.comparison.page.names import heading
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.chart import SHAPES, Shape, dot, linear, logarithmic, mark, plot, upright
@@ -98,8 +98,8 @@ def _chart(points: Sequence[tuple[Row, float]], cost: Cost, metric: str, style: 
             best = score
             frontier.append((row.variant.name, placed[-1]))
     marks = [*_labels(frontier[::-1], placed), *marks]  # names behind marks, since they may overlap in a narrow chart
-    said = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
-    return plot(x, y, join(*marks), across=f"{cost.label} (log scale)", up=heading(metric), said=said)
+    description = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
+    return plot(x, y, join(*marks), across=f"{cost.label} (log scale)", up=heading(metric), said=description)
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Html]:

@@ -1,8 +1,8 @@
 """Page section: each variant's difference to the baseline."""
 
 from src.comparison.comparison import Comparison
+from src.comparison.labels import heading, label
 from src.comparison.numbers import format_p_value
-from src.comparison.page.names import heading, label
 from src.comparison.page.ranking import name
 from src.comparison.statistics import MIN_SEEDS
 from src.reports.page.chart import linear
@@ -24,8 +24,8 @@ def forest(comparison: Comparison) -> Section | None:
         cells = (change(value), between(low, high, signed=True), format_p_value(row.p_adjusted), mcnemar, row.verdict)
         lines.append(Line(name(row, comparison), value, low, high, cells, row.verdict))
     heads = ("Difference", "95 % interval", "p (Holm)", "McNemar", "Verdict")
-    said = f"Difference in {label(comparison.metric)} to the baseline with its interval"
-    table = chart_table("Variant", scale, heads, lines, said)
+    description = f"Difference in {label(comparison.metric)} to the baseline with its interval"
+    table = chart_table("Variant", scale, heads, lines, description)
     caption = (
         f"{heading(comparison.metric)} minus that of the baseline, {comparison.baseline.variant.name}, on the same "
         "texts. The line is the 95 % interval of a two-level bootstrap over seeds and texts, with Student's t, "

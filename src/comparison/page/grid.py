@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from src.comparison.comparison import Comparison
+from src.comparison.labels import heading
 from src.comparison.page.facts import factor_value, factors
-from src.comparison.page.names import heading
 from src.comparison.page.ranking import metrics
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER

@@ -1,6 +1,13 @@
-"""Labels of scores on the page."""
+"""Labels of scores in tables and on the page."""
 
-LABELS = {"acc": "accuracy", "f1_macro": "macro F1", "auroc": "AUROC", "ece": "calibration error"}
+LABELS = {
+    "acc": "accuracy",
+    "f1_macro": "macro F1",
+    "auroc": "AUROC",
+    "ece": "calibration error",
+    "nll": "negative log-likelihood",
+    "brier": "Brier score",
+}
 
 
 def label(metric: str) -> str:
