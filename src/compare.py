@@ -8,21 +8,21 @@ from pathlib import Path
 from src.cli.exits import one_message
 from src.errors import UserError
 
-ABOUT = """\
-Groups the runs below the folders by what differs between them, over seeds, and writes comparison.md, .csv, .tex and
-.html. Reads the files that runs left, and nothing else. docs/comparing.md says what each number means."""
+DESCRIPTION = """\
+Groups the runs below the folders into variants, compares these over seeds and texts, and writes comparison.md, .csv,
+.tex and .html. It reads the files in the run folders only. docs/comparing.md explains each number."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Compare, write the files, and print the tables and where the files are."""
+    """Compare the runs, write the files, and print the tables and the paths of the files."""
     with one_message("standard output"):
         args = arguments().parse_args(argv)
-        out = args.out or (args.folders[0] if len(args.folders) == 1 else _fresh())
+        out = args.out or (args.folders[0] if len(args.folders) == 1 else _default_folder())
 
         from src.config.outputs import why_unwritable
 
-        if (args.out or out.is_dir()) and (why := why_unwritable(out)):
-            raise UserError(f"{out} cannot be written to ({why}): name another folder with --out")
+        if (args.out or out.is_dir()) and (reason := why_unwritable(out)):
+            raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")
 
         from src.comparison.comparison import compare
         from src.comparison.write import show, write
@@ -32,24 +32,24 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m src.compare", description=ABOUT)
+    parser = argparse.ArgumentParser("python -m src.compare", description=DESCRIPTION)
     parser.add_argument(
-        "folders", nargs="+", type=named_folder, metavar="FOLDER", help="a sweep, a run, or what holds some"
+        "folders", nargs="+", type=named_folder, metavar="FOLDER", help="a run, a sweep, or a folder that contains some"
     )
     parser.add_argument(
         "--baseline",
         metavar="NAME",
-        help='the variant to compare with, such as "lstm none"; without it, the one without attention (of several, '
-        "the best on validation), and where all have attention the first that was started",
+        help='the variant to compare with, such as "lstm none"; default: the variant without attention (of several, '
+        "the best on validation), or the first that was started where all have attention",
     )
     parser.add_argument(
-        "--metric", default="acc", metavar="SCORE", help="acc (as without it), f1_macro, auroc, ece, nll or brier"
+        "--metric", default="acc", metavar="SCORE", help="acc (default), f1_macro, auroc, ece, nll or brier"
     )
     parser.add_argument(
         "--out",
         type=named_folder,
         metavar="FOLDER",
-        help="where to write; without it, the folder compared, or outputs/compare/<time> where there are several",
+        help="output folder; default: the compared folder, or outputs/compare/<time> for several folders",
     )
     return parser
 
@@ -60,7 +60,7 @@ def named_folder(text: str) -> Path:
     return Path(text)
 
 
-def _fresh() -> Path:
+def _default_folder() -> Path:
     return Path("outputs/compare") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
 
 

@@ -29,10 +29,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.extras import require
 
         require("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
-        from src.comparison.runs import find
+        from src.comparison.runs import find_runs
         from src.loggers.workspace import Scope, build
 
-        scope = Scope.of(find(args.folders).runs) if args.folders else Scope.project()
+        scope = Scope.of(find_runs(args.folders).runs) if args.folders else Scope.project()
         workspace = build(scope, entity, project, args.by)
         if args.save:
             save(workspace)

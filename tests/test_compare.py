@@ -1,4 +1,4 @@
-"""`python -m src.compare` as it is used."""
+"""The command line of `python -m src.compare`."""
 
 import subprocess
 import sys
@@ -21,20 +21,20 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_writes_into_the_sweep_and_prints(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(sweep)])
     assert [path.name for path in sorted(sweep.glob("comparison.*"))] == FILES
-    said = capsys.readouterr().out
-    assert "keras" in said
-    assert "exploratory" in said
-    assert "Written to" in said
-    main([str(sweep)])  # what it wrote is no run
+    output = capsys.readouterr().out
+    assert "keras" in output
+    assert "exploratory" in output
+    assert "Written to" in output
+    main([str(sweep)])  # its own output is not a run
 
 
 def test_out_and_baseline(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(sweep), "--out", str(tmp_path / "new" / "folder"), "--baseline", "keras", "--metric", "auroc"])
     assert [path.name for path in sorted((tmp_path / "new" / "folder").iterdir())] == FILES
-    assert "Differences in auroc to keras" in capsys.readouterr().out
+    assert "Differences in AUROC to keras" in capsys.readouterr().out
 
 
-def test_several_folders_write_elsewhere(
+def test_several_folders_write_to_the_default_folder(
     sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -43,7 +43,7 @@ def test_several_folders_write_elsewhere(
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("options", "message"),
     [
         (["--baseline", "kera"], 'Error: --baseline kera: no such variant; did you mean "keras"?'),
         (["--metric", "auc"], "Error: --metric auc: no such score; did you mean auroc?"),
@@ -51,20 +51,19 @@ def test_several_folders_write_elsewhere(
         (["--out", "/dev/null/x"], "Error: /dev/null/x cannot be written to"),
     ],
 )
-def test_mistakes_get_one_message(sweep: Path, more: list[str], message: str) -> None:
+def test_mistakes_are_reported_in_one_message(sweep: Path, options: list[str], message: str) -> None:
     with pytest.raises(SystemExit) as stop:
-        main([str(sweep), *more])
+        main([str(sweep), *options])
     assert str(stop.value).startswith(message)
 
 
-def test_an_empty_folder_is_not_the_working_folder(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_folder_name_is_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([""], [str(sweep), "--out", ""]):
         with pytest.raises(SystemExit):
             main(arguments)
         assert "is empty: name a folder" in capsys.readouterr().err
 
 
-def test_help_waits_for_no_library() -> None:
-    """Nor does a mistyped option."""
+def test_help_imports_no_library() -> None:
     code = "import sys, src.compare as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,1 +1,1 @@
-"""Which variant is better, and how sure that is: finished runs in, tables and a page out. No Trainer, no torch."""
+"""Compare the variants of finished runs, with intervals and tests; imports neither a Trainer nor torch."""

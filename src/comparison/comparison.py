@@ -1,4 +1,4 @@
-"""Finished runs as a ranking of variants."""
+"""Compare finished runs: a ranking of variants, differences to a baseline, and claims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,34 +6,34 @@ from pathlib import Path
 
 import numpy as np
 
-from src.comparison.claims import Claim, judge
-from src.comparison.measurements import measure, same_data
-from src.comparison.rows import METRICS, Row, ranked
-from src.comparison.runs import Failed, find
+from src.comparison.claims import Claim, judge_claims
+from src.comparison.measurements import measure, require_same_data
+from src.comparison.rows import METRICS, Row, rank_variants
+from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import SCORES
-from src.comparison.statistics import samples
+from src.comparison.statistics import draw_samples
 from src.comparison.twins import find_twins
-from src.comparison.variants import Variant, group
+from src.comparison.variants import Variant, group_runs
 from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
 
-REPEATED = "has the configuration and the seed of a later run, which is compared in its place"
+REPEATED = "a later run has the same configuration and seed, and is compared instead"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that tables and the page show."""
+    """The content of the tables and the page."""
 
     rows: tuple[Row, ...]  # best first
     baseline: Row  # one of rows
-    metric: str  # the one compared and ranked by, such as "acc"
+    metric: str  # the compared metric, such as "acc"
     claims: tuple[Claim, ...]
-    failed: tuple[Failed, ...]  # folders that are not compared
-    single: bool  # one run alone: nothing to compare
+    excluded: tuple[ExcludedRun, ...]  # folders that are not compared
+    is_single_run: bool  # there is nothing to compare
     texts: int  # of the test split
     class_names: tuple[str, ...]
-    family: int  # comparisons that p_adjusted allows for
-    folders: tuple[Path, ...]  # as given
+    num_tests: int  # differences that p_adjusted allows for
+    folders: tuple[Path, ...]  # the arguments
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -46,40 +46,43 @@ def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = 
 
     Args:
         folders: of runs or sweeps.
-        baseline: name of the variant to compare with. None: the one without attention (of several the best on
-            validation), or where all have attention the first that was started.
-        metric: what to compare, of SCORES.
+        baseline: name of the variant to compare with. None: the variant without attention (of several, the best on
+            validation), or the first that was started where all have attention.
+        metric: the score to compare, of SCORES.
 
     Raises:
-        UserError: nothing to compare, different test texts, or no such baseline or metric.
+        UserError: there is nothing to compare, the test texts differ, or no such baseline or metric exists.
     """
     if metric not in SCORES:
         guess = did_you_mean(nearest(metric, SCORES))
         raise UserError(f"--metric {metric}: no such score{guess} ({', '.join(SCORES)})")
-    runs, failed = find(folders)
-    same_data(runs)
-    variants = group(runs)
+    runs, excluded = find_runs(folders)
+    require_same_data(runs)
+    variants = group_runs(runs)
     base = _baseline(variants, baseline)
-    measured = measure(variants, list(dict.fromkeys((*METRICS, metric))), metric)
-    seeds = [held.seeds for held in measured]
-    drawn = samples([held.compared for held in measured], numbers=seeds)
-    accuracy = drawn
+    measurements = measure(variants, list(dict.fromkeys((*METRICS, metric))), metric)
+    seeds = [measurement.seeds for measurement in measurements]
+    samples = draw_samples([measurement.compared for measurement in measurements], seeds=seeds)
+    accuracy = samples
     if metric != "acc":
-        accuracy = samples([held.correct.astype(np.float64) for held in measured], numbers=seeds)
+        correct = [measurement.correct.astype(np.float64) for measurement in measurements]
+        accuracy = draw_samples(correct, seeds=seeds)
     by_name = {variant.name: sample for variant, sample in zip(variants, accuracy, strict=True)}
-    rows = ranked(measured, drawn, base, metric)
-    kept = {run.folder for variant in variants for run in variant.runs}
+    twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
+    rows = rank_variants(measurements, samples, base, metric)
+    compared = {run.folder for variant in variants for run in variant.runs}
+    repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in compared]
     test = runs[0].predictions()
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        claims=judge(variants, by_name, find_twins({held.variant.name: held.answers for held in measured})),
-        failed=(*failed, *(Failed(run.folder, "repeated", REPEATED) for run in runs if run.folder not in kept)),
-        single=len(kept) == 1,
+        claims=judge_claims(variants, by_name, twins),
+        excluded=(*excluded, *repeated),
+        is_single_run=len(compared) == 1,
         texts=len(test.labels),
         class_names=tuple(test.class_names),
-        family=sum(row.p_value is not None for row in rows),
+        num_tests=sum(row.p_value is not None for row in rows),
         folders=tuple(folders),
     )
 
@@ -88,19 +91,19 @@ def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
     by_name = {variant.name: variant for variant in variants}
     if name is not None:
         for variant in variants:
-            if _typed(variant.name) == _typed(name):
+            if _normalized(variant.name) == _normalized(name):
                 return variant
-        guess = did_you_mean([f'"{one}"' for one in nearest(name, by_name)])
-        raise UserError("\n  ".join([f"--baseline {name}: no such variant{guess} They are:", *by_name]))
-    plain = [variant for variant in variants if variant.choices.get("attention") == "none"]
-    return max(plain, key=_validation) if plain else variants[0]
+        guess = did_you_mean([f'"{match}"' for match in nearest(name, by_name)])
+        raise UserError("\n  ".join([f"--baseline {name}: no such variant{guess} The variants are:", *by_name]))
+    without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
+    return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
 
 
-def _typed(name: str) -> str:
-    """A name without its dots, which few keyboards have: "lstm none" means "lstm · none"."""
+def _normalized(name: str) -> str:
+    """A name without dots, which are hard to type: "lstm none" means "lstm · none"."""
     return " ".join(name.replace("·", " ").split()).lower()
 
 
-def _validation(variant: Variant) -> float:
+def _validation_accuracy(variant: Variant) -> float:
     scores = [run.result.get("metrics", {}).get("val/acc", {}).get("value") for run in variant.runs]
     return float(np.mean([score for score in scores if score is not None] or [0.0]))

@@ -1,4 +1,4 @@
-"""What a comparison says of each variant."""
+"""One row for each variant: scores, difference to the baseline, cost and verdict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,99 +6,123 @@ from typing import Any, Literal
 
 import numpy as np
 
-from src.comparison.measurements import Measured
+from src.comparison.measurements import Measurement
 from src.comparison.scores import LOWER_IS_BETTER
-from src.comparison.statistics import ENOUGH, LEVEL, Difference, Interval, Sample, difference, holm, mcnemar, over_seeds
+from src.comparison.statistics import (
+    LEVEL,
+    MIN_SEEDS,
+    Difference,
+    Interval,
+    Sample,
+    estimate_difference,
+    holm,
+    mcnemar,
+    mean_over_seeds,
+)
 from src.comparison.variants import Variant
 
-METRICS = ("acc", "f1_macro", "auroc", "ece")  # of every table, in this order
+METRICS = ("acc", "f1_macro", "auroc", "ece")  # the columns of every table
 Verdict = Literal["baseline", "better", "worse", "tie", "exploratory"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a comparison says of one variant. Scores are those of the test split, as shares of 1."""
+    """The results of one variant on the test split."""
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # METRICS and the one compared, over seeds; missing where the texts define none
-    ensemble: float | None  # the metric compared, of the mean of its seeds' probabilities; None for one seed alone
+    metrics: dict[str, Interval]  # METRICS and the compared one, over seeds; without those that the texts do not define
+    ensemble: float | None  # the compared metric of the seeds' mean probabilities; None for one seed
     parameters: int
-    seconds_per_epoch: Interval | None  # None where no whole epoch was trained
-    peak_memory_mb: float | None  # the highest of its runs
-    difference: Interval | None  # to the baseline in the metric compared; None for the baseline itself
+    seconds_per_epoch: Interval | None  # None where no epoch was completed
+    peak_memory_mb: float | None  # the maximum over its runs
+    difference: Interval | None  # to the baseline in the compared metric; None for the baseline
     p_value: float | None
     p_adjusted: float | None  # Holm's
-    mcnemar: tuple[int, int] | None  # of n seeds that both have, k differ significantly the way the mean does: (k, n)
+    mcnemar: tuple[int, int] | None  # (k, n): of n shared seeds, k differ significantly with the sign of the mean
     verdict: Verdict
 
 
-def ranked(measured: Sequence[Measured], drawn: Sequence[Sample], baseline: Variant, metric: str) -> list[Row]:
-    """A row for each variant, best first; `drawn` resamples what each was measured by."""
-    at = next(at for at, held in enumerate(measured) if held.variant is baseline)
-    others = [number for number in range(len(measured)) if number != at]
-    found = {number: difference([(1, drawn[number]), (-1, drawn[at])]) for number in others}
-    p_values = {number: one.p_value for number, one in found.items() if one.p_value is not None}
+def rank_variants(
+    measurements: Sequence[Measurement], samples: Sequence[Sample], baseline: Variant, metric: str
+) -> list[Row]:
+    """A row for each variant, best first.
+
+    Args:
+        measurements: of all variants.
+        samples: of the compared metric, in the order of the measurements.
+        baseline: the variant to compare with.
+        metric: the compared metric.
+    """
+    base = next(index for index, measurement in enumerate(measurements) if measurement.variant is baseline)
+    others = [index for index in range(len(measurements)) if index != base]
+    differences = {index: estimate_difference([(1, samples[index]), (-1, samples[base])]) for index in others}
+    p_values = {index: result.p_value for index, result in differences.items() if result.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     sign = -1 if metric in LOWER_IS_BETTER else 1
     rows = [
-        _row(held, measured[at], found.get(number), adjusted.get(number), sign) for number, held in enumerate(measured)
+        _row(measurement, measurements[base], differences.get(index), adjusted.get(index), sign)
+        for index, measurement in enumerate(measurements)
     ]
     return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
 
 
-def _row(held: Measured, base: Measured, found: Difference | None, adjusted: float | None, sign: int) -> Row:
-    variant = held.variant
-    seconds = _known(variant, _seconds)
+def _row(
+    measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
+) -> Row:
+    variant = measurement.variant
+    seconds = _values(variant, _seconds)
     return Row(
         variant=variant,
         seeds=len(variant.runs),
-        metrics={name: over_seeds(values.tolist()) for name, values in held.scores.items()},
-        ensemble=held.ensemble,
+        metrics={name: mean_over_seeds(values.tolist()) for name, values in measurement.scores.items()},
+        ensemble=measurement.ensemble,
         parameters=int(variant.runs[0].result["parameters"]["total"]),
-        seconds_per_epoch=over_seeds(seconds) if seconds else None,
-        peak_memory_mb=max(_known(variant, _memory), default=None),
-        difference=found.interval if found else None,
-        p_value=found.p_value if found else None,
-        p_adjusted=adjusted,
-        mcnemar=_mcnemar(held, base) if found else None,
-        verdict=_verdict(held, base, found, adjusted, sign),
+        seconds_per_epoch=mean_over_seeds(seconds) if seconds else None,
+        peak_memory_mb=max(_values(variant, _memory), default=None),
+        difference=difference.interval if difference else None,
+        p_value=difference.p_value if difference else None,
+        p_adjusted=p_adjusted,
+        mcnemar=_mcnemar(measurement, baseline) if difference else None,
+        verdict=_verdict(measurement, baseline, difference, p_adjusted, sign),
     )
 
 
-def _verdict(held: Measured, base: Measured, found: Difference | None, adjusted: float | None, sign: int) -> Verdict:
-    if found is None:
+def _verdict(
+    measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
+) -> Verdict:
+    if difference is None:
         return "baseline"
-    if min(len(held.variant.runs), len(base.variant.runs)) < ENOUGH:
+    if min(len(measurement.variant.runs), len(baseline.variant.runs)) < MIN_SEEDS:
         return "exploratory"
-    if adjusted is None or adjusted >= LEVEL:
+    if p_adjusted is None or p_adjusted >= LEVEL:
         return "tie"
-    return "better" if sign * found.value > 0 else "worse"
+    return "better" if sign * difference.value > 0 else "worse"
 
 
-def _mcnemar(held: Measured, base: Measured) -> tuple[int, int] | None:
-    """Seeds in which the exact test finds the difference that the means over seeds show, of those that both have."""
-    theirs = {run.seed: correct for run, correct in zip(base.variant.runs, base.correct, strict=True)}
-    ours = zip(held.variant.runs, held.correct, strict=True)
-    pairs = [(correct, theirs[run.seed]) for run, correct in ours if run.seed in theirs]
+def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
+    """The number of seeds whose exact test agrees with the difference of the means, and the number of shared seeds."""
+    baseline_correct = dict(zip(baseline.seeds, baseline.correct, strict=True))
+    correct_by_seed = zip(measurement.seeds, measurement.correct, strict=True)
+    pairs = [(correct, baseline_correct[seed]) for seed, correct in correct_by_seed if seed in baseline_correct]
     if not pairs:
         return None
     margins = [int(a.sum()) - int(b.sum()) for a, b in pairs]
-    same_way = [margin * sum(margins) > 0 for margin in margins]
-    return sum(way and mcnemar(a, b) < LEVEL for way, (a, b) in zip(same_way, pairs, strict=True)), len(pairs)
+    same_sign = [margin * sum(margins) > 0 for margin in margins]
+    return sum(agrees and mcnemar(a, b) < LEVEL for agrees, (a, b) in zip(same_sign, pairs, strict=True)), len(pairs)
 
 
-def _known(variant: Variant, number: Callable[[dict[str, Any]], float | None]) -> list[float]:
-    return [known for run in variant.runs if (known := number(run.result)) is not None]
+def _values(variant: Variant, read: Callable[[dict[str, Any]], float | None]) -> list[float]:
+    return [value for run in variant.runs if (value := read(run.result)) is not None]
 
 
 def _seconds(result: dict[str, Any]) -> float | None:
-    """Of an epoch: the median, since the first warms up."""
+    """Median over epochs, since the first includes warm-up."""
     epochs = result["seconds"].get("per_epoch")
     return float(np.median(epochs)) if epochs else None
 
 
 def _memory(result: dict[str, Any]) -> float | None:
-    """The accelerator's where there was one, else the process's."""
+    """Peak memory of the accelerator, or of the process where there is none."""
     peak = result["peak_memory_mb"]
     return peak.get("cuda") or peak.get("process")

@@ -1,4 +1,4 @@
-"""What a run's files say of its attention and its gradients, as one number; None where they do not say."""
+"""Statistics of one run's attention and gradients; None where the run's files do not contain them."""
 
 from pathlib import Path
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from src.reports.files import intact, read_gradients, read_statistics
 
-MEASUREMENTS = 10  # of a gradient's norm; of fewer, jumps are not judged
+MIN_MEASUREMENTS = 10  # of a gradient's norm
 
 
-def share_attended(run: Path) -> float | None:
-    """The share of a text's words that the weight spreads over: exp(entropy) / length, mean over texts, 0 to 1."""
+def attended_share(run: Path) -> float | None:
+    """The effective share of a text's words, exp(entropy) / length: mean over texts, 0 to 1."""
     statistics = intact(read_statistics, run)
     if statistics is None:
         return None
-    several = statistics.length > 1  # one word takes all the weight, whatever the attention
+    several = statistics.length > 1  # a single word has weight 1 under every attention
     return float((statistics.effective / statistics.length)[several].mean()) if several.any() else None
 
 
-def jumps(run: Path, part: str = "encoder") -> float | None:
-    """How far the norm of a part's gradient moves from one measurement to the next: root mean square of ln(b / a)."""
-    norms = (intact(read_gradients, run) or {}).get(part)
-    if norms is None or len(norms) < MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
+def gradient_variation(run: Path, component: str = "encoder") -> float | None:
+    """Root mean square of ln(b / a) over successive norms a, b of a component's gradient."""
+    norms = (intact(read_gradients, run) or {}).get(component)
+    if norms is None or len(norms) < MIN_MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
         return None
     return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))

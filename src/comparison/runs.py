@@ -1,4 +1,4 @@
-"""Finished runs, found by the files that they left."""
+"""Discover finished runs by the files in their folders."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,13 @@ from src.files.plain import require
 from src.reports.files import Predictions, read_predictions, read_result
 
 _parse = partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-NEEDED = ("status", "seed", "choices", "overrides", "data", "parameters", "seconds", "peak_memory_mb", "started")
-
-COMPARED = {"parameters": {"total": int}, "seconds": {"per_epoch": [float]}}  # of what is needed
+REQUIRED_KEYS = ("status", "seed", "choices", "overrides", "data", "parameters", "seconds", "peak_memory_mb", "started")
+REQUIRED_TYPES = {"parameters": {"total": int}, "seconds": {"per_epoch": [float]}}
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that went to its end and kept its test predictions."""
+    """A completed run with test predictions."""
 
     folder: Path
     result: dict[str, Any]  # result.json
@@ -41,42 +40,44 @@ class FinishedRun:
         return self.result["overrides"]
 
     def predictions(self) -> Predictions:
-        """Of the test split, in the order of its index; read at each call."""
+        """Of the test split, in the order of its index. Each call reads the file."""
         predictions = read_predictions(self.folder)
-        assert predictions is not None, f"{self.folder} was found with predictions"
+        assert predictions is not None, f"{self.folder} had predictions when it was discovered"
         return predictions
 
 
-class Failed(NamedTuple):
-    """A folder that is not compared, and why."""
+class ExcludedRun(NamedTuple):
+    """A folder that is not compared, with the reason."""
 
     folder: Path
     status: str  # failed, interrupted, unfinished, unreadable, untested or repeated
     error: str
 
 
-class Found(NamedTuple):
+class DiscoveredRuns(NamedTuple):
+    """Runs to compare, and folders that are not compared."""
+
     runs: tuple[FinishedRun, ...]
-    failed: tuple[Failed, ...]
+    excluded: tuple[ExcludedRun, ...]
 
 
-def find(folders: Sequence[Path]) -> Found:
-    """Every run below the folders, each once, in the order of their paths.
+def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
+    """Find every run below the folders, each once, in the order of their paths.
 
     Raises:
-        UserError: a folder is not there, or no run in any of them can be compared.
+        UserError: a folder does not exist, or no run can be compared.
     """
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
         raise UserError(f"{', '.join(missing)}: no such folder; name folders of runs or sweeps")
     below = {path.resolve(): path for folder in folders for path in _run_folders(folder)}
-    read = [_read(path) for path in below.values()]
-    runs = tuple(one for one in read if isinstance(one, FinishedRun))
-    failed = tuple(one for one in read if isinstance(one, Failed))
+    results = [_read(path) for path in below.values()]
+    runs = tuple(run for run in results if isinstance(run, FinishedRun))
+    excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
     if not runs:
-        named = f"no finished run below {', '.join(map(str, folders))}"
-        raise UserError("\n  ".join([named, *(f"{one.folder}: {one.status}: {one.error}" for one in failed)]))
-    return Found(runs, failed)
+        message = f"no finished run below {', '.join(map(str, folders))}"
+        raise UserError("\n  ".join([message, *(f"{run.folder}: {run.status}: {run.error}" for run in excluded)]))
+    return DiscoveredRuns(runs, excluded)
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:
@@ -88,29 +89,29 @@ def _run_folders(folder: Path) -> Iterator[Path]:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
-def _read(folder: Path) -> FinishedRun | Failed:
+def _read(folder: Path) -> FinishedRun | ExcludedRun:
     if not (folder / "result.json").exists():
-        return Failed(folder, "unfinished", "it has no result.json: killed, or still running")
+        return ExcludedRun(folder, "unfinished", "no result.json: the run was killed or is still running")
     try:
         result = read_result(folder)
         if result.get("status") != "completed":
-            return Failed(
-                folder, str(result.get("status")), str(result.get("error") or "it has not ended, or was killed")
+            return ExcludedRun(
+                folder, str(result.get("status")), str(result.get("error") or "the run is still running or was killed")
             )
         config = _config(folder / "config.yaml")
-        lacking = [key for key in NEEDED if key not in result]
-        if lacking:
-            return Failed(folder, "unreadable", f"result.json lacks {', '.join(lacking)}")
+        missing = [key for key in REQUIRED_KEYS if key not in result]
+        if missing:
+            return ExcludedRun(folder, "unreadable", f"result.json lacks {', '.join(missing)}")
         if "model" not in config:
-            return Failed(folder, "untested", "an evaluation: name the run that trained the model")
+            return ExcludedRun(folder, "untested", "an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():
-            return Failed(folder, "untested", "it has no predictions/test.npz: run with test=true")
-        require(result, COMPARED)
+            return ExcludedRun(folder, "untested", "no predictions/test.npz: run with test=true")
+        require(result, REQUIRED_TYPES)
         read_predictions(folder)
     except UserError as error:
-        return Failed(folder, "unreadable", str(error))
+        return ExcludedRun(folder, "unreadable", str(error))
     except ValueError as error:
-        return Failed(folder, "unreadable", f"result.json: {error}")
+        return ExcludedRun(folder, "unreadable", f"result.json: {error}")
     return FinishedRun(folder, result, config)
 
 
@@ -120,5 +121,5 @@ def _config(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
     if not isinstance(config, dict):
-        raise UserError(f"{path} holds no configuration")
+        raise UserError(f"{path} contains no configuration")
     return config

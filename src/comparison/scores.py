@@ -1,4 +1,4 @@
-"""Scores as means of one number a text, so that one resampling of the texts serves them all."""
+"""Scores as means of one number per text, so that one resampling of the texts applies to all of them."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,22 +16,22 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Mean over classes that are true or predicted anywhere; linear in the texts' shares about the value."""
+    """Mean over the classes that occur in labels or predictions, linearized at its value."""
     predicted = probabilities.argmax(1)
-    parts = []
+    by_class = []
     for c in range(probabilities.shape[1]):
         hit = (predicted == c) & (labels == c)
         either = (predicted == c).astype(np.float64) + (labels == c)
         if either.any():
             score = 2 * hit.mean() / either.mean()
-            parts.append(score + (2 * hit - score * either) / either.mean())
-    return np.mean(parts, axis=0)
+            by_class.append(score + (2 * hit - score * either) / either.mean())
+    return np.mean(by_class, axis=0)
 
 
 def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-    """Of class 1 where there are two classes, else the mean of one class against the rest.
+    """AUROC of class 1 of two classes; of more classes, the mean over one class against the rest.
 
-    A text's part is its share of pairs in the right order (DeLong et al. 1988). None where a class has no text.
+    A text contributes its share of correctly ordered pairs (DeLong et al. 1988). None where a class has no text.
     """
     classes = probabilities.shape[1]
     if len(np.unique(labels)) < classes:
@@ -41,8 +41,8 @@ def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
 
 def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     share, above = positive.mean(), np.empty(len(scores))
-    ranks = rankdata(scores)  # ties share their mean rank, so they count half
-    for side in (positive, ~positive):  # of each text, the share of the other side that ranks below it
+    ranks = rankdata(scores)  # ties get their mean rank and count half
+    for side in (positive, ~positive):  # the share of the other side that ranks below each text
         above[side] = (ranks[side] - rankdata(scores[side])) / (~side).sum()
     above[~positive] = 1 - above[~positive]
     area = above[positive].mean()
@@ -53,8 +53,8 @@ def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Calibration error of the predicted class (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
     gaps = confidence - accuracy(probabilities, labels)
-    at = which_bin(confidence)
-    return np.sign(np.bincount(at, gaps))[at] * gaps
+    bins = which_bin(confidence)
+    return np.sign(np.bincount(bins, gaps))[bins] * gaps
 
 
 def nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -75,17 +75,17 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray | None]] = {
 }
 
 
-def by_text(probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """For each score that these texts define, n numbers whose mean is the score.
+def scores_by_text(probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Compute, for each score that these texts define, n numbers whose mean is the score.
 
-    Resampling them resamples the score: exactly for acc, nll and brier, to first order (the infinitesimal
-    jackknife, Efron 1982) for f1_macro, auroc and ece.
+    The mean of resampled numbers is the resampled score: exactly for acc, nll and brier, to first order (the
+    infinitesimal jackknife, Efron 1982) for f1_macro, auroc and ece.
 
     Args:
         probabilities: n×C.
         labels: n.
-        names: scores wanted, of SCORES.
+        names: scores to compute, of SCORES.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
-    found = {name: SCORES[name](p, labels) for name in names}
-    return {name: values for name, values in found.items() if values is not None}
+    scores = {name: SCORES[name](p, labels) for name in names}
+    return {name: values for name, values in scores.items() if values is not None}

@@ -1,38 +1,40 @@
-"""What a comparison's tables say, whatever they are written in."""
+"""The tables of a comparison, independent of the output format."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import chance, with_margin
+from src.comparison.labels import label
+from src.comparison.numbers import format_p_value, format_with_margin
 from src.comparison.rows import METRICS, Row
 from src.reports.page.formatting import share
 from src.reports.tables import UNKNOWN
 
 SCORES = (
     "Mean over seeds ± half of the 95 % interval of the mean over all seeds (Student's t), on these {texts:,} test "
-    "texts. ece: calibration error, lower is better. ensemble: {metric} of the mean of the seeds' probabilities."
+    "texts. Of calibration error, lower is better. ensemble: {metric} of the mean of the seeds' probabilities."
 )
 DIFFERENCES = (
     "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
-    "Student's t, unadjusted; p by the same, then after Holm's adjustment for all {family} differences here, by which "
-    "the verdict goes. McNemar: in k of n seeds the exact test finds that difference at 5 %. tie: not shown to differ; "
-    "exploratory: fewer than 5 seeds."
+    "Student's t, unadjusted; p by the same bootstrap, then after Holm's adjustment for all {num_tests} differences of "
+    "the table; the adjusted p decides the verdict. McNemar: in k of n seeds the exact test finds a difference of the "
+    "same sign at 5 %. tie: no significant difference; exploratory: fewer than 5 seeds."
 )
 COST = (
-    "Seconds: of an epoch's training without validation, median of a run, mean over seeds. Memory: the highest of the "
-    "runs; the accelerator's where there is one, else the process's."
+    "Seconds: training time of an epoch without validation, median over epochs, mean over seeds. Memory: the maximum "
+    "over runs, of the accelerator or, without one, of the process."
 )
 RULES = (
-    "Supported: the claim is shown (p after Holm's adjustment for all claims is below 5 %), and no pair of variants "
-    "shows the opposite. Real but negligible: the same, but the gain is surely below half a point of accuracy. Not "
-    "supported: the opposite is shown, or a gain that is not shown is surely below half a point. Inconclusive: all "
-    "else. The claims' intervals are simultaneous 95 % intervals; those of single pairs are unadjusted."
+    "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no pair of "
+    "variants shows the opposite. Real but negligible: the same, but the interval ends below half a point of "
+    "accuracy. Not supported: the opposite is significant, or the effect is not significant and its interval ends "
+    "below half a point. Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; "
+    "those of single pairs are unadjusted."
 )
 
 
 class Section(NamedTuple):
-    """One table; the first column is text, the others numbers."""
+    """One table: a column of text, then columns of numbers."""
 
     title: str
     head: Sequence[str]
@@ -43,18 +45,23 @@ class Section(NamedTuple):
 def sections(comparison: Comparison) -> list[Section]:
     """Scores, differences and cost by variant, best first."""
     others = [row for row in comparison.rows if row is not comparison.baseline]
-    found = [_scores(comparison), _differences(comparison, others), _cost(comparison)]
-    return [section for section in found if section.rows]
+    tables = [_scores(comparison), _differences(comparison, others), _cost(comparison)]
+    return [table for table in tables if table.rows]
 
 
 def _scores(comparison: Comparison) -> Section:
     names = list(dict.fromkeys((comparison.metric, *METRICS)))
     rows = [
-        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names), share(row.ensemble)]
+        [
+            _name(row),
+            str(row.seeds),
+            *(format_with_margin(row.metrics.get(name)) for name in names),
+            share(row.ensemble),
+        ]
         for row in comparison.rows
     ]
-    note = SCORES.format(texts=comparison.texts, metric=comparison.metric)
-    return Section("Scores", ["variant", "seeds", *names, "ensemble"], rows, note)
+    note = SCORES.format(texts=comparison.texts, metric=label(comparison.metric))
+    return Section("Scores", ["variant", "seeds", *map(label, names), "ensemble"], rows, note)
 
 
 def _name(row: Row) -> str:
@@ -62,20 +69,20 @@ def _name(row: Row) -> str:
 
 
 def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
-    title = f"Differences in {comparison.metric} to {comparison.baseline.variant.name}"
+    title = f"Differences in {label(comparison.metric)} to {comparison.baseline.variant.name}"
     rows = [
         [
             row.variant.name,
-            with_margin(row.difference, 4, "+"),
-            chance(row.p_value),
-            chance(row.p_adjusted),
+            format_with_margin(row.difference, 4, "+"),
+            format_p_value(row.p_value),
+            format_p_value(row.p_adjusted),
             UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
             row.verdict,
         ]
         for row in others
     ]
     head = ["variant", "difference", "p", "p, Holm", "McNemar", "verdict"]
-    return Section(title, head, rows, DIFFERENCES.format(family=comparison.family))
+    return Section(title, head, rows, DIFFERENCES.format(num_tests=comparison.num_tests))
 
 
 def _cost(comparison: Comparison) -> Section:
@@ -83,9 +90,9 @@ def _cost(comparison: Comparison) -> Section:
         [
             row.variant.name,
             f"{row.parameters:,}",
-            with_margin(row.seconds_per_epoch, 2),
+            format_with_margin(row.seconds_per_epoch, 2),
             UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
         ]
         for row in comparison.rows
     ]
-    return Section("Cost", ["variant", "parameters", "seconds an epoch", "peak memory, MB"], rows, COST)
+    return Section("Cost", ["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows, COST)

@@ -1,4 +1,4 @@
-"""A comparison for a terminal, and as Markdown, LaTeX and CSV."""
+"""Render a comparison for the terminal, and as Markdown, LaTeX and CSV."""
 
 import csv
 import io
@@ -13,16 +13,16 @@ from src.comparison.comparison import Comparison, Row
 from src.comparison.sections import RULES, sections
 from src.comparison.statistics import Interval
 
-IN_MARKDOWN = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
-IN_LATEX = str.maketrans(
+MARKDOWN_ESCAPES = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
+LATEX_ESCAPES = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " "}
     | {"<": r"$<$", ">": r"$>$", "±": r"$\pm$", "·": r"$\cdot$", "×": r"$\times$", "–": "--", "…": r"\ldots{}"}
 )
 
 
-def printed(comparison: Comparison) -> RenderableType:
-    """For a terminal, readable without colour."""
+def render_terminal(comparison: Comparison) -> RenderableType:
+    """Tables and claims for the terminal, readable without colour."""
     parts: list[RenderableType] = []
     for title, head, rows, note in sections(comparison):
         table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, collapse_padding=True)
@@ -32,49 +32,52 @@ def printed(comparison: Comparison) -> RenderableType:
         for row in rows:
             table.add_row(*map(Text, row))
         parts += [table, Text()]
-    if not comparison.single:
+    if not comparison.is_single_run:
         claims = Table("claim", "verdict", "", title=Text("Claims", style="bold"), caption=Text(RULES))
         claims.box, claims.title_justify, claims.caption_justify = box.SIMPLE_HEAD, "left", "left"
         for claim in comparison.claims:
             claims.add_row(*map(Text, (claim.text, claim.verdict, claim.numbers or claim.evidence[0])))
         merged = dict.fromkeys(line for claim in comparison.claims for line in claim.merged)
         parts += [claims, *(Text(f"  {line}", overflow="fold") for line in merged), Text()]
-    if comparison.failed:
+    if comparison.excluded:
         parts.append(Text("Not compared", style="bold"))
-        parts += [Text(f"  {one.folder}: {one.status}: {one.error}", overflow="fold") for one in comparison.failed]
+        parts += [Text(f"  {run.folder}: {run.status}: {run.error}", overflow="fold") for run in comparison.excluded]
     return Group(*parts)
 
 
-def markdown(comparison: Comparison) -> str:
-    """All tables, the claims with their evidence, and what is left out."""
+def render_markdown(comparison: Comparison) -> str:
+    """All tables, the claims with their evidence, and the excluded runs."""
     blocks = ["# Comparison"]
     for title, head, rows, note in sections(comparison):
         rules = ["---", *["---:"] * (len(head) - 1)]
-        lines = [" | ".join(cell.translate(IN_MARKDOWN) for cell in line) for line in (head, *rows)]
+        lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
         lines.insert(1, " | ".join(rules))
-        blocks += [f"## {title.translate(IN_MARKDOWN)}", "\n".join(f"| {line} |" for line in lines), note]
-    if not comparison.single:
+        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", "\n".join(f"| {line} |" for line in lines), note]
+    if not comparison.is_single_run:
         blocks += ["## Claims", RULES]
         for claim in comparison.claims:
             evidence = [claim.numbers] * bool(claim.numbers) + [*claim.evidence, *claim.merged]
-            blocks += [f"**{claim.text}**: {claim.verdict}. ({claim.source.translate(IN_MARKDOWN)})"]
-            blocks += ["\n".join(f"- {line.translate(IN_MARKDOWN)}" for line in evidence)]
-    if comparison.failed:
-        lines = [f"- {one.folder}: {one.status}: {one.error}" for one in comparison.failed]
-        blocks += ["## Not compared", "\n".join(line.translate({**IN_MARKDOWN, ord("\\"): "\\"}) for line in lines)]
+            blocks += [f"**{claim.text}**: {claim.verdict}. ({claim.source.translate(MARKDOWN_ESCAPES)})"]
+            blocks += ["\n".join(f"- {line.translate(MARKDOWN_ESCAPES)}" for line in evidence)]
+    if comparison.excluded:
+        lines = [f"- {run.folder}: {run.status}: {run.error}" for run in comparison.excluded]
+        blocks += [
+            "## Not compared",
+            "\n".join(line.translate({**MARKDOWN_ESCAPES, ord("\\"): "\\"}) for line in lines),
+        ]
     return "\n\n".join(blocks) + "\n"
 
 
-def latex(comparison: Comparison) -> str:
+def render_latex(comparison: Comparison) -> str:
     """The tables as floats that need no package."""
     blocks = []
     for title, head, rows, note in sections(comparison):
-        first, *body = (" & ".join(cell.translate(IN_LATEX) for cell in line) + r" \\" for line in (head, *rows))
+        first, *body = (" & ".join(cell.translate(LATEX_ESCAPES) for cell in line) + r" \\" for line in (head, *rows))
         blocks.append(
             "\n".join(
                 [
                     r"\begin{table}",
-                    rf"\caption{{{title.translate(IN_LATEX)}. {note.translate(IN_LATEX)}}}",
+                    rf"\caption{{{title.translate(LATEX_ESCAPES)}. {note.translate(LATEX_ESCAPES)}}}",
                     rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
                     *(r"\hline", first, r"\hline", *body, r"\hline"),
                     r"\end{tabular}",
@@ -85,9 +88,9 @@ def latex(comparison: Comparison) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def as_csv(comparison: Comparison) -> str:
-    """One line a variant, every number in full, for programs."""
-    lines = [dict(_cells(row, comparison)) for row in comparison.rows]
+def render_csv(comparison: Comparison) -> str:
+    """One line per variant, with every number in full precision, for programs."""
+    lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")
     writer.writeheader()
@@ -95,17 +98,17 @@ def as_csv(comparison: Comparison) -> str:
     return out.getvalue()
 
 
-def _cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
+def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
     yield "variant", row.variant.name
     yield "seeds", " ".join(str(run.seed) for run in row.variant.runs)
     for name, interval in row.metrics.items():
-        yield from _spread(name, interval)
+        yield from _with_bounds(name, interval)
     yield f"{comparison.metric}_ensemble", row.ensemble
     yield "parameters", row.parameters
-    yield from _spread("seconds_per_epoch", row.seconds_per_epoch)
+    yield from _with_bounds("seconds_per_epoch", row.seconds_per_epoch)
     yield "peak_memory_mb", row.peak_memory_mb
     yield "baseline", comparison.baseline.variant.name
-    yield from _spread(f"{comparison.metric}_difference", row.difference)
+    yield from _with_bounds(f"{comparison.metric}_difference", row.difference)
     yield "p", row.p_value
     yield "p_holm", row.p_adjusted
     yield "mcnemar_found", row.mcnemar and row.mcnemar[0]
@@ -113,5 +116,5 @@ def _cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
     yield "verdict", row.verdict
 
 
-def _spread(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:
+def _with_bounds(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:
     yield from zip((name, f"{name}_low", f"{name}_high"), interval or (None, None, None), strict=True)

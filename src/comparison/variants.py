@@ -1,4 +1,4 @@
-"""Runs that differ in their seed alone are one variant, named by what sets it apart from the others."""
+"""Group runs that differ in their seed only into variants, and name each by its differences to the others."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Any
 from src.comparison.runs import FinishedRun
 from src.config.mistakes import shown
 
-GROUPS = {  # of the configuration, by the name of the choice, in the order in which a variant's name has them
+GROUPS = {  # config groups and their keys, in the order of a variant's name
     "data": "data",
     "tokenizer": "data.tokenizer",
     "embedding": "model.embedding",
@@ -25,14 +25,14 @@ GROUPS = {  # of the configuration, by the name of the choice, in the order in w
     "trainer": "trainer",
     "callbacks": "callbacks",
 }
-BESIDE = (  # what decides nothing that a model learns; the data's content is compared by its fingerprint
+IRRELEVANT_KEYS = (  # do not affect what a model learns; the content of the data is compared by its fingerprint
     *("seed", "data.seed", "task_name", "tags", "train", "test", "ckpt_path", "paths", "logger", "extras", "sweep"),
     *("data.path", "data.train_path", "data.val_path", "data.test_path", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
-LONGEST = 4  # parts of a name; where more differ, and each run had a preset, the preset's name stands for all
+MAX_NAME_ITEMS = 4  # if more differ and each run has a preset, the preset's name replaces them
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,30 @@ class Variant:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The option chosen in each config group; the same in all of its runs."""
+        """The selected option of each config group, the same in all runs."""
         return self.runs[0].choices
 
 
-def group(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """The variants, in the order in which they were started. Of runs that repeat a seed, the last started stays."""
+def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
+    """Group runs into variants, in the order of their start. Of runs that repeat a seed, the last started counts."""
     options = [_options(run.config) for run in runs]
-    varying = [key for key in dict.fromkeys(key for held in options for key in held) if _vary(options, key)]
-    alike: dict[tuple[str | None, ...], dict[int, FinishedRun]] = {}
-    for run, held in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].result["started"]):
-        alike.setdefault(tuple(held.get(key) for key in varying), {})[run.seed] = run
-    firsts = [next(iter(seeds.values())) for seeds in alike.values()]
-    values = [dict(zip(varying, key, strict=True)) for key in alike]
-    differs = _differences(firsts, values)
-    names = _unique([_name(said, first) for said, first in zip(differs, firsts, strict=True)])
+    varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
+    groups: dict[tuple[str | None, ...], dict[int, FinishedRun]] = {}
+    for run, values in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].result["started"]):
+        groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed] = run
+    first_runs = [next(iter(by_seed.values())) for by_seed in groups.values()]
+    varying_values = [dict(zip(varying, key, strict=True)) for key in groups]
+    differences = _differences(first_runs, varying_values)
+    names = _make_unique([_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)])
     return [
-        Variant(name, said, tuple(seeds[seed] for seed in sorted(seeds)))
-        for name, said, seeds in zip(names, differs, alike.values(), strict=True)
+        Variant(name, differs, tuple(by_seed[seed] for seed in sorted(by_seed)))
+        for name, differs, by_seed in zip(names, differences, groups.values(), strict=True)
     ]
 
 
 def _options(config: dict[str, Any]) -> dict[str, str]:
-    """What decides the outcome of a run, as JSON by dotted path."""
-    return {key: json.dumps(_portable(value)) for key, value in _flat(config, "") if not _within(key, BESIDE)}
+    """The options that affect the result of a run, as JSON by dotted path."""
+    return {key: json.dumps(_portable(value)) for key, value in _flat(config, "") if not _within(key, IRRELEVANT_KEYS)}
 
 
 def _flat(node: Any, path: str) -> Iterable[tuple[str, Any]]:
@@ -80,7 +80,7 @@ def _flat(node: Any, path: str) -> Iterable[tuple[str, Any]]:
 
 
 def _portable(value: Any) -> Any:
-    """A file counts by its name: sweeps are copied from one machine to another."""
+    """The name of an absolute path, since folders differ between machines."""
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
@@ -88,46 +88,49 @@ def _within(key: str, prefixes: Iterable[str]) -> bool:
     return any(key == prefix or key.startswith(f"{prefix}.") for prefix in prefixes)
 
 
-def _vary(held: Sequence[dict[str, Any]], key: str) -> bool:
-    return len({one.get(key) for one in held}) > 1
+def _varies(options: Sequence[dict[str, Any]], key: str) -> bool:
+    return len({values.get(key) for values in options}) > 1
 
 
-def _differences(runs: Sequence[FinishedRun], values: Sequence[dict[str, str | None]]) -> list[dict[str, str]]:
-    """What sets each variant apart: chosen groups, and options that these do not account for."""
-    varying = list(values[0])
+def _differences(runs: Sequence[FinishedRun], options: Sequence[dict[str, str | None]]) -> list[dict[str, str]]:
+    """What distinguishes each variant: choices of config groups, and options that these do not determine."""
+    varying = list(options[0])
     choices = [run.choices for run in runs]
     groups = {
         name: prefix
         for name, prefix in GROUPS.items()
-        if _vary(choices, name) and any(_within(key, [prefix]) for key in varying)
+        if _varies(choices, name) and any(_within(key, [prefix]) for key in varying)
     }
-    said = _said(choices, values, groups)
-    if max(map(len, said)) > LONGEST and all(held.get("experiment") not in (None, "None") for held in choices):
-        return _said(choices, values, {"experiment": ""})
-    return said
+    differences = _describe(choices, options, groups)
+    have_presets = all(selection.get("experiment") not in (None, "None") for selection in choices)
+    if max(map(len, differences)) > MAX_NAME_ITEMS and have_presets:
+        return _describe(choices, options, {"experiment": ""})
+    return differences
 
 
-def _said(
-    choices: Sequence[dict[str, str]], values: Sequence[dict[str, str | None]], groups: dict[str, str]
+def _describe(
+    choices: Sequence[dict[str, str]], options: Sequence[dict[str, str | None]], groups: dict[str, str]
 ) -> list[dict[str, str]]:
-    def accounted_for(key: str) -> bool:
+    """The choices in these groups, and the options that they do not determine, for each variant."""
+
+    def is_determined(key: str) -> bool:
         owners = [name for name, prefix in groups.items() if not prefix or _within(key, [prefix])]
         by_choice: dict[tuple[str | None, ...], set[str | None]] = {}
-        for chosen, held in zip(choices, values, strict=True):
-            by_choice.setdefault(tuple(chosen.get(name) for name in owners), set()).add(held[key])
-        return all(len(found) == 1 for found in by_choice.values())
+        for selection, values in zip(choices, options, strict=True):
+            by_choice.setdefault(tuple(selection.get(name) for name in owners), set()).add(values[key])
+        return all(len(values) == 1 for values in by_choice.values())
 
-    rest = [key for key in values[0] if not accounted_for(key)]
-    labels = _short(rest)
+    undetermined = [key for key in options[0] if not is_determined(key)]
+    labels = _short_labels(undetermined)
     return [
-        {name: str(chosen[name]) for name in groups if name in chosen}
-        | {labels[key]: shown(json.loads(text)) for key in rest if (text := held[key]) is not None}
-        for chosen, held in zip(choices, values, strict=True)
+        {name: str(selection[name]) for name in groups if name in selection}
+        | {labels[key]: shown(json.loads(text)) for key in undetermined if (text := values[key]) is not None}
+        for selection, values in zip(choices, options, strict=True)
     ]
 
 
-def _short(keys: Sequence[str]) -> dict[str, str]:
-    """The end of each dotted path, as much of it as tells it from the others."""
+def _short_labels(keys: Sequence[str]) -> dict[str, str]:
+    """The shortest unique suffix of each dotted path."""
     labels: dict[str, str] = {}
     for key in keys:
         parts = key.split(".")
@@ -138,21 +141,21 @@ def _short(keys: Sequence[str]) -> dict[str, str]:
 
 def _name(differs: dict[str, str], run: FinishedRun) -> str:
     if not differs:
-        named = [run.choices[group] for group in ("encoder", "attention") if group in run.choices]
-        return " · ".join(named) or str(run.result.get("task", run.folder.name))
+        components = [run.choices[group] for group in ("encoder", "attention") if group in run.choices]
+        return " · ".join(components) or str(run.result.get("task", run.folder.name))
 
-    def part(key: str, value: str) -> str:
+    def item(key: str, value: str) -> str:
         if key not in GROUPS and key != "experiment":
             return f"{key}={value}"
         return f"no {key}" if value == "none" and key != "attention" else value
 
-    return " · ".join(part(key, value) for key, value in differs.items())
+    return " · ".join(item(key, value) for key, value in differs.items())
 
 
-def _unique(names: list[str]) -> list[str]:
+def _make_unique(names: list[str]) -> list[str]:
     count, seen = Counter(names), Counter[str]()
-    for at, name in enumerate(names):
+    for index, name in enumerate(names):
         if count[name] > 1:
             seen[name] += 1
-            names[at] = f"{name} ({seen[name]})"
+            names[index] = f"{name} ({seen[name]})"
     return names

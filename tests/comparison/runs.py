@@ -1,4 +1,4 @@
-"""Run folders of made-up models, as a sweep leaves them, for comparisons with a known answer."""
+"""Run folders of simulated models, for comparisons with a known result."""
 
 import json
 from pathlib import Path
@@ -13,9 +13,9 @@ CHOICES = {"data": "imdb", "embedding": "learned", "encoder": "lstm", "attention
 def config(folder: Path, choices: dict[str, str], seed: int, options: dict[str, Any] | None = None) -> dict[str, Any]:
     """A resolved configuration; `options` are set by dotted path."""
     model = {
-        part: {"_target_": f"src.{part}.{choices[part]}"} for part in ("embedding", "encoder", "attention", "pooling")
+        kind: {"_target_": f"src.{kind}.{choices[kind]}"} for kind in ("embedding", "encoder", "attention", "pooling")
     }
-    held: dict[str, Any] = {
+    values: dict[str, Any] = {
         "seed": seed,
         "task_name": "made_up",
         "data": {"_target_": f"src.{choices['data']}", "path": "/data/a", "batch_size": 32, "seed": seed},
@@ -25,12 +25,12 @@ def config(folder: Path, choices: dict[str, str], seed: int, options: dict[str, 
         "callbacks": {"progress": {"refresh_rate": seed}, "early_stopping": {"patience": 5}},
     }
     for path, value in (options or {}).items():
-        *within, last = path.split(".")
-        node = held
-        for key in within:
+        *parents, last = path.split(".")
+        node = values
+        for key in parents:
             node = node.setdefault(key, {})
         node[last] = value
-    return held
+    return values
 
 
 def write_run(
@@ -44,7 +44,7 @@ def write_run(
     **choices: str,
 ) -> Path:
     """Write a finished run: n×C and n, `choices` such as encoder="rnn"; `result` replaces keys of result.json."""
-    chosen = CHOICES | choices
+    selection = CHOICES | choices
     classes = probabilities.shape[1]
     record = {
         "status": "completed",
@@ -52,7 +52,7 @@ def write_run(
         "task": "made_up",
         "overrides": [f"seed={seed}"],
         "seed": seed,
-        "choices": chosen,
+        "choices": selection,
         "started": f"2026-01-01T00:00:{seed:02}+00:00",
         "finished": f"2026-01-01T00:01:{seed:02}+00:00",
         "data": {"fingerprint": "f", "class_names": [f"class {c}" for c in range(classes)], "test": len(labels)},
@@ -70,29 +70,29 @@ def write_run(
         index=np.arange(len(labels)),
         class_names=np.array(record["data"]["class_names"]),
     )
-    (folder / "config.yaml").write_text(yaml.safe_dump(config(folder, chosen, seed, options)), encoding="utf-8")
+    (folder / "config.yaml").write_text(yaml.safe_dump(config(folder, selection, seed, options)), encoding="utf-8")
     (folder / "result.json").write_text(json.dumps(record | (result or {})), encoding="utf-8")
     return folder
 
 
-def answers(labels: np.ndarray, right: np.ndarray, sure: float = 0.8) -> np.ndarray:
-    """Probabilities n×2 of answers that are right or wrong (n bool), each as sure as the other."""
-    said = np.where(right, labels, 1 - labels)
-    return np.where(np.arange(2) == said[:, None], sure, 1 - sure)
+def make_probabilities(labels: np.ndarray, correct: np.ndarray, confidence: float = 0.8) -> np.ndarray:
+    """Probabilities n×2 of predictions that are correct or not (n bool), all of the same confidence."""
+    predicted = np.where(correct, labels, 1 - labels)
+    return np.where(np.arange(2) == predicted[:, None], confidence, 1 - confidence)
 
 
 def write_sweep(
     folder: Path, accuracies: dict[tuple[str, str], float], *, seeds: int = 5, n: int = 401, spread: float = 0.005
 ) -> Path:
-    """One run a seed for each (encoder, attention), of the accuracy given, `spread` between seeds."""
+    """Write a run for each seed and (encoder, attention), of that accuracy with standard deviation `spread`."""
     rng = np.random.default_rng(7)
     labels = rng.integers(0, 2, n)
-    hard = rng.uniform(size=n)  # the same texts are hard for all
+    difficulty = rng.uniform(size=n)  # of each text, the same for all runs
     for (encoder, attention), accuracy in accuracies.items():
         for seed in range(1, seeds + 1):
             level = accuracy + spread * rng.normal()
-            right = 0.7 * hard + 0.3 * rng.uniform(size=n)
-            right = right < np.quantile(right, level)
-            to = folder / f"{encoder}_{attention}_{seed}"
-            write_run(to, answers(labels, right), labels, seed=seed, encoder=encoder, attention=attention)
+            difficulty_of_run = 0.7 * difficulty + 0.3 * rng.uniform(size=n)
+            correct = difficulty_of_run < np.quantile(difficulty_of_run, level)
+            run = folder / f"{encoder}_{attention}_{seed}"
+            write_run(run, make_probabilities(labels, correct), labels, seed=seed, encoder=encoder, attention=attention)
     return folder

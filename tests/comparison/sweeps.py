@@ -1,4 +1,4 @@
-"""Whole sweeps, with curves and attention: `python -m tests.comparison.sweeps <folder>` writes one of 100 runs."""
+"""Sweeps with curves and attention: `python -m tests.comparison.sweeps <folder>` writes one of 100 runs."""
 
 import json
 import sys
@@ -12,13 +12,19 @@ from scipy.special import expit
 from tests.comparison.runs import write_run
 from tests.reports.runs import WORDS, write_rows
 
-ENCODERS = {"rnn": -0.9, "lstm": 0.1, "birnn": -0.5, "bilstm": 0.3}  # skill, in logits
+ENCODERS = {"rnn": -0.9, "lstm": 0.1, "birnn": -0.5, "bilstm": 0.3}  # effect on accuracy, in logits
 ATTENTIONS = {"none": -0.5, "bahdanau": 0.1, "luong_dot": 0.0, "luong_general": 0.2, "luong_concat": 0.1}
 SIZE = {"rnn": 1, "lstm": 4, "birnn": 2, "bilstm": 8}
-JUMPS = {"rnn": 0.9, "lstm": 0.3, "birnn": 0.8, "bilstm": 0.3}  # of the gradient's norm, in logarithms
-SPREAD = {"none": 1.0, "bahdanau": 0.85, "luong_dot": 0.6, "luong_general": 0.7, "luong_concat": 0.8}  # as a power
-SAMPLE = 101  # texts whose spread is measured
-LOUD = ("not", "good", "quiet", "stayed")  # what attention falls on
+VARIATION = {"rnn": 0.9, "lstm": 0.3, "birnn": 0.8, "bilstm": 0.3}  # of the logarithm of the gradient's norm
+UNIFORMITY = {
+    "none": 1.0,
+    "bahdanau": 0.85,
+    "luong_dot": 0.6,
+    "luong_general": 0.7,
+    "luong_concat": 0.8,
+}  # exponent of the length
+NUM_MEASURED = 101  # texts in attention_stats.npz
+ATTENDED = ("not", "good", "quiet", "stayed")  # words with high weights
 
 
 def write_whole_sweep(
@@ -32,19 +38,19 @@ def write_whole_sweep(
     texts: Sequence[Sequence[str]] = (WORDS, WORDS[::-1]),
     classes: int = 2,
 ) -> Path:
-    """A run for each encoder, attention and seed, all tested on the same n texts, of which `texts` are the first.
+    """Write a run for each encoder, attention and seed, all tested on the same n texts; `texts` are the first of these.
 
-    Texts are as hard for one variant as for another, and skill differs a little from seed to seed.
+    A text has the same difficulty for all variants, and accuracy varies slightly between seeds.
     """
     rng = np.random.default_rng(7)
     names = [f"class {c}" for c in range(classes)]
-    labels, hard = rng.integers(0, classes, n), rng.normal(1.8, 1.4, n)
+    labels, ease = rng.integers(0, classes, n), rng.normal(1.8, 1.4, n)
     jobs = [(encoder, attention, seed) for encoder in encoders for attention in attentions for seed in seeds]
     for number, (encoder, attention, seed) in enumerate(jobs):
         skill = ENCODERS[encoder] + ATTENTIONS[attention] + rng.normal(0, 0.08)
-        sure = expit(2 * (hard + skill + rng.normal(0, 0.9, n)))
-        probabilities = np.repeat((1 - sure)[:, None] / (classes - 1), classes, axis=1)
-        probabilities[np.arange(n), labels] = sure
+        confidence = expit(2 * (ease + skill + rng.normal(0, 0.9, n)))
+        probabilities = np.repeat((1 - confidence)[:, None] / (classes - 1), classes, axis=1)
+        probabilities[np.arange(n), labels] = confidence
         accuracy = float((probabilities.argmax(1) == labels).mean())
         size = SIZE[encoder]
         result = {
@@ -65,16 +71,16 @@ def write_whole_sweep(
             for row, words in enumerate(texts)
         ]
         (run / "attention.json").write_text(json.dumps(examples))
-        write_rows(run / "gradients.csv", list(_gradients(JUMPS[encoder], rng)))
-        length = rng.integers(2, 400, SAMPLE)
-        effective = length ** rng.normal(SPREAD[attention], 0.02)
-        spread = {"length": length, "effective": effective, "entropy": np.log(effective)}
-        np.savez(run / "attention_stats.npz", position_mean=np.full(50, 0.02), **spread)
+        write_rows(run / "gradients.csv", list(_gradients(VARIATION[encoder], rng)))
+        length = rng.integers(2, 400, NUM_MEASURED)
+        effective = length ** rng.normal(UNIFORMITY[attention], 0.02)
+        statistics = {"length": length, "effective": effective, "entropy": np.log(effective)}
+        np.savez(run / "attention_stats.npz", position_mean=np.full(50, 0.02), **statistics)
     return sweep
 
 
 def write_failed(sweep: Path, error: str = "RuntimeError: out of memory") -> Path:
-    """A run that failed, as it leaves its folder."""
+    """Write the folder of a failed run."""
     run = sweep / "99_failed"
     run.mkdir(parents=True)
     (run / "result.json").write_text(json.dumps({"status": "failed", "error": error}))
@@ -82,20 +88,28 @@ def write_failed(sweep: Path, error: str = "RuntimeError: out of memory") -> Pat
 
 
 def text(length: int, seed: int = 0) -> list[str]:
-    return [WORDS[at] for at in np.random.default_rng(seed).integers(0, len(WORDS), length)]
+    return [WORDS[index] for index in np.random.default_rng(seed).integers(0, len(WORDS), length)]
 
 
 def _epochs(accuracy: float, epochs: int, rng: np.random.Generator) -> Iterator[dict[str, float]]:
     for epoch in range(epochs):
-        reached, trained = accuracy - 0.3 * 0.4**epoch, 1 - 0.45 * 0.55**epoch
+        val_accuracy, train_accuracy = accuracy - 0.3 * 0.4**epoch, 1 - 0.45 * 0.55**epoch
         noise = rng.normal(0, 0.004, 4)
-        over = 0.03 * max(0, epoch - epochs // 2)
-        yield {"epoch": epoch, "val/loss": 1.3 * (1 - reached) + over + noise[0], "val/acc": reached + noise[1]}
-        yield {"epoch": epoch, "train/loss": 1.4 * (1 - trained) + noise[2], "train/acc": trained + noise[3] / 9}
+        overfitting = 0.03 * max(0, epoch - epochs // 2)
+        yield {
+            "epoch": epoch,
+            "val/loss": 1.3 * (1 - val_accuracy) + overfitting + noise[0],
+            "val/acc": val_accuracy + noise[1],
+        }
+        yield {
+            "epoch": epoch,
+            "train/loss": 1.4 * (1 - train_accuracy) + noise[2],
+            "train/acc": train_accuracy + noise[3] / 9,
+        }
 
 
-def _gradients(jump: float, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    for step, norm in enumerate(np.exp(jump * rng.normal(size=20))):
+def _gradients(variation: float, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    for step, norm in enumerate(np.exp(variation * rng.normal(size=20))):
         yield {"step": step, "part": "encoder", "norm": norm}
 
 
@@ -108,8 +122,8 @@ def _example(
     attention: str,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    loud = np.array([2.5 * (word in LOUD) for word in words])
-    scores = (0.2 if attention == "none" else 1) * (loud + rng.normal(0, 0.7, len(words)))
+    relevance = np.array([2.5 * (word in ATTENDED) for word in words])
+    scores = (0.2 if attention == "none" else 1) * (relevance + rng.normal(0, 0.7, len(words)))
     weights = np.exp(scores) / np.exp(scores).sum()
     return {
         "split": "test",

@@ -1,4 +1,4 @@
-"""The page of a comparison: its markup, and how a browser takes it."""
+"""The page of a comparison: its markup, and its behaviour in a browser."""
 
 import json
 from dataclasses import replace
@@ -14,8 +14,8 @@ from tests.comparison.sweeps import text, write_failed, write_whole_sweep
 from tests.reports.page.browser import needs_browser, visit
 from tests.reports.page.reader import Reader, check_page
 
-EVERY = ["ranking", "differences", "claims", "grid", "cost", "curves", "reviews", "confusion", "failures"]
-SLY = "</script><script>document.title='broken'</script>"
+ALL_SECTIONS = ["ranking", "differences", "claims", "grid", "cost", "curves", "reviews", "confusion", "failures"]
+INJECTION = "</script><script>document.title='broken'</script>"
 LONG = text(37)
 
 
@@ -33,16 +33,16 @@ def html(comparison: Comparison) -> str:
     return render(comparison)
 
 
-def names(html: str) -> list[str | None]:
-    return [part.attributes["id"] for part in Reader(html).all("section")]
+def section_ids(html: str) -> list[str | None]:
+    return [section.attributes["id"] for section in Reader(html).all("section")]
 
 
-def test_every_section_is_there_and_the_page_needs_nothing(html: str) -> None:
+def test_every_section_is_present_and_the_page_is_self_contained(html: str) -> None:
     check_page(html)
-    assert names(html) == EVERY
+    assert section_ids(html) == ALL_SECTIONS
 
 
-def test_the_head_says_what_was_compared(html: str, comparison: Comparison) -> None:
+def test_the_head_describes_the_runs(html: str, comparison: Comparison) -> None:
     head = " ".join(text for _, text in Reader(html.split("</header>")[0] + "</header></body></html>").texts)
     for fact in ("4 variants of encoder × attention", "12 runs", "211 test texts", "1 to 3", "imdb", "2026-11-21"):
         assert fact in head
@@ -50,18 +50,18 @@ def test_the_head_says_what_was_compared(html: str, comparison: Comparison) -> N
 
 
 def test_numbers_are_those_of_the_comparison(html: str, comparison: Comparison) -> None:
-    said = " ".join(text for _, text in Reader(html).texts)
+    content = " ".join(text for _, text in Reader(html).texts)
     for row in comparison.rows:
         value, low, high = row.metrics["acc"]
-        assert f"{value:.3f}" in said and f"{low:.3f} to {high:.3f}" in said
+        assert f"{value:.3f}" in content and f"{low:.3f} to {high:.3f}" in content
         if row.difference is not None:
-            assert f"{row.difference.value:+.3f}".replace("-", "\N{MINUS SIGN}") in said
+            assert f"{row.difference.value:+.3f}".replace("-", "\N{MINUS SIGN}") in content
     for claim in comparison.claims:
-        assert claim.text in said and claim.verdict in said
-    assert "RuntimeError: out of memory" in said
+        assert claim.text in content and claim.verdict in content
+    assert "RuntimeError: out of memory" in content
 
 
-def test_every_verdict_on_a_claim_has_its_mark(comparison: Comparison) -> None:
+def test_every_verdict_on_a_claim_has_a_style(comparison: Comparison) -> None:
     claims = tuple(Claim("A claim", "a source", verdict, "+0.20", ()) for verdict in get_args(Verdict))
     html = render(replace(comparison, claims=claims))
     check_page(html)
@@ -70,7 +70,9 @@ def test_every_verdict_on_a_claim_has_its_mark(comparison: Comparison) -> None:
         assert kind == "tie" or f".verdict.{kind}::before" in html, verdict
 
 
-def test_variants_are_ranked_by_each_score_and_calibration_error_from_below(html: str, comparison: Comparison) -> None:
+def test_variants_are_ranked_by_each_score_and_by_calibration_error_ascending(
+    html: str, comparison: Comparison
+) -> None:
     panes = html.split('<section id="ranking"')[1].split("data-pane=")[1:5]
     for metric, pane in zip(("acc", "f1_macro", "auroc", "ece"), panes, strict=True):
         best = min if metric == "ece" else max
@@ -79,62 +81,62 @@ def test_variants_are_ranked_by_each_score_and_calibration_error_from_below(html
         assert pane.index(first.variant.name) == min(pane.index(row.variant.name) for row in comparison.rows)
 
 
-def test_the_same_texts_stand_under_every_variant(html: str, comparison: Comparison) -> None:
-    part = html.split('<section id="reviews"')[1].split("</section>")[0]
-    assert part.count("<details") == 2 * len(comparison.rows)
-    assert part.count('<p class="strip"') == 2 * len(comparison.rows)
+def test_every_variant_has_the_same_texts(html: str, comparison: Comparison) -> None:
+    section = html.split('<section id="reviews"')[1].split("</section>")[0]
+    assert section.count("<details") == 2 * len(comparison.rows)
+    assert section.count('<p class="strip"') == 2 * len(comparison.rows)
 
 
-def test_strips_that_are_not_even_are_open_first(tmp_path: Path) -> None:
+def test_strips_of_uniform_weights_are_closed_initially(tmp_path: Path) -> None:
     sweep = write_whole_sweep(tmp_path, ["lstm", "bilstm"], ["none", "bahdanau", "luong_dot"], [1], texts=[LONG])
     for path in sweep.glob("*_attention-none_*/attention.json"):
-        (held,) = json.loads(path.read_text())
-        path.write_text(json.dumps([held | {"weights": [round(1 / len(LONG), 6)] * len(LONG)}]))
+        (example,) = json.loads(path.read_text())
+        path.write_text(json.dumps([example | {"weights": [round(1 / len(LONG), 6)] * len(LONG)}]))
     page = render(compare([sweep])).split('<section id="reviews"')[1].split("</section>")[0]
-    opened = [one.split("</span>")[0] for one in page.split("<details open>")[1:]]
-    assert len(opened) == reviews.OPEN and not any("none" in one for one in opened)
+    opened = [strip.split("</span>")[0] for strip in page.split("<details open>")[1:]]
+    assert len(opened) == reviews.MAX_OPEN and not any("none" in name for name in opened)
 
 
-def test_texts_are_as_many_as_the_page_holds(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews, "WORDS", 4 * 11)
+def test_the_number_of_texts_is_limited(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "MAX_WORDS", 4 * 11)
     assert render(comparison).count('<p class="strip"') == len(comparison.rows)
 
 
-def test_one_run_has_what_one_run_can_show(tmp_path: Path) -> None:
+def test_a_single_run_has_the_sections_of_one_run(tmp_path: Path) -> None:
     html = render(compare([write_whole_sweep(tmp_path, ["lstm"], ["none"], [1])]))
     check_page(html)
-    assert names(html) == ["ranking", "curves", "reviews", "confusion"]
-    assert "nothing says how far another seed would move it" in html
+    assert section_ids(html) == ["ranking", "curves", "reviews", "confusion"]
+    assert "the variation between seeds is unknown" in html
 
 
-def test_a_grid_of_holes_is_left_out(comparison: Comparison) -> None:
+def test_a_sparse_grid_is_omitted(comparison: Comparison) -> None:
     best, second, *_ = comparison.rows
     few = replace(comparison, rows=(best, second))
     differ = [name for name in ("encoder", "attention") if best.variant.differs[name] != second.variant.differs[name]]
-    assert ("grid" in names(render(few))) == (len(differ) == 2)
+    assert ("grid" in section_ids(render(few))) == (len(differ) == 2)
 
 
 def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
-    write_whole_sweep(tmp_path, ["lstm"], ["none", "bahdanau"], [1], texts=[[SLY, "a\ud800"]])
-    write_failed(tmp_path, SLY)
+    write_whole_sweep(tmp_path, ["lstm"], ["none", "bahdanau"], [1], texts=[[INJECTION, "a\ud800"]])
+    write_failed(tmp_path, INJECTION)
     for path in tmp_path.glob("*/result.json"):
         result = json.loads(path.read_text())
-        path.write_text(json.dumps(result | {"device": SLY, "git_commit": SLY, "precision": SLY}))
+        path.write_text(json.dumps(result | {"device": INJECTION, "git_commit": INJECTION, "precision": INJECTION}))
     for path in tmp_path.glob("*/config.yaml"):
-        held = path.read_text().replace("lr: 0.001", f"lr: {json.dumps(SLY + path.parent.name[:1])}")
-        path.write_text(held)
+        config = path.read_text().replace("lr: 0.001", f"lr: {json.dumps(INJECTION + path.parent.name[:1])}")
+        path.write_text(config)
     comparison = compare([tmp_path])
-    assert any(SLY in variant.name for variant in comparison.variants)
+    assert any(INJECTION in variant.name for variant in comparison.variants)
     html = render(comparison)
     html.encode()
     assert len(Reader(html).all("script")) == 1
-    assert SLY not in html
+    assert INJECTION not in html
 
 
-LOOK = """
+INTERACTION = """
 const shown = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)]
   .filter((pane) => pane.checkVisibility()).map((pane) => pane.dataset.value);
-const press = (element) => {  // what lies on top in its middle gets the click, as from a mouse
+const press = (element) => {  // click on the topmost element at its centre, as a mouse does
   element.scrollIntoView({block: "center"});
   const {left, top, width, height} = element.getBoundingClientRect();
   document.elementFromPoint(left + width / 2, top + height / 2).click();
@@ -174,31 +176,31 @@ def test_the_page_of_a_hundred_runs_is_below_10_mb(hundred: str) -> None:
 
 
 @needs_browser
-def test_a_browser_takes_the_page_of_a_hundred_runs(hundred: str, tmp_path: Path) -> None:
-    found = visit(hundred, tmp_path, "return [document.querySelectorAll('#ranking tbody tr').length, innerWidth]")
-    assert found == [5 * 20, 1280]
+def test_a_browser_renders_the_page_of_a_hundred_runs(hundred: str, tmp_path: Path) -> None:
+    state = visit(hundred, tmp_path, "return [document.querySelectorAll('#ranking tbody tr').length, innerWidth]")
+    assert state == [5 * 20, 1280]
 
 
 @needs_browser
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desk", "phone in the dark"])
-def test_pickers_change_what_is_shown(html: str, tmp_path: Path, width: int, dark: bool) -> None:
-    found = visit(html, tmp_path, LOOK, width=width, dark=dark)
-    assert found["start"] == [["acc"], ["acc"], ["seconds"], ["acc"], ["test_0"]]
-    assert found["end"] == [["ece"], ["auroc"], ["memory"], ["loss"], ["test_1"]]
-    assert found["around"] == ["test_0"]
-    assert found["bars"] == [[37, True]] * 4
-    assert found["reading"]
-    assert found["width"] == width and found["wide"] <= 0
-    assert found["paper"] == ("rgb(19, 22, 27)" if dark else "rgb(255, 255, 255)")
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desk", "phone, dark mode"])
+def test_pickers_switch_panes(html: str, tmp_path: Path, width: int, dark: bool) -> None:
+    state = visit(html, tmp_path, INTERACTION, width=width, dark=dark)
+    assert state["start"] == [["acc"], ["acc"], ["seconds"], ["acc"], ["test_0"]]
+    assert state["end"] == [["ece"], ["auroc"], ["memory"], ["loss"], ["test_1"]]
+    assert state["around"] == ["test_0"]
+    assert state["bars"] == [[37, True]] * 4
+    assert state["reading"]
+    assert state["width"] == width and state["wide"] <= 0
+    assert state["paper"] == ("rgb(19, 22, 27)" if dark else "rgb(255, 255, 255)")
 
 
-def test_a_damaged_report_of_one_run_is_left_out_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_of_one_run_is_omitted_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     sweep = write_whole_sweep(tmp_path, ["rnn", "bilstm"], ["none"], [1], texts=[LONG, text(11)])
     first, second = sorted(path.parent for path in sweep.glob("*/result.json"))
     (first / "attention.json").write_text("[7]")
     (second / "csv" / "metrics.csv").write_text("epoch,train/loss\nx,y\n")
     page = render(compare([sweep]))
     check_page(page)
-    assert "curves" in names(page) and "ranking" in names(page)
+    assert "curves" in section_ids(page) and "ranking" in section_ids(page)
     for path in (first / "attention.json", second / "csv" / "metrics.csv"):
         assert f"{path} cannot be read" in caplog.text

@@ -1,45 +1,45 @@
-"""Scores as means over texts: their value, and their spread under resampling."""
+"""Scores as means over texts: their values, and their standard deviations under resampling."""
 
 import numpy as np
 import pytest
 
 from src.analysis.bootstrap import replicates
 from src.analysis.metrics import evaluate, losses
-from src.comparison.scores import SCORES, by_text
+from src.comparison.scores import SCORES, scores_by_text
 from tests.reports.runs import predictions
 
 
 @pytest.mark.parametrize("classes", [2, 5])
 def test_means_are_the_scores_of_a_run(classes: int) -> None:
     probabilities, labels = predictions(211, classes, seed=3)
-    ours = by_text(probabilities, labels, list(SCORES))
-    theirs = evaluate(probabilities, labels, [str(c) for c in range(classes)])
-    assert ours.keys() == SCORES.keys()
-    assert {name: float(values.mean()) for name, values in ours.items()} == pytest.approx(
-        {name: theirs[name].value for name in SCORES}, abs=2e-6
+    by_text = scores_by_text(probabilities, labels, list(SCORES))
+    metrics = evaluate(probabilities, labels, [str(c) for c in range(classes)])
+    assert by_text.keys() == SCORES.keys()
+    assert {name: float(values.mean()) for name, values in by_text.items()} == pytest.approx(
+        {name: metrics[name].value for name in SCORES}, abs=2e-6
     )
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_resampled_means_spread_as_resampled_scores(classes: int) -> None:
-    """Standard deviations over resamples, of the linear parts and of the scores computed anew."""
+def test_resampled_means_vary_as_resampled_scores(classes: int) -> None:
+    """Standard deviations over resamples, of the linearized and of the recomputed scores."""
     probabilities, labels = predictions(997, classes, seed=4)
     p = probabilities.astype(np.float64)
-    anew = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
-    for name, values in by_text(probabilities, labels, ["f1_macro", "auroc", "nll", "brier"]).items():
-        assert values.std() / np.sqrt(len(values)) == pytest.approx(anew[name].std(), rel=0.1), name
+    recomputed = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
+    for name, values in scores_by_text(probabilities, labels, ["f1_macro", "auroc", "nll", "brier"]).items():
+        assert values.std() / np.sqrt(len(values)) == pytest.approx(recomputed[name].std(), rel=0.1), name
 
 
 def test_auroc_by_hand() -> None:
     """Of 2 × 2 pairs, three in order and one tied: 3.5 / 4."""
     scores = np.array([0.1, 0.4, 0.4, 0.9])
-    held = by_text(np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]), ["auroc"])
-    assert held["auroc"].mean() == pytest.approx(3.5 / 4)
+    by_text = scores_by_text(np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]), ["auroc"])
+    assert by_text["auroc"].mean() == pytest.approx(3.5 / 4)
 
 
-def test_a_missing_class_leaves_auroc_out() -> None:
+def test_a_missing_class_omits_auroc() -> None:
     probabilities, labels = predictions(31, 3)
-    assert by_text(probabilities, np.where(labels == 2, 0, labels), ["acc", "auroc", "f1_macro"]).keys() == {
+    assert scores_by_text(probabilities, np.where(labels == 2, 0, labels), ["acc", "auroc", "f1_macro"]).keys() == {
         "acc",
         "f1_macro",
     }

@@ -1,4 +1,4 @@
-"""A comparison as Markdown, LaTeX, CSV and on a terminal."""
+"""A comparison as Markdown, LaTeX and CSV, and in the terminal."""
 
 import csv
 import io
@@ -10,24 +10,24 @@ from rich.console import Console
 
 from src.comparison.claims import Claim
 from src.comparison.comparison import Comparison, compare
-from src.comparison.numbers import chance, with_margin
+from src.comparison.numbers import format_p_value, format_with_margin
 from src.comparison.rows import Row
-from src.comparison.runs import Failed
+from src.comparison.runs import ExcludedRun
 from src.comparison.statistics import Interval
-from src.comparison.tables import as_csv, latex, markdown, printed
+from src.comparison.tables import render_csv, render_latex, render_markdown, render_terminal
 from src.reports.page.formatting import share
 from tests.comparison.runs import write_sweep
 
-NASTY = r"a_b|50% & <i>\x{$#^~"
+SPECIAL = r"a_b|50% & <i>\x{$#^~"
 
 
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    """A sweep with a nasty name in it, and a failed run."""
+    """A sweep with special characters in a name, and a failed run."""
     folder = write_sweep(tmp_path_factory.mktemp("sweep"), {("lstm", "none"): 0.7, ("lstm", "keras"): 0.85})
-    found = compare([folder])
-    rows = tuple(named(row, NASTY) if row.variant.name == "keras" else row for row in found.rows)
-    return replace(found, rows=rows, failed=(Failed(Path("some/run"), "failed", "MemoryError: 3|4 GiB"),))
+    result = compare([folder])
+    rows = tuple(named(row, SPECIAL) if row.variant.name == "keras" else row for row in result.rows)
+    return replace(result, rows=rows, excluded=(ExcludedRun(Path("some/run"), "failed", "MemoryError: 3|4 GiB"),))
 
 
 def named(row: Row, name: str) -> Row:
@@ -35,17 +35,17 @@ def named(row: Row, name: str) -> Row:
 
 
 def test_numbers() -> None:
-    assert with_margin(Interval(0.8816, 0.8786, 0.8846)) == "0.882 ± 0.003"
-    assert with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
-    assert with_margin(Interval(0.88, None, None)) == "0.880"
-    assert with_margin(None) == "–"
+    assert format_with_margin(Interval(0.8816, 0.8786, 0.8846)) == "0.882 ± 0.003"
+    assert format_with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
+    assert format_with_margin(Interval(0.88, None, None)) == "0.880"
+    assert format_with_margin(None) == "–"
     assert (share(0.8816), share(None)) == ("0.882", "–")
-    assert [chance(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
+    assert [format_p_value(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
 
 
-def test_markdown_has_every_section_and_whole_tables(comparison: Comparison) -> None:
-    text = markdown(comparison)
-    for title in ("## Scores", "## Differences in acc to none", "## Cost", "## Claims", "## Not compared"):
+def test_markdown_has_every_section_and_complete_tables(comparison: Comparison) -> None:
+    text = render_markdown(comparison)
+    for title in ("## Scores", "## Differences in accuracy to none", "## Cost", "## Claims", "## Not compared"):
         assert f"\n{title}\n" in text
     tables = [[line for line in block.split("\n")] for block in text.split("\n\n") if block.startswith("|")]
     assert len(tables) == 3
@@ -58,10 +58,10 @@ def test_markdown_has_every_section_and_whole_tables(comparison: Comparison) -> 
     assert "**Attention beats no attention**: supported." in text
 
 
-def test_latex_is_escaped_and_whole(comparison: Comparison) -> None:
-    text = latex(comparison)
+def test_latex_is_escaped_and_complete(comparison: Comparison) -> None:
+    text = render_latex(comparison)
     assert r"a\_b|50\% \& $<$i$>$\textbackslash{}x\{\$\#\textasciicircum{}\textasciitilde{}" in text
-    assert r"f1\_macro" in text
+    assert "macro F1" in text
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 3
     for table in text.split(r"\begin{tabular}{")[1:]:
         columns = table.index("}")
@@ -70,10 +70,10 @@ def test_latex_is_escaped_and_whole(comparison: Comparison) -> None:
     assert "±" not in text
 
 
-def test_csv_holds_every_number_in_full(comparison: Comparison) -> None:
-    best, base = csv.DictReader(io.StringIO(as_csv(comparison)))
+def test_csv_has_every_number_in_full_precision(comparison: Comparison) -> None:
+    best, base = csv.DictReader(io.StringIO(render_csv(comparison)))
     row = comparison.rows[0]
-    assert best["variant"] == NASTY
+    assert best["variant"] == SPECIAL
     assert best["seeds"] == "1 2 3 4 5"
     assert float(best["acc"]) == row.metrics["acc"].value
     assert float(best["acc_ensemble"]) == row.ensemble > row.metrics["acc"].value
@@ -86,11 +86,11 @@ def test_csv_holds_every_number_in_full(comparison: Comparison) -> None:
 
 def shown(comparison: Comparison, width: int) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(printed(comparison))
+    console.print(render_terminal(comparison))
     return console.export_text()
 
 
-def test_the_terminal_shows_all_of_it(comparison: Comparison) -> None:
+def test_the_terminal_shows_every_section(comparison: Comparison) -> None:
     text = shown(comparison, 100)
     for word in (
         "none (baseline)",
@@ -100,25 +100,25 @@ def test_the_terminal_shows_all_of_it(comparison: Comparison) -> None:
         "1,009",
         "supported",
         "some/run: failed: MemoryError",
-        NASTY,
+        SPECIAL,
     ):
         assert word in text
     assert max(map(len, text.split("\n"))) <= 100
 
 
 def test_one_run_has_no_claims_and_no_differences(tmp_path: Path) -> None:
-    alone = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
-    for text in (markdown(alone), shown(alone, 100)):
+    single = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
+    for text in (render_markdown(single), shown(single, 100)):
         assert "Scores" in text
         assert "Differences" not in text
         assert "Claims" not in text
 
 
-def test_the_metric_compared_comes_first(tmp_path: Path) -> None:
-    found = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=2)], metric="nll")
-    assert "| variant | seeds | nll | acc |" in markdown(found)
+def test_the_compared_metric_is_the_first_column(tmp_path: Path) -> None:
+    result = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=2)], metric="nll")
+    assert "| variant | seeds | negative log-likelihood | accuracy |" in render_markdown(result)
 
 
 def test_markup_in_a_claim_is_text(comparison: Comparison) -> None:
-    said = Claim("A claim", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
-    assert "[red]why[/red]" in shown(replace(comparison, claims=(said,)), 100)
+    claim = Claim("A claim", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
+    assert "[red]why[/red]" in shown(replace(comparison, claims=(claim,)), 100)

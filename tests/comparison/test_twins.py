@@ -1,14 +1,14 @@
-"""Which variants give identical answers."""
+"""Detection of variants with identical predictions."""
 
 from src.comparison.twins import find_twins
 
 
-def test_identical_answers_under_every_seed_make_twins() -> None:
-    answers = {"a": {1: "x", 2: "y"}, "b": {1: "x", 2: "y"}, "c": {1: "x", 2: "z"}, "d": {1: "x", 2: "y"}}
-    assert find_twins(answers) == {"a": "a", "b": "a", "c": "c", "d": "a"}
+def test_identical_predictions_under_every_seed_make_twins() -> None:
+    digests = {"a": {1: "x", 2: "y"}, "b": {1: "x", 2: "y"}, "c": {1: "x", 2: "z"}, "d": {1: "x", 2: "y"}}
+    assert find_twins(digests) == {"a": "a", "b": "a", "c": "c", "d": "a"}
 
 
-def test_seeds_of_one_variant_alone_do_not_count() -> None:
+def test_seeds_of_only_one_variant_are_ignored() -> None:
     assert find_twins({"a": {1: "x", 2: "y"}, "b": {2: "y", 3: "z"}}) == {"a": "a", "b": "a"}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from src.comparison.comparison import compare
 from src.comparison.page import render
-from src.comparison.runs import find
+from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.files.record import RECORD, read_record
 from src.reports.page.run import run_page
@@ -20,10 +20,10 @@ from src.sweep.estimate import _earlier
 from src.sweep.jobs import Job, Sweep
 from src.sweep.outcome import Outcome, outcome
 from src.sweep.table import end_table
-from tests.comparison.runs import answers, write_run
+from tests.comparison.runs import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
-RIGHT = answers(LABELS, LABELS == LABELS)
+RIGHT = make_probabilities(LABELS, LABELS == LABELS)
 numbers = st.one_of(st.integers(), st.floats(), st.sampled_from([10**400, 1e308, -1, 2**63]))
 leaves = st.one_of(
     st.none(), st.booleans(), numbers, st.text(max_size=7), st.sampled_from(["completed", "failed", "\x00"])
@@ -117,7 +117,7 @@ def test_a_whole_record_is_read(sweep: Path) -> None:
     assert read_record(run) == WHOLE
     assert set(WHOLE) == {name.removesuffix("?") for name in RECORD}
     assert outcome(run) == Outcome("completed", None, 0.8, 9.0, 0.25)
-    assert [found.folder for found in find([sweep]).runs] == [sweep / "1", run]
+    assert [finished.folder for finished in find_runs([sweep]).runs] == [sweep / "1", run]
 
 
 @shared
@@ -131,9 +131,9 @@ def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
         assert outcome(run).status == "pending"
     end = outcome(run)
     end_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [outcome(sweep / "1"), end])
-    found = find([sweep])
-    assert sweep / "1" in [one.folder for one in found.runs]
-    assert {one.folder for one in (*found.runs, *found.failed)} == {sweep / "1", run}
+    discovered = find_runs([sweep])
+    assert sweep / "1" in [finished.folder for finished in discovered.runs]
+    assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}
     try:
         render(compare([sweep]))
     except UserError as error:

@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
 
-from src.comparison.runs import find
+from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.workspace import Scope, build
@@ -249,7 +249,7 @@ def test_an_evaluation_says_what_it_evaluates(folder: Path, tmp_path: Path) -> N
 
 def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any]) -> None:
     """Every metric, option, table and picture in its panels, but for parts and pictures that this run has not."""
-    workspace = build(Scope.of(find([folder]).runs), "us", "heed")
+    workspace = build(Scope.of(find_runs([folder]).runs), "us", "heed")
     asked = [panel._to_model().config for section in workspace.sections for panel in section.panels]
     spec = json.loads(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True))
     panels = [panel["config"] for one in spec["section"]["panelBankConfig"]["sections"] for panel in one["panels"]]

@@ -1,26 +1,24 @@
-"""A comparison as one web page that needs nothing but itself."""
+"""Render a comparison as one self-contained web page."""
 
 from src.comparison.comparison import Comparison
-from src.comparison.page import cost, forest, grid, ranking, reviews, runs
-from src.comparison.page import facts as about
-from src.comparison.page import verdicts as answers
+from src.comparison.page import cost, facts, forest, grid, ranking, reviews, runs, verdicts
 from src.reports.page.document import Section, document
 
-ROOMS = (
+SECTIONS = (
     ranking.ranking,
     forest.forest,
-    answers.claims,
+    verdicts.claims,
     grid.grid,
     cost.cost,
     runs.curves,
     reviews.reviews,
     runs.confusions,
-    answers.failures,
+    verdicts.excluded,
 )
 
 
 def render(comparison: Comparison) -> str:
-    """One HTML page of everything the comparison found; what it cannot show (one variant, no curves) is left out."""
-    found: list[Section | None] = [room(comparison) for room in ROOMS]
-    sections = [section for section in found if section]
-    return document(about.title(comparison), about.lede(comparison), about.facts(comparison), sections)
+    """Render the HTML page, without the sections that have no content (such as differences of a single variant)."""
+    candidates: list[Section | None] = [section(comparison) for section in SECTIONS]
+    sections = [section for section in candidates if section]
+    return document(facts.title(comparison), facts.summary(comparison), facts.facts(comparison), sections)

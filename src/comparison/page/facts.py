@@ -1,11 +1,11 @@
-"""What was compared: the head of the page."""
+"""The head of the page: title, summary and facts about the runs."""
 
 import shlex
 from collections.abc import Iterable
 from typing import TypeVar
 
 from src.comparison.comparison import Comparison
-from src.comparison.page.names import label
+from src.comparison.labels import label
 from src.comparison.variants import Variant
 from src.reports.page.formatting import count
 from src.reports.page.html import Inside, join, tag
@@ -15,15 +15,15 @@ Number = TypeVar("Number", int, str)
 
 
 def factors(comparison: Comparison) -> dict[str, list[str]]:
-    """What the variants differ in: each factor with its values, in the order in which they were run."""
+    """The factors in which the variants differ, each with its values in the order of the runs."""
     variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].result["started"])
     names = dict.fromkeys(name for variant in variants for name in variant.differs)
-    values = {name: list(dict.fromkeys(value(variant, name) for variant in variants)) for name in names}
-    return {name: held for name, held in values.items() if len(held) > 1}
+    values = {name: list(dict.fromkeys(factor_value(variant, name) for variant in variants)) for name in names}
+    return {name: levels for name, levels in values.items() if len(levels) > 1}
 
 
-def value(variant: Variant, factor: str) -> str:
-    """What the variant has there; a dash where its other parts leave nothing to choose."""
+def factor_value(variant: Variant, factor: str) -> str:
+    """The variant's value of a factor; a dash where its other components have no such option."""
     return variant.differs.get(factor, UNKNOWN)
 
 
@@ -34,14 +34,14 @@ def title(comparison: Comparison) -> str:
     return f"{variants} variants of {' × '.join(factors(comparison))}"
 
 
-def lede(comparison: Comparison) -> Inside:
-    """One sentence of what was done."""
+def summary(comparison: Comparison) -> Inside:
+    """One sentence on runs, score, test texts and baseline."""
     runs = sum(len(variant.runs) for variant in comparison.variants)
-    known = f"{label(comparison.metric)} on {count(comparison.texts, 'test text')}"
+    score = f"{label(comparison.metric)} on {count(comparison.texts, 'test text')}"
     if len(comparison.rows) == 1:
-        return f"{count(runs, 'run')}, {known}."
-    said = f"{count(runs, 'run')}, ranked by {known}."
-    return join(said, " Differences are to the baseline, ", tag("strong", comparison.baseline.variant.name), ".")
+        return f"{count(runs, 'run')}, {score}."
+    ranking = f"{count(runs, 'run')}, ranked by {score}."
+    return join(ranking, " Differences are to the baseline, ", tag("strong", comparison.baseline.variant.name), ".")
 
 
 def facts(comparison: Comparison) -> dict[str, Inside]:
@@ -49,37 +49,37 @@ def facts(comparison: Comparison) -> dict[str, Inside]:
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
     first = results[0]["data"]
-    held: dict[str, Inside] = {
-        "Data": _named(result["choices"].get("data", "unknown") for result in results),
+    entries: dict[str, Inside] = {
+        "Data": _listed(result["choices"].get("data", "unknown") for result in results),
         "Texts": ", ".join(f"{first[split]:,} {split}" for split in ("train", "val", "test") if split in first),
         "Classes": ", ".join(comparison.class_names),
         "Seeds": _seeds(comparison),
-        "Epochs": _spread(len(result["seconds"]["per_epoch"]) for result in results),
-        "Machine": _named(f"{result.get('device', 'unknown')}, {result.get('precision', '')}" for result in results),
-        "Run": _spread(result["started"][:10] for result in results),
+        "Epochs": _range(len(result["seconds"]["per_epoch"]) for result in results),
+        "Machine": _listed(f"{result.get('device', 'unknown')}, {result.get('precision', '')}" for result in results),
+        "Date": _range(result["started"][:10] for result in results),
     }
     if commits := {str(result["git_commit"])[:10] for result in results if result.get("git_commit")}:
-        held["Commit"] = ", ".join(sorted(commits))
-    if comparison.failed:
-        held["Not compared"] = tag("a", count(len(comparison.failed), "folder"), href="#failures")
+        entries["Commit"] = ", ".join(sorted(commits))
+    if comparison.excluded:
+        entries["Not compared"] = tag("a", count(len(comparison.excluded), "folder"), href="#failures")
     folders = shlex.join(map(str, comparison.folders))
-    held["Made by"] = tag("code", f"python -m src.compare {folders}")
-    return held
+    entries["Command"] = tag("code", f"python -m src.compare {folders}")
+    return entries
 
 
 def _seeds(comparison: Comparison) -> str:
-    each = {tuple(run.seed for run in variant.runs) for variant in comparison.variants}
-    if len(each) == 1:
-        seeds = next(iter(each))
-        in_row = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
-        return f"{seeds[0]} to {seeds[-1]}" if in_row else ", ".join(map(str, seeds))
-    return f"{_spread(len(seeds) for seeds in each)} a variant"
+    seeds_by_variant = {tuple(run.seed for run in variant.runs) for variant in comparison.variants}
+    if len(seeds_by_variant) == 1:
+        seeds = next(iter(seeds_by_variant))
+        is_consecutive = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))
+        return f"{seeds[0]} to {seeds[-1]}" if is_consecutive else ", ".join(map(str, seeds))
+    return f"{_range(len(seeds) for seeds in seeds_by_variant)} per variant"
 
 
-def _spread(values: Iterable[Number]) -> str:
-    held = sorted(set(values))
-    return str(held[0]) if len(held) == 1 else f"{held[0]} to {held[-1]}"
+def _range(values: Iterable[Number]) -> str:
+    ordered = sorted(set(values))
+    return str(ordered[0]) if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
-def _named(values: Iterable[str]) -> str:
+def _listed(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(values))

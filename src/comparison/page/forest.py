@@ -1,10 +1,10 @@
-"""How far each variant is from the baseline."""
+"""Page section: each variant's difference to the baseline."""
 
 from src.comparison.comparison import Comparison
-from src.comparison.numbers import chance
-from src.comparison.page.names import heading, label
+from src.comparison.labels import heading, label
+from src.comparison.numbers import format_p_value
 from src.comparison.page.ranking import name
-from src.comparison.statistics import ENOUGH
+from src.comparison.statistics import MIN_SEEDS
 from src.reports.page.chart import linear
 from src.reports.page.document import Section
 from src.reports.page.formatting import UNKNOWN, between, change, count
@@ -12,7 +12,7 @@ from src.reports.page.table import Line, chart_table
 
 
 def forest(comparison: Comparison) -> Section | None:
-    """A line for each variant but the baseline; zero is no difference."""
+    """A row with its interval for each variant except the baseline."""
     rows = [row for row in comparison.rows if row.difference is not None]
     if not rows:
         return None
@@ -20,18 +20,18 @@ def forest(comparison: Comparison) -> Section | None:
     scale = linear([0.0, *(x for interval in intervals for x in interval if x is not None)])
     lines = []
     for row, (value, low, high) in zip(rows, intervals, strict=True):
-        found = UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}"
-        cells = (change(value), between(low, high, signed=True), chance(row.p_adjusted), found, row.verdict)
+        mcnemar = UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}"
+        cells = (change(value), between(low, high, signed=True), format_p_value(row.p_adjusted), mcnemar, row.verdict)
         lines.append(Line(name(row, comparison), value, low, high, cells, row.verdict))
     heads = ("Difference", "95 % interval", "p (Holm)", "McNemar", "Verdict")
-    said = f"Difference in {label(comparison.metric)} to the baseline with its interval"
-    table = chart_table("Variant", scale, heads, lines, said)
+    description = f"Difference in {label(comparison.metric)} to the baseline with its interval"
+    table = chart_table("Variant", scale, heads, lines, description)
     caption = (
-        f"{heading(comparison.metric)} less that of the baseline, {comparison.baseline.variant.name}, on the same "
-        "texts. The line is the 95 % interval of a two-level bootstrap, which draws seeds and texts anew, with "
-        f"Student's t, unadjusted. The verdict goes by p, which allows for all "
-        f"{count(comparison.family, 'difference')} (Holm). McNemar: in how many seeds "
-        f"the exact test finds that difference at 5 %. A tie is not shown to differ; fewer than {ENOUGH} seeds are "
-        "exploratory, whatever they show."
+        f"{heading(comparison.metric)} minus that of the baseline, {comparison.baseline.variant.name}, on the same "
+        "texts. The line is the 95 % interval of a two-level bootstrap over seeds and texts, with Student's t, "
+        "unadjusted. The p-value, adjusted for "
+        f"{count(comparison.num_tests, 'difference')} (Holm), decides the verdict. McNemar: the number of seeds in "
+        "which the exact test finds a difference of the same sign at 5 %. tie: no significant difference; "
+        f"exploratory: fewer than {MIN_SEEDS} seeds."
     )
     return Section("differences", "Differences to the baseline", caption, table)

@@ -1,4 +1,4 @@
-"""The same texts under every variant."""
+"""Page section: the attention of every variant on the same texts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from src.reports.page.selector import panes, picker
 from src.reports.page.strips import CAPTION, reading, strip
 from src.reports.words import plain
 
-WORDS = 45_000  # shown at most, over all texts and variants: what keeps the page small and quick
-OPEN = 3  # strips that are open at first, of those that are not even; of the others, the bars are seen
-EVEN = 1e-5  # weights that differ by less are even: attention.json rounds to a tenth of that
+MAX_WORDS = 45_000  # over all texts and variants; limits the size of the page
+MAX_OPEN = 3  # strips that are open initially; those of uniform weights stay closed
+UNIFORM_RANGE = 1e-5  # weights within this range are uniform; attention.json rounds to a tenth of it
 
 
-class Reader(NamedTuple):
-    """One run of a variant, with the texts that it kept."""
+class RunExamples(NamedTuple):
+    """One run of a variant, with its example texts."""
 
     variant: Variant
     run: FinishedRun
@@ -32,49 +32,50 @@ class Reader(NamedTuple):
 
 
 def reviews(comparison: Comparison) -> Section | None:
-    """The texts that most variants kept; a strip for each variant, best first."""
+    """The texts that most variants saved; a strip for each variant, best first."""
     seed = comparison.variants[0].runs[0].seed
-    readers = [_reader(variant, seed, comparison.class_names) for variant in comparison.variants]
-    names = _shared(readers)
+    examples_by_run = [_run_examples(variant, seed, comparison.class_names) for variant in comparison.variants]
+    names = _shared_examples(examples_by_run)
     if not names:
         return None
-    titles, shown = {}, {}
+    titles, strips_by_name = {}, {}
     for name in names:
-        kept = [reader for reader in readers if name in reader.examples]
-        titles[name] = f"{_title(kept[0].examples[name])}: {plain(' '.join(kept[0].examples[name].words[:12]), 60)}"
-        telling = [reader for reader in kept if float(np.ptp(reader.examples[name].weights)) > EVEN] or kept
-        opened = {reader.variant.name for reader in telling[:OPEN]}
-        strips = [_strip(reader, reader.examples[name], seed, reader.variant.name in opened) for reader in kept]
-        listed = tag("ol", *(tag("li", one) for one in strips), class_="readings")
-        shown[name] = join(tag("h3", _title(kept[0].examples[name])), listed)
+        with_text = [run for run in examples_by_run if name in run.examples]
+        first = with_text[0].examples[name]
+        titles[name] = f"{_title(first)}: {plain(' '.join(first.words[:12]), 60)}"
+        varied = [run for run in with_text if float(np.ptp(run.examples[name].weights)) > UNIFORM_RANGE] or with_text
+        opened = {run.variant.name for run in varied[:MAX_OPEN]}
+        strips = [_strip(run, run.examples[name], seed, run.variant.name in opened) for run in with_text]
+        strip_list = tag("ol", *(tag("li", item) for item in strips), class_="readings")
+        strips_by_name[name] = join(tag("h3", _title(first)), strip_list)
     steps = [tag("button", text, type="button", data_step=by) for text, by in (("Previous", -1), ("Next", 1))]
     tools = tag("div", picker("review", "Text", titles), *steps, class_="pickers needs-script")
     caption = (
-        f"{count(len(names), 'text')} as seed {seed} of each variant read {'it' if len(names) == 1 else 'them'}, the "
-        f"best variant first. The bar is the whole text in small. {CAPTION}"
+        f"The attention of seed {seed} of each variant on {count(len(names), 'text')}, the best variant first. The bar "
+        f"shows the weights over the whole text. {CAPTION}"
     )
-    body = join(tools if len(names) > 1 else None, reading(), panes("review", shown))
-    return Section("reviews", "The same texts under every variant", caption, body)
+    body = join(tools if len(names) > 1 else None, reading(), panes("review", strips_by_name))
+    return Section("reviews", "Attention on the same texts", caption, body)
 
 
-def _reader(variant: Variant, seed: int, class_names: Sequence[str]) -> Reader:
+def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> RunExamples:
     """The variant's run of that seed, or its first."""
     run = next((run for run in variant.runs if run.seed == seed), variant.runs[0])
     examples = intact(partial(read_examples, class_names=class_names), run.folder) or []
-    return Reader(variant, run, {one.name: one for one in examples})
+    return RunExamples(variant, run, {example.name: example for example in examples})
 
 
-def _shared(readers: Sequence[Reader]) -> list[str]:
-    """Texts that as many variants kept as kept any, and more than one did; as many as the page holds."""
-    variants = Counter(name for reader in readers for name in reader.examples)
+def _shared_examples(runs: Sequence[RunExamples]) -> list[str]:
+    """Names of the texts that the most variants, and at least two, saved, up to MAX_WORDS words."""
+    variants = Counter(name for run in runs for name in run.examples)
     most = max(variants.values(), default=0)
-    if most < min(2, len(readers)):
+    if most < min(2, len(runs)):
         return []
     names: list[str] = []
     words = 0
-    for name in (name for name, kept in variants.items() if kept == most):
-        words += sum(len(reader.examples[name].words) for reader in readers if name in reader.examples)
-        if names and words > WORDS:
+    for name in (name for name, number in variants.items() if number == most):
+        words += sum(len(run.examples[name].words) for run in runs if name in run.examples)
+        if names and words > MAX_WORDS:
             break
         names.append(name)
     return names
@@ -84,16 +85,16 @@ def _title(example: Example) -> str:
     return f"{example.split} {example.index}" + ("" if example.label is None else f", {example.label}")
 
 
-def _strip(reader: Reader, example: Example, seed: int, is_open: bool) -> Html:
-    right = None if example.label is None else example.label == example.predicted
-    mark = {None: "", True: "right", False: "wrong"}[right]
-    said = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
-    other = tag("small", f"seed {reader.run.seed}") if reader.run.seed != seed else None
-    size = f"{count(len(example.words), 'word')} by weight"
+def _strip(run_examples: RunExamples, example: Example, seed: int, is_open: bool) -> Html:
+    is_correct = None if example.label is None else example.label == example.predicted
+    mark = {None: "", True: "right", False: "wrong"}[is_correct]
+    prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
+    other_seed = tag("small", f"seed {run_examples.run.seed}") if run_examples.run.seed != seed else None
+    description = f"{count(len(example.words), 'word')} by weight"
     summary = tag(
         "summary",
-        tag("span", reader.variant.name, other, class_="name"),
-        tag("span", said, tag("small", mark) if mark else None, class_=f"said {mark}"),
-        tag("canvas", class_="bars needs-script", role="img", aria_label=size),
+        tag("span", run_examples.variant.name, other_seed, class_="name"),
+        tag("span", prediction, tag("small", mark) if mark else None, class_=f"said {mark}"),
+        tag("canvas", class_="bars needs-script", role="img", aria_label=description),
     )
     return tag("details", summary, strip(example.words, example.weights), open=is_open)

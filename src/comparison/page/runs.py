@@ -1,4 +1,4 @@
-"""What single runs left, side by side: curves and confusion matrices."""
+"""Page sections: learning curves and confusion matrices."""
 
 import numpy as np
 
@@ -21,8 +21,8 @@ def curves(comparison: Comparison) -> Section | None:
     if not any(histories for _, histories in variants):
         return None
     caption = (
-        "By epoch, from 0. A line for each seed, all charts on one scale, the best variant first. What was tested is "
-        "each run's best checkpoint on validation, which need not be the last."
+        "By epoch, from 0. One line per seed; all charts have the same scale; the best variant is first. The test "
+        "scores are those of each run's best checkpoint on validation, which need not be the last."
     )
     return Section("curves", "Curves", caption, many_runs(variants))
 
@@ -31,12 +31,12 @@ def confusions(comparison: Comparison) -> Section:
     """A table for each variant."""
     tables = []
     for variant in comparison.variants:
-        held = [run.predictions() for run in variant.runs]
-        counts = np.sum([confusion(one.probabilities, one.labels) for one in held], axis=0)
-        title = f"{variant.name}, {count(len(held), 'seed')}"
+        predictions = [run.predictions() for run in variant.runs]
+        counts = np.sum([confusion(run.probabilities, run.labels) for run in predictions], axis=0)
+        title = f"{variant.name}, {count(len(predictions), 'seed')}"
         tables.append(confusion_table(counts, comparison.class_names, title))
     caption = (
-        "Texts by true class (row) and predicted class (column), with their share of the row, over all seeds together: "
-        "each text counts once a seed."
+        "Texts by true class (row) and predicted class (column), with their share of the row, summed over "
+        "seeds: each text counts once per seed."
     )
     return Section("confusion", "Confusion", caption, tag("div", *tables, class_="tables"))
