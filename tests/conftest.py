@@ -1,4 +1,4 @@
-"""Every test runs offline, on few threads, and repeatably."""
+"""All tests run offline, on one thread of torch each, and repeatably."""
 
 import os
 import sys
@@ -6,10 +6,16 @@ import sys
 os.environ.update(
     WANDB_MODE="offline", WANDB_SILENT="true", HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", MPLBACKEND="Agg"
 )
-if "PYTEST_XDIST_WORKER" in os.environ:  # the workers share the cores; torch reads this at import
-    os.environ["OMP_NUM_THREADS"] = "1"
+# torch reads this at import. Its tensors here are so small that threads take longer to start than to compute.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import json
+from pathlib import Path
+from typing import Any
 
 import hypothesis
+import pytest
+from filelock import FileLock
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "", None}
 
@@ -30,3 +36,26 @@ sys.addaudithook(refuse_network)
 
 hypothesis.settings.register_profile("heed", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("heed")
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The last checkpoint of a short run with `callbacks=checkpoints`; read only."""
+    from tests.helpers import trained
+
+    return trained(tmp_path_factory.mktemp("checkpoint") / "run")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Path, dict[str, Any]]:
+    """The folder of a run with the default callbacks, and its result; shared by all workers, and read only."""
+    from tests.helpers import train
+
+    own = tmp_path_factory.getbasetemp()
+    shared = (own if worker_id == "master" else own.parent) / "finished"
+    shared.mkdir(exist_ok=True)
+    record = shared / "result.json"  # written once the run is complete
+    with FileLock(shared / "lock"):
+        if not record.exists():
+            record.write_text(json.dumps(train(shared / "run")))
+    return shared / "run", json.loads(record.read_text())

@@ -23,11 +23,6 @@ from src.sweep.resume import prepare
 from tests.helpers import evaluate, small_config, trained
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trained(tmp_path_factory.mktemp("checkpoint") / "run")
-
-
 def test_it_holds_plain_values_and_all_that_its_weights_need(checkpoint: Path) -> None:
     card, weights = load(checkpoint)
     assert card.config["model"]["encoder"]["hidden_dim"] == 6

@@ -10,7 +10,7 @@ import pytest
 
 from src.data.sources.table import Table
 from src.errors import UserError
-from tests.helpers import evaluate, run, train, trained
+from tests.helpers import evaluate, run, train
 
 NAMES = ("bad", "fair", "good")
 
@@ -111,8 +111,7 @@ def test_data_that_are_gone_are_named(own: tuple[Path, dict[str, Any]], tmp_path
         evaluate(tmp_path / "eval", best(own), "+data.path=/gone/reviews.csv")
 
 
-def test_the_command_needs_nothing_but_the_checkpoint(tmp_path: Path) -> None:
-    checkpoint = trained(tmp_path / "run")
+def test_the_command_needs_nothing_but_the_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
     said = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
     assert "test/acc" in said
     (result,) = (tmp_path / "outputs" / "eval" / "runs").glob("*/result.json")

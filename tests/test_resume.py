@@ -14,11 +14,6 @@ from tests.helpers import train, trained
 OPTIONS = ("callbacks=checkpoints", "test=false")
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trained(tmp_path_factory.mktemp("resume") / "run")
-
-
 @pytest.fixture
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def setup(*_: object) -> None:
@@ -32,7 +27,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("optimizer=sgd", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.SGD\. Set this as it was"),
         ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.AdamW"),
-        ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.adagrad\.Adagrad"),
+        ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.optim\.adagrad\.Adagrad"),
         ("scheduler=plateau", r"scheduler: was none, and is torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
         ("+per_part.encoder.lr=0.01", r"per_part: was \{\}, and is \{'encoder': \{'lr': 0\.01\}\}"),
         ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, and has groups of \[\d+\]"),

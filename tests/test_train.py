@@ -4,6 +4,8 @@ import csv
 import json
 import os
 import signal
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,6 @@ from tests.helpers import train
 
 def weights(folder: Path, name: str = "last") -> dict[str, torch.Tensor]:
     return torch.load(folder / "checkpoints" / f"{name}.ckpt", weights_only=True)["state_dict"]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    return folder, train(folder)
 
 
 def test_a_run_leaves_what_the_design_lists(finished: tuple[Path, dict[str, Any]]) -> None:
@@ -85,13 +81,30 @@ def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, An
     assert again["metrics"] == result["metrics"]
     for name, value in weights(tmp_path / "run").items():
         assert torch.equal(value, weights(folder)[name]), name
-    other = train(tmp_path / "other", "seed=1")
+    other = train(tmp_path / "other", "seed=1", "test=false")
     assert any(not torch.equal(value, weights(folder)[name]) for name, value in weights(tmp_path / "other").items())
     assert other["seed"] == 1
 
 
 DROPOUTS = ("model.embedding.dropout=0.3", "model.head.dropout=0.3", "data.batch_size=5")
+THREE_EPOCHS = (*DROPOUTS, "trainer.max_epochs=3", "test=false")  # six batches each; weights are compared, not tests
 PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0", "scheduler.min_lr=0.0")
+
+
+Whole = Callable[[tuple[str, ...]], dict[str, torch.Tensor]]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The weights after three epochs without an interruption, by scheduler."""
+
+    @cache
+    def weights_of(scheduler: tuple[str, ...]) -> dict[str, torch.Tensor]:
+        folder = tmp_path_factory.mktemp("whole") / "run"
+        train(folder, *THREE_EPOCHS, *scheduler)
+        return weights(folder)
+
+    return weights_of
 
 
 @pytest.mark.parametrize("scheduler", [("scheduler=one_cycle",), PLATEAU], ids=["one_cycle", "plateau"])
@@ -104,11 +117,10 @@ PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0
     ],
 )
 def test_resuming_is_exact(
-    step: int, saved: int, scheduler: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: int, saved: int, scheduler: tuple[str, ...], whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while step `step` runs, and a resumed run, equal three epochs at a stretch, bit for bit."""
-    options = [*DROPOUTS, *scheduler, "trainer.max_epochs=3"]  # of six batches each
-    train(tmp_path / "whole", *options)
+    options = [*THREE_EPOCHS, *scheduler]
     training_step = LitClassifier.training_step
 
     def interrupted(self: LitClassifier, batch: Batch, batch_idx: int) -> torch.Tensor:
@@ -127,7 +139,7 @@ def test_resuming_is_exact(
     assert torch.load(last, weights_only=True)["global_step"] == saved
 
     train(tmp_path / "resumed", *options, f"ckpt_path='{last}'")
-    for name, value in weights(tmp_path / "whole").items():
+    for name, value in whole(scheduler).items():
         assert torch.equal(value, weights(tmp_path / "resumed")[name]), name
 
 

@@ -23,7 +23,7 @@ from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_kind
 from src.config.validation import check, mistakes_in
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
-from tests.helpers import small_config, trained
+from tests.helpers import small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
 PACKAGES = ("torch", "transformers", "datasets", "wandb")
@@ -247,11 +247,6 @@ def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed: dict[str, An
         with pytest.raises(UserError, match="_target_"):
             check(spoilt, "train")
     assert not marker.exists()
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return trained(tmp_path_factory.mktemp("checkpoint") / "run")
 
 
 def test_a_node_at_any_leaf_of_a_card_is_never_created(

@@ -1,5 +1,6 @@
-"""Every component as its YAML file has it, with small sizes, and models of them: for tests of all combinations."""
+"""Components as their YAML files define them, but small, and models of these: for tests of all combinations."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,28 +48,39 @@ SMALL = {
 }
 
 
-def part(group: str, choice: str) -> dict[str, object]:
-    """A part's own YAML with its sizes made small; options that it does not have are not invented."""
+@cache
+def load_yaml(group: str, choice: str) -> dict[str, object]:
+    """The options of a component's YAML file."""
     options = OmegaConf.to_container(OmegaConf.load(MODEL / group / f"{choice}.yaml"))
     assert isinstance(options, dict)
-    return {str(key): SMALL.get(str(key), value) for key, value in options.items()}
+    return {str(key): value for key, value in options.items()}
+
+
+def small_options(group: str, choice: str) -> dict[str, object]:
+    """The options of a component's YAML file with small sizes; no option is added."""
+    return {key: SMALL.get(key, value) for key, value in load_yaml(group, choice).items()}
 
 
 def component(group: str, choice: str, *sizes: int, dropout: float | None = None) -> Any:
     """A component of its own; `dropout` replaces its probability where it has one."""
-    options = part(group, choice)
+    options = small_options(group, choice)
     if dropout is not None and "dropout" in options:
         options["dropout"] = dropout
     return build.make(OmegaConf.create({group: options}), group, *sizes)
 
 
-def compose(dropout: float | None = None, **chosen: str) -> Classifier:
-    """A new model of the components that are chosen, by group; `dropout` replaces each component's own probability."""
-    parts = {group: part(group, choice) for group, choice in (BASIS | chosen).items()}
-    for options in parts.values():
+def compose(dropout: float | None = None, **choices: str) -> Classifier:
+    """A new model of these components, by group; `dropout` replaces each component's own probability."""
+    components = {group: small_options(group, choice) for group, choice in (BASIS | choices).items()}
+    for options in components.values():
         if dropout is not None and "dropout" in options:
             options["dropout"] = dropout
-    return build.classifier(OmegaConf.create({"model": parts}), VOCABULARY, LOGITS)
+    return build.classifier(OmegaConf.create({"model": components}), VOCABULARY, LOGITS)
+
+
+def with_pooling(model: Classifier, pooling: Any, head: Any) -> Classifier:
+    """The same embedding, position, encoder and attention with another pooling and head; the weights are shared."""
+    return Classifier(model.embedding, model.position, model.encoder, model.attention, pooling, head)
 
 
 def texts(lengths: tuple[int, ...] = LENGTHS, width: int | None = None) -> tuple[Tensor, Tensor]:
