@@ -1,8 +1,8 @@
-"""How often a claim is judged although nothing is there: `python -m benchmarks.claims_simulation`.
+"""False positives among claims, in simulated sweeps: `python -m benchmarks.claims_simulation`.
 
-Simulated sweeps in which no attention differs from none on average, and one attention is another under a second name.
-A false positive is a claim "attention beats no attention" whose mean differs from zero with p below 5 %, either way.
-Each set-up is judged with twins merged and seeds drawn jointly, as src.compare does, and without both.
+In the simulated sweeps no attention differs from `none` on average, and two attentions are twins: one formula under two
+names. A false positive is a claim "attention beats no attention" whose mean differs from zero with p below 5 %, in
+either direction. Each set-up is judged with twins merged and seeds drawn jointly, as in src.compare, and without both.
 """
 
 import argparse
@@ -25,16 +25,16 @@ TWIN, FIRST = "luong_concat", "bahdanau"  # two names of one formula
 
 
 class Setup(NamedTuple):
-    """A sweep of size × size encoders and attentions, and of what its noise is; sizes in standard deviations."""
+    """A sweep of size × size encoders and attentions, with the standard deviations of its noise."""
 
     name: str
     size: int
-    text: float = 0.0  # a variant's own on a text, under every seed
-    seed: float = 0.0  # a run's own on all texts
-    shared: float = 0.0  # of a seed on all variants with attention, and another on all without
-    answer: float = 0.0  # a run's own on a text
-    hard: float = 1.0  # of a text for all variants
-    later: int = 0  # seeds by which the variants with attention start later than those without
+    text: float = 0.0  # noise of a variant on a text, the same for every seed
+    seed: float = 0.0  # noise of a run, the same for all texts
+    shared: float = 0.0  # noise of a seed, one value for the variants with attention and one for those without
+    answer: float = 0.0  # noise of a run on a text
+    hard: float = 1.0  # noise of a text, the same for all variants
+    later: int = 0  # offset of the seeds of variants with attention
 
 
 SETUPS = (
@@ -55,8 +55,8 @@ class Rate(NamedTuple):
 
 
 def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator) -> tuple[Rate, Rate]:
-    """False positives without merging and joint seeds, and with them, on the same sweeps."""
-    wrong = np.array([_judged(*sweep) for sweep in simulate(setup, sweeps, n, seeds, rng)])
+    """Compute the false positives without merging and joint seeds, and with both, on the same sweeps."""
+    wrong = np.array([_false_positives(*sweep) for sweep in simulate(setup, sweeps, n, seeds, rng)])
     before, after = (Rate(share, float(np.sqrt(share * (1 - share) / sweeps))) for share in wrong.mean(0).tolist())
     return before, after
 
@@ -64,7 +64,7 @@ def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generato
 def simulate(
     setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator
 ) -> Iterator[tuple[list[Variant], list[np.ndarray]]]:
-    """Variants, and which of n texts each of their runs gets right (S×n)."""
+    """Yield variants, and whether each of their runs classifies each of n texts correctly (S×n)."""
     variants = [
         _variant(encoder, attention, range(late, late + seeds))
         for encoder in ENCODERS[: setup.size]
@@ -83,20 +83,20 @@ def simulate(
         yield variants, [by_name[variant.name.replace(TWIN, FIRST)] for variant in variants]
 
 
-def _judged(variants: list[Variant], right: list[np.ndarray]) -> tuple[bool, bool]:
-    """Whether the claim is shown or refuted: with every variant and run by itself, and as src.compare judges it."""
+def _false_positives(variants: list[Variant], right: list[np.ndarray]) -> tuple[bool, bool]:
+    """Test whether the claim or its opposite is shown: with separate variants and seeds, and as src.compare does."""
     names = [variant.name for variant in variants]
     numbers = [[run.seed for run in variant.runs] for variant in variants]
-    answers = {
+    predictions = {
         name: {seed: row.tobytes() for seed, row in zip(seeds, rows, strict=True)}
         for name, seeds, rows in zip(names, numbers, right, strict=True)
     }
-    ours = [name for name in ATTENTIONS if any(_attention(variant) == name for variant in variants)]
-    drawn = samples(right, numbers=numbers)
-    apart = [sample._replace(numbers=None) for sample in drawn]
+    attentions = [name for name in ATTENTIONS if any(_attention(variant) == name for variant in variants)]
+    joint = samples(right, numbers=numbers)
+    separate = [sample._replace(numbers=None) for sample in joint]
     p_values = []
-    for scores, twins in ((apart, {}), (drawn, find_twins(answers))):
-        evidence = gain(variants, dict(zip(names, scores, strict=True)), "attention", ours, "none", twins)
+    for scores, twins in ((separate, {}), (joint, find_twins(predictions))):
+        evidence = gain(variants, dict(zip(names, scores, strict=True)), "attention", attentions, "none", twins)
         assert not isinstance(evidence, str), evidence
         p_values.append(evidence.interval(LEVEL).p_value)
     before, after = (p_value is not None and p_value < LEVEL for p_value in p_values)
@@ -117,15 +117,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         "python -m benchmarks.claims_simulation", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--sweeps", type=int, default=2000, help="simulated for each set-up (2000)")
-    parser.add_argument("--texts", type=int, default=211, help="of the test split (211)")
-    parser.add_argument("--seeds", type=int, default=5, help="of each variant (5)")
-    parser.add_argument("--resamples", type=int, default=500, help="of the bootstrap; src.compare takes 2000 (500)")
-    parser.add_argument("--seed", type=int, default=0, help="of the simulation (0)")
+    parser.add_argument("--sweeps", type=int, default=2000, help="number of simulated sweeps for each set-up (2000)")
+    parser.add_argument("--texts", type=int, default=211, help="number of test texts (211)")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds of each variant (5)")
+    parser.add_argument(
+        "--resamples", type=int, default=500, help="number of bootstrap resamples (500; src.compare has 2000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (0)")
     options = parser.parse_args()
     statistics.RESAMPLES = options.resamples
     print(f"False positives at a nominal 5 %, {options.sweeps:,} sweeps each ± standard error")
-    print(f"{'set-up':<40}{'counted apart':>16}{'merged, seeds drawn jointly':>30}")
+    print(f"{'set-up':<40}{'separate':>16}{'merged, seeds drawn jointly':>30}")
     for setup in SETUPS:
         rng = np.random.default_rng(options.seed)
         shares = rates(setup, options.sweeps, options.texts, options.seeds, rng)
