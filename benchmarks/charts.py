@@ -1,4 +1,4 @@
-"""Charts of what the benchmarks measured, drawn from their records."""
+"""Charts of the benchmarks, drawn from their records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,86 +12,89 @@ from benchmarks.measure import Spread
 from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
 
 ROW, HEADER = 0.33, 0.75  # inches of a bar, and of a panel's title and ticks
-REST = "#b6bcc6"
+OTHERS = "#b6bcc6"
 
-KINDS: dict[str, dict[str, Any]] = {  # of attentions: how their lines look
+STYLES: dict[str, dict[str, Any]] = {  # line styles by the kind of attention
     "query": {"color": COLOURS[0]},
     "pairs": {"color": COLOURS[1]},
     "window": {"color": COLOURS[3]},
     "elementwise": {"color": COLOURS[2], "linewidth": 2.2},
-    "held": {"color": GREY, "linestyle": "--"},
+    "stored": {"color": GREY, "linestyle": "--"},
     "other": {"color": INK},
 }
 MARKERS = "os^Dv*"
 
 
 def draw_speed(record: dict[str, Any]) -> Figure:
-    """A bar for each contestant, Heed's in colour; beside each other one, how many times as fast Heed is."""
-    works = record["works"]
-    columns = min(2, len(works))
-    bars = [max(len(work["contestants"]) for work in works[at : at + columns]) for at in range(0, len(works), columns)]
+    """Draw a bar for each contestant, Heed's in colour; the other labels have the ratio of Heed's speed."""
+    workloads = record["works"]
+    columns = min(2, len(workloads))
+    bars = [
+        max(len(workload["contestants"]) for workload in workloads[start : start + columns])
+        for start in range(0, len(workloads), columns)
+    ]
     heights = [ROW * count + HEADER for count in bars]
     figure = new_figure(5.2 * columns + 0.6, sum(heights) + 0.3)
     figure.get_layout_engine().set(wspace=0.04)  # type: ignore[union-attr, call-arg]
     grid = figure.subplots(len(bars), columns, squeeze=False, height_ratios=heights)
     for number, axes in enumerate(grid.flat):
-        if number < len(works):
-            _bars(axes, works[number], bars[number // columns])
+        if number < len(workloads):
+            _draw_bars(axes, workloads[number], bars[number // columns])
         else:
             axes.set_visible(False)
     precision = ", in bf16" if record["bf16"] else ""
-    figure.supxlabel(f"reviews a second{precision}: median, and a line from the lowest to the highest", fontsize=9)
+    figure.supxlabel(f"reviews per second{precision}: median, with a line from the lowest to the highest", fontsize=9)
     return figure
 
 
-def _bars(axes: Axes, work: dict[str, Any], places: int) -> None:
-    contestants = work["contestants"]
+def _draw_bars(axes: Axes, workload: dict[str, Any], rows: int) -> None:
+    contestants = workload["contestants"]
     longest = max(max(row["reviews_per_second"]) for row in contestants)
-    for at, row in enumerate(contestants):
+    for y, row in enumerate(contestants):
         median, low, high = Spread.of(row["reviews_per_second"])
-        ours = row["ratio"] is None
-        axes.barh(at, median, 0.66, color=COLOURS[0] if ours else REST)
-        axes.plot([low, high], [at, at], color=INK, linewidth=1.2)
-        said = f"{median:,.0f}" if ours else f"{median:,.0f}   (Heed: {Spread.of(row['ratio']).median:.2f} ×)"
-        axes.text(max(high, median) + 0.02 * longest, at, said, va="center", fontsize=8)
+        is_heed = row["ratio"] is None
+        axes.barh(y, median, 0.66, color=COLOURS[0] if is_heed else OTHERS)
+        axes.plot([low, high], [y, y], color=INK, linewidth=1.2)
+        label = f"{median:,.0f}" if is_heed else f"{median:,.0f}   (Heed: {Spread.of(row['ratio']).median:.2f} ×)"
+        axes.text(max(high, median) + 0.02 * longest, y, label, va="center", fontsize=8)
     axes.set_yticks(range(len(contestants)), [row["name"] for row in contestants])
-    axes.set_ylim(places - 0.5, -0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
     axes.set_xlim(0, 1.45 * longest)
-    name_axes(axes, work["title"], "", "")
+    name_axes(axes, workload["title"], "", "")
     axes.grid(False, axis="y")
 
 
 def draw_length(record: dict[str, Any]) -> Figure:
-    """Seconds and memory of each attention by the length of the text, and where elementwise overtakes."""
-    rows = sorted(record["attentions"], key=lambda row: list(KINDS).index(row["kind"]))
-    marked = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
-    looks = {
-        row["attention"]: {**KINDS[row["kind"]], "marker": MARKERS[marked[row["attention"]] % len(MARKERS)]}
+    """Draw the seconds and memory of each attention by the length of the text, with the crossing of elementwise."""
+    rows = sorted(record["attentions"], key=lambda row: list(STYLES).index(row["kind"]))
+    numbers = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
+    styles = {
+        row["attention"]: {**STYLES[row["kind"]], "marker": MARKERS[numbers[row["attention"]] % len(MARKERS)]}
         for row in rows
     }
     figure = new_figure(11.5, 4.6)
-    panels = (("seconds", "Seconds of a step", "seconds"), ("megabytes", "Memory of a step", "MB"))
+    panels = (("seconds", "Seconds per step", "seconds"), ("megabytes", "Memory per step", "MB"))
     for axes, (field, title, unit) in zip(figure.subplots(1, 2), panels, strict=True):
         lines = {row["attention"]: list(zip(record["lengths"], row[field], strict=True)) for row in rows}
-        _lines(axes, lines, looks)
-        name_axes(axes, f"{title}, forward and backward, of {record['texts']} texts", "tokens of a text", unit)
+        _draw_lines(axes, lines, styles)
+        name_axes(axes, f"{title}, forward and backward, of {record['texts']} texts", "tokens per text", unit)
         crossing = record["overtakes"].get(record["against"], {}).get(field)
         if crossing is not None:
             axes.axvline(crossing, color=GREY, linestyle=":", linewidth=1)
-            note = f"elementwise takes less than\n{record['against']} from {crossing:,.0f} tokens"
-            place = axes.get_xaxis_transform()  # tokens along, a share of the panel upwards
-            axes.text(1.05 * crossing, 0.97, note, fontsize=7.5, color=GREY, transform=place, va="top")
+            note = f"elementwise needs less than\n{record['against']} from {crossing:,.0f} tokens on"
+            transform = axes.get_xaxis_transform()  # x in tokens, y as a fraction of the panel
+            axes.text(1.05 * crossing, 0.97, note, fontsize=7.5, color=GREY, transform=transform, va="top")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     return figure
 
 
 def draw_reviews(record: dict[str, Any]) -> Figure:
-    """Seconds and memory by the number of reviews."""
+    """Draw the seconds and memory by the number of reviews."""
     figure = new_figure(10, 4)
     left, right = figure.subplots(1, 2)
     times = {"epoch": "training epoch", "first": "tokenizing, first time", "cached": "tokenizing, cached"}
-    lines = {said: list(zip(record["reviews"], record[field], strict=True)) for field, said in times.items()}
-    _lines(left, lines, {said: {"color": COLOURS[at], "marker": MARKERS[at]} for at, said in enumerate(lines)})
+    lines = {label: list(zip(record["reviews"], record[field], strict=True)) for field, label in times.items()}
+    _draw_lines(left, lines, {label: {"color": COLOURS[i], "marker": MARKERS[i]} for i, label in enumerate(lines)})
     name_axes(left, "Seconds by number of reviews", "training reviews", "seconds")
     left.legend(fontsize=8, frameon=False)
     points = [point for point in zip(record["reviews"], record["megabytes"], strict=True) if point[1] is not None]
@@ -99,19 +102,19 @@ def draw_reviews(record: dict[str, Any]) -> Figure:
     right.set_ylim(bottom=0)
     right.set_xlim(left=0)
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    name_axes(right, "Peak memory of a training", "training reviews", "MB above the imports")
+    name_axes(right, "Peak memory of training", "training reviews", "MB above the imports")
     return figure
 
 
 def draw_accuracy(record: dict[str, Any]) -> Figure:
-    """Test accuracy over seconds of training: a mark for each seed, a line through what one program trained."""
+    """Draw the test accuracy by seconds of training: a mark for each seed, a line for the medians of a program."""
     figure = new_figure(7, 4.2)
     axes = figure.subplots()
     families: dict[str, list[dict[str, Any]]] = {}
     for row in record["rows"]:
         families.setdefault(row["name"].split(",")[0], []).append(row)
-    for at, (family, rows) in enumerate(families.items()):
-        colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
+    for number, (family, rows) in enumerate(families.items()):
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         points = np.array([(row["seconds"], 100 * row["accuracy"]) for row in rows])
         axes.plot(*points.T, marker, color=colour, alpha=0.5, markersize=5, markeredgewidth=0)
         names = dict.fromkeys(row["name"] for row in rows)
@@ -125,16 +128,16 @@ def draw_accuracy(record: dict[str, Any]) -> Figure:
     return figure
 
 
-def _lines(
-    axes: Axes, lines: Mapping[str, Sequence[tuple[float, float]]], looks: Mapping[str, Mapping[str, Any]]
+def _draw_lines(
+    axes: Axes, lines: Mapping[str, Sequence[tuple[float, float]]], styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Lines over two logarithmic axes, where what grows as a power of the length is straight."""
+    """Draw lines on two logarithmic axes, on which powers of the length are straight."""
     for name, points in lines.items():
-        axes.plot(*np.array(points).T, label=name, **{"markersize": 4, "linewidth": 1.3, **looks[name]})
+        axes.plot(*np.array(points).T, label=name, **{"markersize": 4, "linewidth": 1.3, **styles[name]})
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    at = sorted({point[0] for points in lines.values() for point in points})
-    axes.set_xticks(at, [f"{value:,.0f}" for value in at])
+    ticks = sorted({point[0] for points in lines.values() for point in points})
+    axes.set_xticks(ticks, [f"{value:,.0f}" for value in ticks])
     axes.yaxis.set_major_locator(LogLocator(numticks=12))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

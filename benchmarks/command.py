@@ -1,4 +1,4 @@
-"""What the command lines of all benchmarks share."""
+"""Command lines of the benchmarks: common options, tables and files."""
 
 import argparse
 import json
@@ -20,29 +20,29 @@ OUT = Path("outputs/benchmarks")
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """Options of every benchmark; those of the data with `add_data`."""
-    chosen = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    chosen.add_argument("--quick", action="store_true", help="less of everything: to see that it works")
-    chosen.add_argument("--out", type=Path, default=OUT, help=f"the folder for figures and charts ({OUT})")
-    return chosen
+    """Return a parser with the options of every benchmark; `add_data` adds those of the data."""
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("--quick", action="store_true", help="smoke test: small sizes and few repeats")
+    result.add_argument("--out", type=Path, default=OUT, help=f"the folder for records and charts ({OUT})")
+    return result
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Options that choose the reviews."""
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--data-path", type=Path, help="a folder with IMDb's parquet files")
-    which.add_argument("--hub", action="store_true", help="IMDb from the hub; without both, made-up reviews")
+    """Add the options that select the reviews."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--data-path", type=Path, help="a folder with IMDb's parquet files")
+    source.add_argument("--hub", action="store_true", help="IMDb from the hub (default without --data-path: made-up)")
 
 
-def add_turns(parser: argparse.ArgumentParser, of: str = "of one measurement") -> None:
-    """Options that say for how long, and how often, contestants take turns; read them with `turns`."""
-    parser.add_argument("--seconds", type=float, default=4.0, help=of)
-    parser.add_argument("--repeats", type=int, default=5, help="measurements of each, in turn")
+def add_turns(parser: argparse.ArgumentParser, help: str = "seconds of one measurement") -> None:
+    """Add the options for the length and number of the turns; `parse_turns` parses them."""
+    parser.add_argument("--seconds", type=float, default=4.0, help=help)
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each contestant, in turn")
 
 
-def turns(parser: argparse.ArgumentParser, given: list[str], quick_repeats: int) -> argparse.Namespace:
-    """The options given; with --quick half a second, and so many repeats."""
-    options = parser.parse_args(given)
+def parse_turns(parser: argparse.ArgumentParser, arguments: list[str], quick_repeats: int) -> argparse.Namespace:
+    """Parse the arguments; --quick means half a second and `quick_repeats` repeats."""
+    options = parser.parse_args(arguments)
     if options.quick:
         options.seconds, options.repeats = 0.5, quick_repeats
     if options.seconds <= 0 or options.repeats < 1:
@@ -51,29 +51,29 @@ def turns(parser: argparse.ArgumentParser, given: list[str], quick_repeats: int)
 
 
 def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) -> list[str]:
-    """Overrides for the reviews that the command line chose; `train` and `test` is how many of them to make up."""
+    """Return the overrides for the selected reviews; `train` and `test` are the numbers of made-up reviews."""
     return ["data=imdb", *overrides(options.data_path, options.hub, folder, train, test)]
 
 
-def described(options: argparse.Namespace) -> str:
-    """What those reviews are."""
+def describe_reviews(options: argparse.Namespace) -> str:
+    """Name the reviews in the title of a table."""
     return "IMDb" if options.hub or options.data_path else "made-up reviews of IMDb's lengths"
 
 
 def names(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """Reads an argument `a,b,c` of known names."""
+    """Return a type for argparse that parses `a,b,c` with known names."""
 
     def read(text: str) -> list[str]:
-        chosen = text.split(",")
-        if unknown := [name for name in chosen if name not in known]:
-            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: choose of {', '.join(known)}")
-        return chosen
+        selection = text.split(",")
+        if unknown := [name for name in selection if name not in known]:
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: choose from {', '.join(known)}")
+        return selection
 
     return read
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
-    """Where the figures come from."""
+    """Describe the machine of the measurements."""
     name = torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()} CPU"
     return {
         "device": name,
@@ -83,33 +83,29 @@ def machine(device: str = "cpu") -> dict[str, Any]:
     }
 
 
-def table(what: str, record: dict[str, Any], columns: Sequence[str]) -> Table:
-    """An empty table that says where its figures come from."""
-    where = record["machine"]
-    machine = f"{where['device']}, {where['threads']} threads, torch {where['torch']}"
-    title = f"{what}: {machine}; {record['data']}"
-    shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
+def table(name: str, record: dict[str, Any], columns: Sequence[str]) -> Table:
+    """Return an empty table whose title names the machine and the data."""
+    machine = record["machine"]
+    title = f"{name}: {machine['device']}, {machine['threads']} threads, torch {machine['torch']}; {record['data']}"
+    result = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
     for column in columns:
-        shown.add_column(column, justify="right" if column else "left", no_wrap=True)
-    return shown
+        result.add_column(column, justify="right" if column else "left", no_wrap=True)
+    return result
 
 
 def write(out: Path, name: str, record: Any) -> None:
-    """The record as `<out>/<name>.json`."""
+    """Write the record to `<out>/<name>.json`."""
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
 
 
 def start(main: Callable[[Path], None]) -> None:
-    """Run `main` with a folder for whatever it needs no longer than that.
-
-    A user's mistake and Ctrl-C end it in one message.
-    """
+    """Run `main` with a temporary folder; a `UserError` and Ctrl-C end in one message."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             main(Path(folder))
     except UserError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        print("Stopped; figures that were complete are written", file=sys.stderr)
+        print("Interrupted; completed measurements are written", file=sys.stderr)
         sys.exit(130)

@@ -1,8 +1,8 @@
-"""One contestant in a process of its own, so that what one does with memory is nothing to the others.
+"""A contestant in its own process, so that its memory use does not affect the others.
 
-The bare loop over Heed's own parts may also train in Heed's process: how a heap came to lie is luck, for both the same.
-A job holds the name of a work and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and `rows`, a
-file with what a plain loop reads.
+The bare loop over Heed's model may also train in Heed's process, so that both have the same layout of the heap.
+A job contains the name of a workload and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and
+`rows`, a file with the reviews of a plain loop.
 """
 
 import json
@@ -17,16 +17,16 @@ import torch
 from torch.utils.data import TensorDataset
 
 from benchmarks import memory
+from benchmarks.baselines import train
 from benchmarks.measure import Reader, evenly
-from benchmarks.works import BARE, HEED, WORKS
-from benchmarks.yardsticks import train
+from benchmarks.workloads import BARE, HEED, WORKLOADS
 from src.kernels.malloc import keep_freed_memory
 
 
 class Contestant:
-    """The process, seen from the one that measures; it starts at once, and `ready` waits for it.
+    """The process of a contestant, for the process that measures.
 
-    The context ends it.
+    The constructor starts it, `ready` waits for it, and the end of the context ends it.
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
@@ -34,20 +34,20 @@ class Contestant:
         self._process = subprocess.Popen(
             line, cwd=memory.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
-        self._say(job)
+        self._send(job)
 
     def ready(self) -> None:
-        self._hear()
+        self._receive()
 
     def read(self, name: str, reviews: int) -> float:
-        """Let a contestant that lives there train on about so many reviews; how many it read a second."""
-        self._say([name, reviews])
-        return self._hear()
+        """Train a contestant of this process on about `reviews` reviews, and return its reviews per second."""
+        self._send([name, reviews])
+        return self._receive()
 
     def used(self) -> dict[str, Any]:
-        """Let it end; what `memory.used` says of it, and its peak `on_device` in MB, None on a CPU."""
-        self._say(None)
-        return self._hear()
+        """End the process; return its `memory.used` and its peak `on_device` in MB, None on a CPU."""
+        self._send(None)
+        return self._receive()
 
     def __enter__(self) -> "Contestant":
         return self
@@ -56,12 +56,12 @@ class Contestant:
         self._process.kill()
         self._process.communicate()
 
-    def _say(self, message: Any) -> None:
+    def _send(self, message: Any) -> None:
         assert self._process.stdin is not None
         print(json.dumps(message), file=self._process.stdin)
 
-    def _hear(self) -> Any:
-        """Raises CalledProcessError if it failed: what it said stands on standard error."""
+    def _receive(self) -> Any:
+        """Receive a message; raise CalledProcessError if the process failed (its message is on standard error)."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -70,39 +70,39 @@ class Contestant:
 
 
 def readers(job: dict[str, Any]) -> dict[str, Reader]:
-    """What trains on some of the reviews, by the names of the contestants that live here."""
+    """Return the functions that train on some of the reviews, by the contestants of this process."""
     name, device = job["contestant"], job["device"]
     if name in (HEED, BARE):
         keep_freed_memory()
-        from benchmarks.ours import Ours  # makes tensors, and a plain loop has no need of it
+        from benchmarks.heed import HeedRunner  # imported here: it allocates tensors, and plain loops do not need it
 
-        ours = Ours(job["overrides"], Path(job["folder"]), device)
-        return {HEED: ours.train, BARE: ours.train_bare}
-    plain = WORKS[job["work"]].plain[name]
-    rows = torch.load(job["rows"], weights_only=True)
-    columns = rows["columns"]
+        heed = HeedRunner(job["overrides"], Path(job["folder"]), device)
+        return {HEED: heed.train, BARE: heed.train_bare}
+    plain = WORKLOADS[job["work"]].plain[name]
+    dataset = torch.load(job["rows"], weights_only=True)
+    columns = dataset["columns"]
     by_length = columns[1].argsort().numpy()
-    model = plain.model(rows["vocabulary"]).to(device)
+    model = plain.model(dataset["vocabulary"]).to(device)
 
     def read(reviews: int) -> float:
-        some = evenly(by_length, reviews)
-        return train(model, plain.loss, TensorDataset(*(column[some] for column in columns)), device, job["bf16"])
+        rows = evenly(by_length, reviews)
+        return train(model, plain.loss, TensorDataset(*(column[rows] for column in columns)), device, job["bf16"])
 
     return {name: read}
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that measures stops this one
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
-    sys.stdout = sys.stderr  # what others print is no answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that measures ends this one
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    sys.stdout = sys.stderr  # libraries print, too
     messages = map(json.loads, sys.stdin)
     job = next(messages)
-    found = readers(job)
-    print(json.dumps("ready"), file=answers)
+    by_name = readers(job)
+    print(json.dumps("ready"), file=replies)
     for name, reviews in iter(messages.__next__, None):
-        print(json.dumps(found[name](reviews)), file=answers)
+        print(json.dumps(by_name[name](reviews)), file=replies)
     on_device = torch.cuda.max_memory_allocated() / 2**20 if job["device"] == "cuda" else None
-    print(json.dumps({**memory.used(), "on_device": on_device}), file=answers)
+    print(json.dumps({**memory.used(), "on_device": on_device}), file=replies)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What Heed takes besides training steps: `python -m benchmarks.costs --data-path=…`.
+"""Costs of Heed besides training steps: `python -m benchmarks.costs --data-path=…`.
 
-steps: evaluation and prediction, in reviews a second, over a training step. tokenizing: seconds to tokenize all
+steps: reviews per second of evaluation and of prediction, as a ratio to training. tokenizing: seconds to tokenize all
 reviews, the first time and from the cache. start: CPU seconds from `python -m src.train` to the first training step on
-cached reviews. memory: peak of a training of one epoch, above what its imports take. optimizer: a step of torch's
-Adagrad and of ours over the rows that a batch of experiment=speedrun reads.
+cached reviews. memory: peak of one training epoch above the memory of the imports. optimizer: a step of torch's Adagrad
+and of Heed's over the rows of a batch of experiment=speedrun.
 """
 
 import argparse
@@ -26,25 +26,25 @@ from src.kernels.malloc import keep_freed_memory
 from src.optim.adagrad import Adagrad
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
-REVIEWS = 25_000  # made-up ones to train on, and as many to test on
-ROWS, WIDTH, READ = 2_100_000, 8, 26_000  # of a speedrun's table, and n-grams in a batch of it
+REVIEWS = 25_000  # made-up reviews for training, and as many for testing
+ROWS, WIDTH, READ = 2_100_000, 8, 26_000  # size of the speedrun's table, and n-grams in a batch
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--only", type=command.names(list(PARTS)), default=list(PARTS), help=", ".join(PARTS))
-    command.add_turns(parser, "of one measurement of `steps` and `optimizer`")
-    return command.turns(parser, given, quick_repeats=2)
+    command.add_turns(parser, "seconds of one measurement of `steps` and `optimizer`")
+    return command.parse_turns(parser, arguments, quick_repeats=2)
 
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Reviews a second of each, in turn in one process, and the last two over the first."""
+    """Measure reviews per second of each, in turn in one process, and the ratios of the last two to the first."""
     keep_freed_memory()
-    from benchmarks.ours import Ours  # makes torch's first tensors
+    from benchmarks.heed import HeedRunner  # imported here: it allocates torch's first tensors
 
-    ours = Ours(overrides, folder)
-    readers = {"training": ours.train, "evaluation": ours.evaluate, "prediction": ours.predict}
+    heed = HeedRunner(overrides, folder)
+    readers = {"training": heed.train, "evaluation": heed.evaluate, "prediction": heed.predict}
     speeds = in_turn(readers, options.seconds, options.repeats, "Steps")
     over = {name: ratios(speeds[name], speeds["training"]) for name in ("evaluation", "prediction")}
     return {
@@ -54,54 +54,52 @@ def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -
 
 
 def tokenizing(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Seconds, the first time and from the cache, each in a process of its own."""
+    """Measure the seconds of tokenizing, the first time and from the cache, each in its own process."""
     first, cached = [], []
     for repeat in range(options.repeats):
-        empty = [*overrides, f"data.cache_dir='{folder / f'empty{repeat}'}'"]
-        job = {"overrides": empty, "folder": str(folder)}
+        with_empty_cache = [*overrides, f"data.cache_dir='{folder / f'empty{repeat}'}'"]
+        job = {"overrides": with_empty_cache, "folder": str(folder)}
         first.append(memory.run("benchmarks.tokenizing", job)["seconds"])
         cached.append(memory.run("benchmarks.tokenizing", job)["seconds"])
     return {"first time, s": first, "cached, s": cached}
 
 
 def start(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """CPU seconds to the first step of a training with the loggers and callbacks of a user's run."""
+    """Measure CPU seconds to the first training step, with the loggers and callbacks of a user's run."""
     short = [*overrides, "+trainer.limit_train_batches=1", "+trainer.limit_val_batches=1", "trainer.max_epochs=1"]
-    found = [training(short, folder)["cpu_seconds"] for _ in range(options.repeats + 1)]
-    return {"to the first training step, CPU s": found[1:]}  # the first tokenized
+    cpu_seconds = [training(short, folder)["cpu_seconds"] for _ in range(options.repeats + 1)]
+    return {"to the first training step, CPU s": cpu_seconds[1:]}  # the first run also tokenized
 
 
 def peak(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """MB of a whole training of one epoch, validation included."""
-    training([*overrides, "+trainer.limit_train_batches=1", "+trainer.limit_val_batches=1"], folder)  # tokenizes
+    """Measure the peak MB of one training epoch with validation."""
+    training([*overrides, "+trainer.limit_train_batches=1", "+trainer.limit_val_batches=1"], folder)  # fills the cache
     return {"peak above the imports, MB": [memory.above_imports(training(overrides, folder))]}
 
 
 def optimizer(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Steps a second of each, in turn in one process, and ours over torch's."""
+    """Measure the milliseconds per step of each, in turn in one process, and the ratio of the speeds."""
     generator = torch.Generator().manual_seed(0)
     rows = torch.randint(ROWS, (1, READ), generator=generator)
     values = torch.randn(READ, WIDTH, generator=generator)
     gradient = torch.sparse_coo_tensor(rows, values, (ROWS, WIDTH), check_invariants=True)
 
-    def reader(kind: type[torch.optim.Optimizer]) -> Reader:
+    def reader(optimizer_class: type[torch.optim.Optimizer]) -> Reader:
         table = torch.nn.Parameter(torch.zeros(ROWS, WIDTH))
-        made = kind([table])
+        optimizer = optimizer_class([table])
 
         def read(steps: int) -> float:
             start = time.perf_counter()
             for _ in range(steps):
                 table.grad = gradient
-                made.step()
+                optimizer.step()
             return steps / (time.perf_counter() - start)
 
         return read
 
-    speeds = in_turn(
-        {"ours": reader(Adagrad), "torch's": reader(torch.optim.Adagrad)}, options.seconds, options.repeats
-    )
+    speeds = in_turn({"Heed": reader(Adagrad), "torch": reader(torch.optim.Adagrad)}, options.seconds, options.repeats)
     milliseconds = {f"{name}, ms": [1000 / speed for speed in values] for name, values in speeds.items()}
-    return {**milliseconds, "ours over torch's": ratios(speeds["ours"], speeds["torch's"])}
+    return {**milliseconds, "Heed over torch": ratios(speeds["Heed"], speeds["torch"])}
 
 
 PARTS: dict[str, Callable[[Sequence[str], Path, argparse.Namespace], dict[str, Any]]] = {
@@ -114,7 +112,7 @@ PARTS: dict[str, Callable[[Sequence[str], Path, argparse.Namespace], dict[str, A
 
 
 def training(overrides: Sequence[str], folder: Path) -> dict[str, Any]:
-    """What the probe saw of `python -m src.train`, one epoch without a test.
+    """Run `python -m src.train` for one epoch without a test, and return the record of the probe.
 
     Raises:
         UserError: the training failed.
@@ -126,31 +124,31 @@ def training(overrides: Sequence[str], folder: Path) -> dict[str, Any]:
         *("+callbacks.probe._target_=benchmarks.probe.Probe", f"+callbacks.probe.path='{record}'"),
         *("extras.trusted_modules=[benchmarks]", f"hydra.run.dir='{folder / 'run'}'", *overrides),
     ]
-    done = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
-    if done.returncode or not record.exists():
-        raise UserError(f"python -m src.train failed:\n{done.stderr.strip() or done.stdout.strip()}")
+    process = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
+    if process.returncode or not record.exists():
+        raise UserError(f"python -m src.train failed:\n{process.stderr.strip() or process.stdout.strip()}")
     return json.loads(record.read_text())
 
 
 def table(record: dict[str, Any]) -> Table:
-    shown = command.table("Costs", record, ("", "median (lowest to highest)"))
+    result = command.table("Costs", record, ("", "median (lowest to highest)"))
     for part, figures in record["costs"].items():
-        shown.add_section()
-        shown.add_row(f"[bold]{part}")
+        result.add_section()
+        result.add_row(f"[bold]{part}")
         for name, values in figures.items():
-            known = [value for value in values if value is not None]
+            measured = [value for value in values if value is not None]
             digits = 0 if name.endswith(("/s", "MB")) else 2
-            shown.add_row(name, Spread.of(known).show(digits) if known else "not measured here")
-    return shown
+            result.add_row(name, Spread.of(measured).format(digits) if measured else "not available on this system")
+    return result
 
 
-def main(folder: Path, given: list[str] | None = None) -> None:
-    options = arguments(sys.argv[1:] if given is None else given)
-    few = REVIEWS // 50 if options.quick else REVIEWS
-    overrides = [*MODEL, *command.reviews(options, folder, few, few)]
+def main(folder: Path, arguments: list[str] | None = None) -> None:
+    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    reviews = REVIEWS // 50 if options.quick else REVIEWS
+    overrides = [*MODEL, *command.reviews(options, folder, reviews, reviews)]
     if options.quick:
         overrides.append("data.limit=500")
-    record: dict[str, Any] = {"machine": command.machine(), "data": command.described(options), "costs": {}}
+    record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options), "costs": {}}
     for part in options.only:
         record["costs"][part] = PARTS[part](overrides, folder, options)
         command.write(options.out, "costs", record)

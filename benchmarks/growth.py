@@ -1,7 +1,7 @@
-"""How cost grows: with the length of a text for each attention, and with the number of reviews.
+"""Cost by the length of a text for each attention, and by the number of reviews.
 
-`python -m benchmarks.growth` measures seconds and memory of a forward and a backward pass through each attention alone,
-64 to 4,096 tokens, and of whole trainings on 1,000 to 16,000 made-up reviews.
+`python -m benchmarks.growth` measures the seconds and memory of a forward and a backward pass through each attention,
+for 64 to 4,096 tokens, and of whole trainings on 1,000 to 16,000 made-up reviews.
 """
 
 import argparse
@@ -26,10 +26,10 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks import command, memory
+from benchmarks.baselines import SoftmaxSelfAttention
 from benchmarks.charts import draw_length, draw_reviews
 from benchmarks.costs import MODEL, training
 from benchmarks.reviews import overrides
-from benchmarks.yardsticks import SoftmaxSelfAttention
 from src import build
 from src.cli.entry import CONF
 from src.models.attention.dot_product import DotProductAttention
@@ -43,17 +43,17 @@ LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096]
 REVIEWS = [1000, 2000, 4000, 8000, 16_000]
 ATTENTIONS = sorted({path.stem for path in (CONF / "model" / "attention").glob("*.yaml")} - {"none"})
 TEXTS, FEATURES, HEADS = 4, 128, 4  # N, D and H of a step
-PLAIN = "weights held"  # the yardstick: multi-head attention whose weights stand in memory
+PLAIN = "stored weights"  # the baseline: multi-head attention that stores its weights
 AGAINST = "multi_head"
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     known = [*ATTENTIONS, PLAIN]
     parser.add_argument("--attentions", type=command.names(known), default=known, help=", ".join(known))
-    parser.add_argument("--repeats", type=int, default=5, help="measurements of a step's seconds")
-    parser.add_argument("--only", choices=["length", "reviews"], help="one of the two")
-    options = parser.parse_args(given)
+    parser.add_argument("--repeats", type=int, default=5, help="number of measurements of a step")
+    parser.add_argument("--only", choices=["length", "reviews"], help="measure only one of the two")
+    options = parser.parse_args(arguments)
     if options.repeats < 1:
         parser.error("--repeats must be above 0")
     options.lengths, options.reviews = LENGTHS, REVIEWS
@@ -62,8 +62,8 @@ def arguments(given: list[str]) -> argparse.Namespace:
     return options
 
 
-class Held(nn.Module):
-    """The yardstick behind the interface of Heed's attentions."""
+class StoredWeights(nn.Module):
+    """The baseline with the interface of Heed's attentions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,53 +74,53 @@ class Held(nn.Module):
 
 
 def attention(name: str) -> nn.Module:
-    """An attention with the options of its YAML."""
+    """Build an attention with the options of its YAML."""
     if name == PLAIN:
-        return Held()
+        return StoredWeights()
     options = OmegaConf.load(CONF / "model" / "attention" / f"{name}.yaml")
     return build.make(OmegaConf.create({"model": {"attention": options}}), "model.attention", FEATURES)
 
 
-def kind(part: nn.Module) -> str:
-    """What an attention compares: a query with all tokens, all pairs of tokens, those within a window, or none."""
+def kind(module: nn.Module) -> str:
+    """Return the kind of an attention: one query, all pairs of tokens, a window, elementwise, or the baseline."""
     kinds = {
         "query": QueryAttention,
         "window": WindowedAttention,
         "pairs": DotProductAttention,
         "elementwise": ElementwiseAttention,
-        "held": Held,
+        "stored": StoredWeights,
     }
-    return next((name for name, base in kinds.items() if isinstance(part, base)), "other")
+    return next((name for name, base in kinds.items() if isinstance(module, base)), "other")
 
 
-def step(part: nn.Module, length: int) -> Callable[[], None]:
-    """A forward and a backward pass over texts of this length."""
+def step(module: nn.Module, length: int) -> Callable[[], None]:
+    """Return a function that does a forward and a backward pass over texts of this length."""
     states = torch.randn(TEXTS, length, FEATURES, requires_grad=True)
     mask = torch.ones(TEXTS, length, dtype=torch.bool)
 
     def run() -> None:
         encoded = Encoded(states, mask, states[:, -1])
-        part(encoded).states.sum().backward()
+        module(encoded).states.sum().backward()
 
     return run
 
 
 def seconds(run: Callable[[], None], repeats: int) -> float:
-    """Median over repeats, each of as many passes as fill a twentieth of a second."""
+    """Return the median seconds of a pass; each repeat has as many passes as fill a twentieth of a second."""
     start = time.perf_counter()
     run()
     passes = max(1, math.ceil(0.05 / (time.perf_counter() - start)))
-    found = []
+    seconds_per_pass = []
     for _ in range(repeats):
         start = time.perf_counter()
         for _ in range(passes):
             run()
-        found.append((time.perf_counter() - start) / passes)
-    return statistics.median(found)
+        seconds_per_pass.append((time.perf_counter() - start) / passes)
+    return statistics.median(seconds_per_pass)
 
 
 def peak_megabytes(run: Callable[[], None]) -> float:
-    """The most that a pass holds of tensors at a time, as torch's allocator counts it, besides what it was given."""
+    """Return the peak of the tensors that a pass allocates, by torch's allocator, without its input."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         run()
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def peak_megabytes(run: Callable[[], None]) -> float:
 
 
 def peak(changes: Sequence[float]) -> float:
-    """The highest level that a sequence of gains and losses reaches, from 0."""
+    """Return the highest sum of the first changes, at least 0."""
     level = highest = 0.0
     for change in changes:
         level += change
@@ -141,81 +141,81 @@ def peak(changes: Sequence[float]) -> float:
 
 
 def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[float]) -> float | None:
-    """From which length on `fast` takes less than `slow`, between two measured ones on straight lines in logarithms.
+    """Return the length from which on `fast` is below `slow`, by linear interpolation of the logarithms.
 
-    None if it does not at the last length; the first length if it always does.
+    None if it is not below at the last length; the first length if it is always below.
     """
-    gaps = [math.log(mine / other) for mine, other in zip(fast, slow, strict=True)]  # below 0: fast takes less
-    above = [at for at, gap in enumerate(gaps) if gap >= 0]
+    gaps = [math.log(a / b) for a, b in zip(fast, slow, strict=True)]  # negative: fast is below slow
+    above = [i for i, gap in enumerate(gaps) if gap >= 0]
     if not above:
         return float(lengths[0])
     if above[-1] == len(lengths) - 1:
         return None
-    at = above[-1]
-    share = gaps[at] / (gaps[at] - gaps[at + 1])
-    return lengths[at] * (lengths[at + 1] / lengths[at]) ** share
+    i = above[-1]
+    fraction = gaps[i] / (gaps[i] - gaps[i + 1])
+    return lengths[i] * (lengths[i + 1] / lengths[i]) ** fraction
 
 
 def by_length(options: argparse.Namespace) -> dict[str, Any]:
-    """Seconds and MB of a step through each attention, and where elementwise overtakes the others."""
+    """Measure the seconds and MB of a step through each attention, and the lengths at which elementwise overtakes."""
     rows = []
     for name in options.attentions:
-        part = attention(name)
-        steps = [step(part, length) for length in options.lengths]
+        module = attention(name)
+        steps = [step(module, length) for length in options.lengths]
         rows.append(
             {
                 "attention": name,
-                "kind": kind(part),
-                "megabytes": [peak_megabytes(run) for run in steps],  # first: it warms up, too
+                "kind": kind(module),
+                "megabytes": [peak_megabytes(run) for run in steps],  # first, because it also warms up
                 "seconds": [seconds(run, options.repeats) for run in steps],
             }
         )
     by_name = {row["attention"]: row for row in rows}
-    mine = by_name.get("elementwise")
+    elementwise = by_name.get("elementwise")
     crossings = {
-        name: {field: overtakes(options.lengths, row[field], mine[field]) for field in ("seconds", "megabytes")}
+        name: {field: overtakes(options.lengths, row[field], elementwise[field]) for field in ("seconds", "megabytes")}
         for name, row in by_name.items()
-        if mine is not None and row is not mine
+        if elementwise is not None and row is not elementwise
     }
     size = {"texts": TEXTS, "features": FEATURES}
     return {**size, "lengths": options.lengths, "attentions": rows, "overtakes": crossings, "against": AGAINST}
 
 
 def by_reviews(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Seconds of tokenizing and of an epoch, and peak memory, of whole trainings on so many made-up reviews."""
-    found: dict[str, Any] = {"reviews": options.reviews, "first": [], "cached": [], "epoch": [], "megabytes": []}
+    """Measure the seconds of tokenizing and of an epoch, and the peak memory, for each number of made-up reviews."""
+    record: dict[str, Any] = {"reviews": options.reviews, "first": [], "cached": [], "epoch": [], "megabytes": []}
     for count in options.reviews:
-        given = [*MODEL, *overrides(None, False, folder / str(count), count, count // 10)]
-        job = {"overrides": given, "folder": str(folder)}
-        found["first"].append(memory.run("benchmarks.tokenizing", job)["seconds"])
-        found["cached"].append(memory.run("benchmarks.tokenizing", job)["seconds"])
-        used = training(given, folder)
-        found["epoch"].append(sum(used["epochs"]))
-        found["megabytes"].append(memory.above_imports(used))
-    return found
+        job_overrides = [*MODEL, *overrides(None, False, folder / str(count), count, count // 10)]
+        job = {"overrides": job_overrides, "folder": str(folder)}
+        record["first"].append(memory.run("benchmarks.tokenizing", job)["seconds"])
+        record["cached"].append(memory.run("benchmarks.tokenizing", job)["seconds"])
+        used = training(job_overrides, folder)
+        record["epoch"].append(sum(used["epochs"]))
+        record["megabytes"].append(memory.above_imports(used))
+    return record
 
 
 def tables(record: dict[str, Any]) -> Iterator[Table]:
-    """Seconds, then memory: a row for each attention, and from which length on elementwise takes less."""
-    found = record["length"]
-    lengths = [str(length) for length in found["lengths"]]
-    about = {**record, "data": f"{found['texts']} texts of so many tokens, {found['features']} features"}
-    for field, what, unit in (("seconds", "Milliseconds", 1000), ("megabytes", "MB", 1)):
-        shown = command.table(f"{what} of a step", about, ("", *lengths, "elementwise\nless from"))
-        for row in found["attentions"]:
-            crossing = found["overtakes"].get(row["attention"])
-            said = f"{crossing[field]:,.0f}" if crossing and crossing[field] else "never" if crossing else ""
-            shown.add_row(row["attention"], *(_three(unit * value) for value in row[field]), said)
-        yield shown
+    """Yield a table of seconds and one of memory: a row for each attention, with its crossing of elementwise."""
+    section = record["length"]
+    lengths = [str(length) for length in section["lengths"]]
+    source = {**record, "data": f"{section['texts']} texts by number of tokens, {section['features']} features"}
+    for field, quantity, unit in (("seconds", "Milliseconds", 1000), ("megabytes", "MB", 1)):
+        result = command.table(f"{quantity} per step", source, ("", *lengths, "elementwise\nless from"))
+        for row in section["attentions"]:
+            crossing = section["overtakes"].get(row["attention"])
+            limit = f"{crossing[field]:,.0f}" if crossing and crossing[field] else "never" if crossing else ""
+            result.add_row(row["attention"], *(_three_digits(unit * value) for value in row[field]), limit)
+        yield result
 
 
-def _three(value: float) -> str:
-    """Three digits, or more of a large number."""
+def _three_digits(value: float) -> str:
+    """Format a value with three significant digits, or without decimals if it is large."""
     return f"{value:.3g}" if value < 999 else f"{value:,.0f}"
 
 
-def main(folder: Path, given: list[str] | None = None) -> None:
-    options = arguments(sys.argv[1:] if given is None else given)
+def main(folder: Path, arguments: list[str] | None = None) -> None:
+    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     record: dict[str, Any] = {"machine": command.machine()}
     if options.only != "reviews":
         record["length"] = by_length(options)

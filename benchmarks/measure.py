@@ -1,4 +1,4 @@
-"""Speeds measured in turn, over items of all sizes, and the arithmetic of comparing them."""
+"""Measurement of speeds in turn, even samples of items, and ratios of speeds."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +8,13 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-LEAST = 64  # reviews in a measurement: two batches
+MIN_REVIEWS = 64  # reviews in a measurement: two batches
 
-Reader = Callable[[int], float]  # reads about so many reviews and returns how many it read a second
+Reader = Callable[[int], float]  # reads about a number of reviews and returns its reviews per second
 
 
 class Spread(NamedTuple):
-    """Several measurements of one thing."""
+    """The median and the range of several measurements."""
 
     median: float
     low: float
@@ -24,47 +24,47 @@ class Spread(NamedTuple):
     def of(cls, values: Sequence[float]) -> "Spread":
         return cls(statistics.median(values), min(values), max(values))
 
-    def show(self, digits: int) -> str:
-        """The median, and the lowest to the highest."""
+    def format(self, digits: int) -> str:
+        """Format the median and the range."""
         median, low, high = (f"{value:,.{digits}f}" for value in self)
         return f"{median} ({low}–{high})"
 
 
-def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, doing: str = "") -> dict[str, list[float]]:
-    """Reviews a second of each contestant, `repeats` times.
+def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, title: str = "") -> dict[str, list[float]]:
+    """Measure the reviews per second of each contestant, `repeats` times.
 
-    One after another they read for about `seconds` each, in the opposite order every other time, so that what slows
-    the machine for a while slows them all. A little is read before each, for whoever comes after another is slower at
-    first. The first round, which warms up, does not count.
+    The contestants take turns of about `seconds`, in the opposite order in every second round, so that a slow minute of
+    the machine slows all of them. Each reads some reviews before its turn, because a contestant is slower directly
+    after another one. The first round warms up and does not count.
     """
-    reviews = {name: enough(read, seconds) for name, read in contestants.items()}
+    reviews = {name: reviews_for(read, seconds) for name, read in contestants.items()}
     speeds: dict[str, list[float]] = {name: [] for name in contestants}
     console = Console(stderr=True)
-    for repeat in track(range(repeats + 1), doing, console=console, transient=True, disable=not console.is_terminal):
+    for repeat in track(range(repeats + 1), title, console=console, transient=True, disable=not console.is_terminal):
         for name in list(contestants)[:: -1 if repeat % 2 else 1]:
-            contestants[name](LEAST)
+            contestants[name](MIN_REVIEWS)
             speed = contestants[name](reviews[name])
             if repeat:
                 speeds[name].append(speed)
     return speeds
 
 
-def enough(read: Reader, seconds: float) -> int:
-    """How many reviews take a contestant about `seconds`, by a reading of half as long: one of two batches misleads."""
-    read(LEAST)
-    reviews = LEAST
+def reviews_for(read: Reader, seconds: float) -> int:
+    """Return the number of reviews that take about `seconds`; measure half as long, because two batches are noisy."""
+    read(MIN_REVIEWS)
+    reviews = MIN_REVIEWS
     while reviews / (speed := read(reviews)) < seconds / 2:
         reviews *= 2
-    return max(LEAST, round(seconds * speed))
+    return max(MIN_REVIEWS, round(seconds * speed))
 
 
 def evenly(ranked: Any, count: int) -> Any:
-    """`count` of the items, or all if there are fewer, as far from each other as can be; the ends weigh no more."""
+    """Return `count` of the items, or all if there are fewer, with equal gaps and half a gap at both ends."""
     count = min(max(1, count), len(ranked))
-    at = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
-    return ranked[at] if isinstance(ranked, np.ndarray) else [ranked[i] for i in at]
+    rows = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
+    return ranked[rows] if isinstance(ranked, np.ndarray) else [ranked[i] for i in rows]
 
 
-def ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
-    """How many times as fast as theirs ours was, round by round."""
-    return [mine / other for mine, other in zip(ours, theirs, strict=True)]
+def ratios(speeds: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Return the ratio of two speeds in each round."""
+    return [speed / other for speed, other in zip(speeds, others, strict=True)]

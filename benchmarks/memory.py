@@ -1,4 +1,4 @@
-"""Peak memory of a process, above what its imports take: `python -m benchmarks.memory` weighs imports alone."""
+"""Peak memory of a process above that of its imports; `python -m benchmarks.memory` measures the imports."""
 
 import importlib
 import json
@@ -14,33 +14,33 @@ STATUS = Path("/proc/self/status")
 
 
 def used() -> dict[str, Any]:
-    """What this process has used so far, for `above_imports`: its peak in MB, and the modules that it has imported.
+    """Return the peak of this process in MB and its imported modules, for `above_imports`.
 
-    `resource.getrusage` would not do: a process starts with its parent's peak.
+    `resource.getrusage` is unsuitable: a process starts with its parent's peak.
     """
     return {"peak": megabytes("VmHWM"), "modules": list(sys.modules)}
 
 
 def above_imports(used: dict[str, Any]) -> float | None:
-    """The peak less what a process takes that imports the same modules and does nothing, in MB; None off Linux."""
+    """Return the peak in MB minus the memory of a process that only imports the same modules; None without Linux."""
     if used["peak"] is None:
         return None
     return used["peak"] - run("benchmarks.memory", used["modules"])
 
 
 def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
-    """What a module, run in a process of its own, prints on its last line as JSON, given a job as JSON.
+    """Run a module in its own process with a job as JSON, and return the JSON on its last line.
 
     Raises:
-        subprocess.CalledProcessError: it failed; what it said stands on standard error.
+        subprocess.CalledProcessError: the module failed; its message is on standard error.
     """
     line = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(line, cwd=ROOT, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(line, cwd=ROOT, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def megabytes(field: str, status: Path = STATUS) -> float | None:
-    """A field of a process's memory, such as VmRSS, in MB; None off Linux."""
+    """Return a memory field of a process, such as VmRSS, in MB; None without Linux."""
     if not status.exists():
         return None
     (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{field}:"))
@@ -49,7 +49,7 @@ def megabytes(field: str, status: Path = STATUS) -> float | None:
 
 def main() -> None:
     for name in json.load(sys.stdin):
-        with suppress(Exception):  # what cannot be imported by its name alone came with another
+        with suppress(Exception):  # some modules can only be imported by another module
             importlib.import_module(name)
     print(f"\n{json.dumps(megabytes('VmRSS'))}")
 

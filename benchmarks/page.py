@@ -1,4 +1,4 @@
-"""How large the page of a sweep of 100 runs is, and how soon a browser has it: `python -m benchmarks.page`."""
+"""Size and loading time of the page of a sweep with 100 runs: `python -m benchmarks.page`."""
 
 import argparse
 import base64
@@ -15,14 +15,14 @@ from src.comparison.page import render
 from tests.comparison.sweeps import text, write_whole_sweep
 from tests.reports.page.browser import BROWSER
 
-WORDS = (61, 230, 187, 412, 300, 150)  # of the reviews that stand under every variant
+WORDS = (61, 230, 187, 412, 300, 150)  # of the reviews of every variant
 CLOCK = "addEventListener('load', () => { document.title = `${performance.now()} ms`; });"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.page", description=__doc__)
-    parser.add_argument("--texts", type=int, default=25_000, help="of the test split")
-    parser.add_argument("--repeats", type=int, default=5, help="times that Chromium opens it")
+    parser.add_argument("--texts", type=int, default=25_000, help="number of test texts")
+    parser.add_argument("--repeats", type=int, default=5, help="number of times that Chromium loads the page")
     args = parser.parse_args()
     with TemporaryDirectory() as folder:
         sweep = write_whole_sweep(
@@ -34,27 +34,27 @@ def main() -> None:
         start = time.perf_counter()
         html = render(compare([sweep]))
         seconds = time.perf_counter() - start
-        print(f"100 runs of {args.texts:,} texts: {len(html.encode()) / 1e6:.2f} MB, made in {seconds:.1f} s")
+        print(f"100 runs of {args.texts:,} texts: {len(html.encode()) / 1e6:.2f} MB, written in {seconds:.1f} s")
         if BROWSER is None:
-            raise SystemExit("Chromium is not installed: how soon it opens was not measured")
-        opened = [loading(html, Path(folder)) for _ in range(args.repeats)]
-        low, median, high = min(opened), statistics.median(opened), max(opened)
-        print(f"loaded by Chromium within {median:.2f} s (median; {low:.2f} to {high:.2f} of {args.repeats})")
+            raise SystemExit("Chromium is not installed; the loading time was not measured")
+        times = [loading_seconds(html, Path(folder)) for _ in range(args.repeats)]
+        low, median, high = min(times), statistics.median(times), max(times)
+        print(f"loaded by Chromium in {median:.2f} s (median of {args.repeats}; {low:.2f} to {high:.2f})")
 
 
-def loading(html: str, folder: Path) -> float:
-    """Seconds from the start of the navigation to the end of loading, all scripts run, in a fresh profile."""
+def loading_seconds(html: str, folder: Path) -> float:
+    """Measure the seconds from the start of the navigation to the load event, in a fresh profile."""
     digest = base64.b64encode(hashlib.sha256(CLOCK.encode()).digest()).decode()
     timed = html.replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
     page = folder / "page.html"
     page.write_text(timed.replace("</body>", f"<script>{CLOCK}</script></body>"), encoding="utf-8")
     with TemporaryDirectory() as profile:
         line = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--user-data-dir={profile}"]
-        done = subprocess.run([*line, page.as_uri()], capture_output=True, encoding="utf-8", timeout=60, check=True)
-    found = re.search(r"<title>([\d.]+) ms</title>", done.stdout)
-    if found is None:
-        raise SystemExit("the page did not load")
-    return float(found[1]) / 1000
+        process = subprocess.run([*line, page.as_uri()], capture_output=True, encoding="utf-8", timeout=60, check=True)
+    title = re.search(r"<title>([\d.]+) ms</title>", process.stdout)
+    if title is None:
+        raise SystemExit("Chromium did not load the page")
+    return float(title[1]) / 1000
 
 
 if __name__ == "__main__":

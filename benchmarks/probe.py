@@ -1,4 +1,4 @@
-"""A callback that writes what its process used: `+callbacks.probe._target_=benchmarks.probe.Probe`."""
+"""A callback that writes the costs of its process: `+callbacks.probe._target_=benchmarks.probe.Probe`."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from benchmarks import memory
 
 
 class Probe(pl.Callback):
-    """Writes CPU seconds until the first training step, seconds of the training epochs, and the peak of memory.
+    """Writes CPU seconds to the first training step, seconds of the training epochs, and peak memory.
 
-    CPU seconds are those of this process, on all its threads, and of the processes that it has waited for.
+    CPU seconds include all threads of this process and the child processes that have ended.
 
     Args:
         path: the JSON file to write when the training ends.

@@ -1,8 +1,8 @@
-"""What a sweep saves and what it keeps: `python -m benchmarks.sweep --data-path=…`.
+"""Time and memory of a sweep: `python -m benchmarks.sweep --data-path=…`.
 
-together: seconds of the twenty variants as separate processes, one after another, over their seconds in one sweep
-that runs as many jobs at once as there are cores. memory: the sweep's own resident memory after each of many small
-jobs, and how much it grows from the tenth to the last.
+together: seconds of the twenty variants as separate processes, one after another, and in one sweep that runs as many
+jobs at once as there are cores; and their ratio. memory: the resident memory of the sweep's process after each of many
+small jobs, and its growth from the tenth job to the last.
 """
 
 import argparse
@@ -22,23 +22,30 @@ from src.cli.entry import CONF
 from src.cli.presets import grid
 from src.errors import UserError
 
-REVIEWS = 1_000  # to train on, and as many to test on
-AFTER = 10  # jobs, by which all has been imported and reserved that ever will be
-POLL = 0.05  # seconds between two looks at the sweep's memory
+REVIEWS = 1_000  # for training, and as many for testing
+AFTER = 10  # jobs after which all imports and allocations are done
+POLL = 0.05  # seconds between two measurements of the sweep's memory
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--only", type=command.names(list(PARTS)), default=list(PARTS), help=", ".join(PARTS))
-    parser.add_argument("--at-once", type=int, default=len(os.sched_getaffinity(0)), help="jobs of the sweep (cores)")
-    parser.add_argument("--reviews", type=int, default=REVIEWS, help=f"to train on, and to test on ({REVIEWS:,})")
+    parser.add_argument(
+        "--at-once",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="simultaneous jobs of the sweep (number of cores)",
+    )
+    parser.add_argument(
+        "--reviews", type=int, default=REVIEWS, help=f"training reviews, and test reviews ({REVIEWS:,})"
+    )
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=40, help="of the sweep whose memory is watched")
-    options = parser.parse_args(given)
+    parser.add_argument("--jobs", type=int, default=40, help="jobs of the sweep whose memory is measured (40)")
+    options = parser.parse_args(arguments)
     options.choices = grid(CONF)
     if options.quick:
-        options.choices = {group: some[: 1 + (group == "model/attention")] for group, some in options.choices.items()}
+        options.choices = {group: names[: 1 + (group == "model/attention")] for group, names in options.choices.items()}
         options.reviews, options.jobs = 60, AFTER + 2
     if min(options.at_once, options.reviews, options.epochs) < 1 or options.jobs <= AFTER:
         parser.error(f"--at-once, --reviews and --epochs must be at least 1, and --jobs above {AFTER}")
@@ -46,23 +53,24 @@ def arguments(given: list[str]) -> argparse.Namespace:
 
 
 def together(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Seconds either way, and their ratio; the reviews are tokenized before."""
-    given = [*overrides, "experiment=twenty_variants", f"trainer.max_epochs={options.epochs}"]
+    """Measure the seconds of both, and their ratio; the token cache is filled before."""
+    common = [*overrides, "experiment=twenty_variants", f"trainer.max_epochs={options.epochs}"]
     choices = options.choices
-    variants = [[f"{group}={one}" for group, one in zip(choices, v, strict=True)] for v in product(*choices.values())]
-    seconds(train([*given, *variants[0], f"hydra.run.dir='{folder / 'first'}'"]))
+    products = product(*choices.values())
+    variants = [[f"{group}={name}" for group, name in zip(choices, names, strict=True)] for names in products]
+    seconds(train([*common, *variants[0], f"hydra.run.dir='{folder / 'first'}'"]))
     start = time.perf_counter()
     for number, variant in enumerate(variants):
-        seconds(train([*given, *variant, f"hydra.run.dir='{folder / 'apart' / str(number)}'"]))
-    apart = time.perf_counter() - start
+        seconds(train([*common, *variant, f"hydra.run.dir='{folder / 'separate' / str(number)}'"]))
+    separate = time.perf_counter() - start
     groups = [f"{group}={','.join(values)}" for group, values in choices.items()]
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={options.at_once}"]
-    one = seconds(train(["-m", *given, *groups, *launcher, f"hydra.sweep.dir='{folder / 'together'}'"]))
-    return {"variants": len(variants), "processes, s": apart, "sweep, s": one, "ratio": apart / one}
+    together = seconds(train(["-m", *common, *groups, *launcher, f"hydra.sweep.dir='{folder / 'together'}'"]))
+    return {"variants": len(variants), "processes, s": separate, "sweep, s": together, "ratio": separate / together}
 
 
 def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """MB of the sweep's own process after each job, and its growth after the tenth as a fraction."""
+    """Measure the MB of the sweep's process after each job, and its relative growth after the tenth."""
     sweep = folder / "many"
     small = ["model.encoder.hidden_dim=4", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=csv"]
     process = train(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
@@ -79,7 +87,7 @@ PARTS = {"together": together, "memory": growth}
 
 
 def train(line: list[str]) -> "subprocess.Popen[str]":
-    """`python -m src.train`, started."""
+    """Start `python -m src.train`."""
     command_line = [sys.executable, "-m", "src.train", *line]
     return subprocess.Popen(
         command_line, cwd=memory.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8"
@@ -87,35 +95,36 @@ def train(line: list[str]) -> "subprocess.Popen[str]":
 
 
 def seconds(process: "subprocess.Popen[str]") -> float:
-    """How long a process that was just started takes.
+    """Wait for a process that was just started, and return its seconds.
 
     Raises:
-        UserError: it failed.
+        UserError: the process failed.
     """
     start = time.perf_counter()
-    _, said = process.communicate()
+    _, message = process.communicate()
     if process.returncode:
-        raise UserError(f"python -m src.train failed:\n{said.strip()}")
+        raise UserError(f"python -m src.train failed:\n{message.strip()}")
     return time.perf_counter() - start
 
 
 def table(record: dict[str, Any]) -> Table:
-    shown = command.table("Sweeps", record, ("", "measured"))
-    if found := record["sweep"].get("together"):
-        shown.add_row(f"{found['variants']} separate processes, s", f"{found['processes, s']:.1f}")
-        shown.add_row(f"one sweep, {record['at_once']} jobs at once, s", f"{found['sweep, s']:.1f}")
-        shown.add_row("processes over sweep", f"{found['ratio']:.2f}")
-    if found := record["sweep"].get("memory"):
-        after = found["after each job, MB"]
-        shown.add_row(f"memory after {AFTER} and {len(after)} jobs, MB", f"{after[AFTER - 1]:.0f}, {after[-1]:.0f}")
-        shown.add_row(f"growth after {AFTER} jobs", f"{found['growth after the tenth']:.1%}")
-    return shown
+    """Return a table of the measurements."""
+    result = command.table("Sweeps", record, ("", "measured"))
+    if comparison := record["sweep"].get("together"):
+        result.add_row(f"{comparison['variants']} separate processes, s", f"{comparison['processes, s']:.1f}")
+        result.add_row(f"one sweep, {record['at_once']} jobs at once, s", f"{comparison['sweep, s']:.1f}")
+        result.add_row("ratio of processes to sweep", f"{comparison['ratio']:.2f}")
+    if memory_record := record["sweep"].get("memory"):
+        after = memory_record["after each job, MB"]
+        result.add_row(f"memory after {AFTER} and {len(after)} jobs, MB", f"{after[AFTER - 1]:.0f}, {after[-1]:.0f}")
+        result.add_row(f"growth after {AFTER} jobs", f"{memory_record['growth after the tenth']:.1%}")
+    return result
 
 
-def main(folder: Path, given: list[str] | None = None) -> None:
-    options = arguments(sys.argv[1:] if given is None else given)
+def main(folder: Path, arguments: list[str] | None = None) -> None:
+    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     reviews = [*command.reviews(options, folder, options.reviews, options.reviews), f"data.limit={options.reviews}"]
-    record: dict[str, Any] = {"machine": command.machine(), "data": command.described(options), "sweep": {}}
+    record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options), "sweep": {}}
     record["at_once"] = options.at_once
     for part in options.only:
         record["sweep"][part] = PARTS[part](reviews if part == "together" else [], folder, options)

@@ -1,8 +1,8 @@
-"""Seconds of training against test accuracy: Heed's presets and fastText on bigrams.
+"""Test accuracy by seconds of training: Heed's presets and fastText on bigrams.
 
-`python -m benchmarks.time_to_accuracy --data-path=…` trains both on the same reviews, over several seeds. fastText
-(Joulin et al. 2016) comes with `pip install fasttext-wheel`; without it, it is left out. Made-up reviews show only
-that it works.
+`python -m benchmarks.time_to_accuracy --data-path=…` trains both on the same reviews, with several seeds. Install
+fastText (Joulin et al. 2016) with `pip install fasttext-wheel`; otherwise it is omitted. Made-up reviews serve as a
+smoke test only.
 """
 
 import argparse
@@ -21,30 +21,30 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
+from benchmarks.baselines import words
 from benchmarks.charts import draw_accuracy
+from benchmarks.heed import HeedRunner
 from benchmarks.measure import Spread
-from benchmarks.ours import Ours
-from benchmarks.yardsticks import words
 from src.cli.entry import CONF
 from src.errors import UserError
 from src.reports.figures.style import save
 
 PRESET = "speedrun"
-FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in its paper on sentiment, section 3.1
+FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as for sentiment in its paper, section 3.1
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     presets = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
-    wanted = [name for name in ("speedrun",) if name in presets]
-    parser.add_argument("--presets", type=command.names(presets), default=wanted, help="experiments of Heed's")
+    default_presets = [name for name in ("speedrun",) if name in presets]
+    parser.add_argument("--presets", type=command.names(presets), default=default_presets, help="experiments of Heed")
     parser.add_argument(
-        "--epochs", type=_numbers, default=[1, 2, 5, 10], help="of fastText, each a training of its own"
+        "--epochs", type=_numbers, default=[1, 2, 5, 10], help="epochs of fastText, each a separate training"
     )
     parser.add_argument("--seeds", type=_numbers, default=[1, 2, 3, 4, 5])
-    parser.add_argument("--target", type=float, default=0.906, help="the test accuracy to reach")
-    options = parser.parse_args(given)
+    parser.add_argument("--target", type=float, default=0.906, help="the target test accuracy")
+    options = parser.parse_args(arguments)
     if options.quick:
         options.seeds, options.epochs = options.seeds[:1], options.epochs[:1]
     return options
@@ -54,16 +54,16 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def fasttext_rows(ours: Ours, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """A row for each training of fastText, on the reviews that Heed trains on; none if it is not installed."""
+def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield a row for each training of fastText on Heed's training reviews; no row if fastText is not installed."""
     if importlib.util.find_spec("fasttext") is None:
-        print("fastText is not installed and is left out: pip install fasttext-wheel", file=sys.stderr)
+        print("fastText is not installed and is omitted; to include it: pip install fasttext-wheel", file=sys.stderr)
         return
     fasttext = importlib.import_module("fasttext")
     files = {split: folder / f"{split}.txt" for split in ("train", "test")}
     for split, path in files.items():
-        rows = torch.randperm(ours.data.sizes[split], generator=torch.Generator().manual_seed(0))  # it does not shuffle
-        texts, labels = ours.data.texts(split, rows), ours.data.part(split).labels[rows]
+        rows = torch.randperm(heed.data.sizes[split], generator=torch.Generator().manual_seed(0))  # fastText does not
+        texts, labels = heed.data.texts(split, rows), heed.data.part(split).labels[rows]
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
         path.write_text("".join(lines), encoding="utf-8")
     threads = torch.get_num_threads()
@@ -80,7 +80,7 @@ def fasttext_rows(ours: Ours, folder: Path, options: argparse.Namespace) -> Iter
 
 
 def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """A row for each training of a preset: the seconds are those of its training epochs."""
+    """Yield a row for each training of a preset, with the seconds of its training epochs."""
     for preset in options.presets:
         for seed in options.seeds:
             run = folder / f"{preset}_{seed}"
@@ -88,16 +88,16 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
                 *(sys.executable, "-m", "src.train", f"experiment={preset}", *data, f"seed={seed}", "logger=csv"),
                 *("callbacks=checkpoints", f"hydra.run.dir='{run}'"),
             ]
-            done = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise UserError(f"experiment={preset} failed:\n{done.stderr.strip() or done.stdout.strip()}")
+            process = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
+            if process.returncode:
+                raise UserError(f"experiment={preset} failed:\n{process.stderr.strip() or process.stdout.strip()}")
             result = json.loads((run / "result.json").read_text())
             accuracy = result["metrics"]["test/acc"]["value"]
             yield {"name": f"Heed {preset}", "seed": seed, "seconds": result["seconds"]["fit"], "accuracy": accuracy}
 
 
-def grouped(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
-    """Seconds and accuracy of each name, over its seeds."""
+def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
+    """Return the seconds and accuracy of each name over its seeds."""
     names = dict.fromkeys(row["name"] for row in rows)
     return {
         name: {
@@ -107,38 +107,38 @@ def grouped(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
     }
 
 
-def first_to_reach(found: dict[str, dict[str, Spread]], target: float) -> str | None:
-    """What has a median accuracy of at least `target` after the fewest seconds."""
-    there = [name for name, figures in found.items() if figures["accuracy"].median >= target]
-    return min(there, key=lambda name: found[name]["seconds"].median, default=None)
+def first_to_reach(groups: dict[str, dict[str, Spread]], target: float) -> str | None:
+    """Return the name with a median accuracy of at least `target` in the fewest seconds."""
+    names = [name for name, figures in groups.items() if figures["accuracy"].median >= target]
+    return min(names, key=lambda name: groups[name]["seconds"].median, default=None)
 
 
 def table(record: dict[str, Any]) -> Table:
-    """Medians over the seeds, and which was the first to reach the target."""
-    found = grouped(record["rows"])
-    shown = command.table("Time to accuracy", record, ("", "training, s", "test accuracy, %"))
-    for name, figures in found.items():
+    """Return a table of the medians over the seeds, with the first name that reaches the target."""
+    groups = group_by_name(record["rows"])
+    result = command.table("Time to accuracy", record, ("", "training, s", "test accuracy, %"))
+    for name, figures in groups.items():
         percent = Spread(*(100 * value for value in figures["accuracy"]))
-        shown.add_row(name, figures["seconds"].show(1), percent.show(2))
-    first = first_to_reach(found, record["target"])
-    shown.caption = f"First to {100 * record['target']:g} %: {first or 'none of them'}"
-    shown.caption_justify = "left"
-    return shown
+        result.add_row(name, figures["seconds"].format(1), percent.format(2))
+    first = first_to_reach(groups, record["target"])
+    result.caption = f"First to reach {100 * record['target']:g} %: {first or 'none'}"
+    result.caption_justify = "left"
+    return result
 
 
-def main(folder: Path, given: list[str] | None = None) -> None:
-    options = arguments(sys.argv[1:] if given is None else given)
-    few = 500 if options.quick else 25_000
-    data = [*command.reviews(options, folder, few, few), *(["data.limit=500"] if options.quick else [])]
-    record: dict[str, Any] = {"machine": command.machine(), "data": command.described(options)}
+def main(folder: Path, arguments: list[str] | None = None) -> None:
+    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    reviews = 500 if options.quick else 25_000
+    data = [*command.reviews(options, folder, reviews, reviews), *(["data.limit=500"] if options.quick else [])]
+    record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options)}
     record |= {"target": options.target, "rows": []}
-    ours = Ours(data, folder)
-    for rows in (heed_rows(data, folder, options), fasttext_rows(ours, folder, options)):
+    heed = HeedRunner(data, folder)
+    for rows in (heed_rows(data, folder, options), fasttext_rows(heed, folder, options)):
         for row in rows:
             record["rows"].append(row)
             command.write(options.out, "time_to_accuracy", record)
     if not record["rows"]:
-        raise UserError("nothing to train: install fasttext-wheel, or name an experiment with --presets=…")
+        raise UserError("there is nothing to train: install fasttext-wheel, or select an experiment with --presets=…")
     Console().print(table(record))
     save(draw_accuracy(record), options.out / "time_to_accuracy.png")
     print(f"Written to {options.out}: time_to_accuracy.json, time_to_accuracy.png")

@@ -1,11 +1,11 @@
-"""Seconds until the data stand tokenized in memory, read and tokenized or from the cache; in a process of its own."""
+"""Measure the seconds until the tokenized data are in memory, from texts or from the cache, in a separate process."""
 
 import json
 import sys
 import time
 from pathlib import Path
 
-from benchmarks.ours import configuration
+from benchmarks.heed import configuration
 from src import build
 
 

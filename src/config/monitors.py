@@ -23,6 +23,8 @@ def wrong_monitors(cfg: DictConfig) -> Iterator[Mistake]:
     except OmegaConfBaseException:  # reported where it stands
         return
     nodes: Any = callbacks if isinstance(callbacks, dict) else {}
+    limit = OmegaConf.select(cfg, "trainer.limit_val_batches", throw_on_missing=False)
+    validates_nothing = isinstance(limit, (int, float)) and limit == 0
     watching = {f"callbacks.{name}": node for name, node in nodes.items() if isinstance(node, dict)}
     all_known = all(str(node.get("_target_")).startswith(OURS) for node in watching.values())
     for path, node in watching.items():
@@ -30,6 +32,8 @@ def wrong_monitors(cfg: DictConfig) -> Iterator[Mistake]:
         if all_known and isinstance(monitor, str) and monitor not in LOGGED:
             meant = did_you_mean([nearest_metric(monitor)]) if nearest_metric(monitor) else ""
             yield Mistake(f"{path}.monitor={shown(monitor)}", f"no such metric{meant} ({listed(LOGGED)})")
+        elif validates_nothing and isinstance(monitor, str) and monitor.startswith("val/"):
+            yield Mistake(f"{path}.monitor={shown(monitor)}", "is not measured with trainer.limit_val_batches=0")
         if "monitor" in node and isinstance(mode, str) and mode not in MODES:
             yield Mistake(f"{path}.mode={shown(mode)}", f"must be one of {listed(MODES)}")
 

@@ -57,7 +57,7 @@ RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
     "trainer.limit_predict_batches": Share(0),
     "trainer.limit_test_batches": Share(1),
     "trainer.limit_train_batches": Share(1),
-    "trainer.limit_val_batches": Share(1),
+    "trainer.limit_val_batches": Share(0),
     "trainer.log_every_n_steps": Range(0),
     "trainer.max_epochs": Range(1),
     "trainer.max_steps": Range(1, others=(-1,)),

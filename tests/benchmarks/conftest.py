@@ -1,4 +1,4 @@
-"""Short reviews and small data, so that every benchmark ends in seconds."""
+"""Short reviews and small data, so that every benchmark takes seconds only."""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from benchmarks import command, costs, measure, reviews, speed
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(reviews, "LOG_MEAN", 2.0)  # 7 words
     monkeypatch.setattr(reviews, "WORDS", 500)
-    monkeypatch.setattr(measure, "LEAST", 5)
+    monkeypatch.setattr(measure, "MIN_REVIEWS", 5)
     monkeypatch.setattr(speed, "TRAIN", 83)
     monkeypatch.setattr(speed, "TEST", 11)
     monkeypatch.setattr(costs, "REVIEWS", 83)

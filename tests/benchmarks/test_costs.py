@@ -1,4 +1,4 @@
-"""`python -m benchmarks.costs`: its parts on small data, and the probe within a training."""
+"""`python -m benchmarks.costs`: its parts on small data, and the probe in a training."""
 
 import io
 import json
@@ -11,7 +11,7 @@ from src.errors import UserError
 from tests.helpers import train
 
 
-def test_steps_are_compared_with_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluation_and_prediction_are_compared_with_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "MODEL", ("experiment=twenty_variants", "model/encoder=rnn"))
     out = tmp_path / "out"
     costs.main(tmp_path, ["--only=steps", "--seconds=0.001", "--repeats=1", f"--out={out}"])
@@ -21,49 +21,49 @@ def test_steps_are_compared_with_training(tmp_path: Path, monkeypatch: pytest.Mo
         assert steps[f"{name} over training"] == [steps[f"{name}, reviews/s"][0] / training]
 
 
-def test_the_probe_sees_a_training(tmp_path: Path) -> None:
+def test_the_probe_records_a_training(tmp_path: Path) -> None:
     path = tmp_path / "probe.json"
     probe = ("+callbacks.probe._target_=benchmarks.probe.Probe", f"+callbacks.probe.path='{path}'")
     result = train(tmp_path / "run", *probe, "extras.trusted_modules=[benchmarks]", "test=false")
-    seen = json.loads(path.read_text())
-    assert seen["cpu_seconds"] > 0
-    assert len(seen["epochs"]) == 2
-    assert sum(seen["epochs"]) == pytest.approx(result["seconds"]["fit"], rel=0.5)
-    assert "torch" in seen["modules"]
-    assert seen["peak"] is None or seen["peak"] > 100
+    record = json.loads(path.read_text())
+    assert record["cpu_seconds"] > 0
+    assert len(record["epochs"]) == 2
+    assert sum(record["epochs"]) == pytest.approx(result["seconds"]["fit"], rel=0.5)
+    assert "torch" in record["modules"]
+    assert record["peak"] is None or record["peak"] > 100
 
 
 def test_tokenizing_is_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [*costs.MODEL, "data=imdb", *reviews.overrides(None, False, tmp_path, 41, 7)]
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"overrides": given, "folder": str(tmp_path)})))
+    overrides = [*costs.MODEL, "data=imdb", *reviews.overrides(None, False, tmp_path, 41, 7)]
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"overrides": overrides, "folder": str(tmp_path)})))
     tokenizing.main()
-    said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert said["seconds"] > 0 and said["cpu_seconds"] > 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["seconds"] > 0 and record["cpu_seconds"] > 0
     assert list((tmp_path / "cache").glob("*.npz"))
 
 
-def test_the_parts_weigh_what_trainings_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[list[str]] = []
+def test_the_parts_report_the_costs_of_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[list[str]] = []
 
     def training(overrides: list[str], folder: Path) -> dict[str, object]:
-        given.append(overrides)
-        return {"cpu_seconds": float(len(given)), "peak": 700.0, "modules": [], "epochs": [1.0]}
+        calls.append(overrides)
+        return {"cpu_seconds": float(len(calls)), "peak": 700.0, "modules": [], "epochs": [1.0]}
 
     monkeypatch.setattr(costs, "training", training)
     monkeypatch.setattr(costs.memory, "run", lambda module, job: {"seconds": 2.0} if job else 300.0)
     costs.main(tmp_path, ["--only=tokenizing,start,memory", "--repeats=3", f"--out={tmp_path}"])
-    found = json.loads((tmp_path / "costs.json").read_text())["costs"]
-    assert found == {
+    record = json.loads((tmp_path / "costs.json").read_text())["costs"]
+    assert record == {
         "tokenizing": {"first time, s": [2.0] * 3, "cached, s": [2.0] * 3},
-        "start": {"to the first training step, CPU s": [2.0, 3.0, 4.0]},  # the first tokenized
+        "start": {"to the first training step, CPU s": [2.0, 3.0, 4.0]},  # the first run also tokenized
         "memory": {"peak above the imports, MB": [400.0]},
     }
-    assert "+trainer.limit_train_batches=1" not in given[-1]  # a whole epoch
+    assert "+trainer.limit_train_batches=1" not in calls[-1]  # a whole epoch
 
 
-def test_a_training_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_training_reports_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho no such option >&2\nexit 1\n")
     python.chmod(0o755)
@@ -78,4 +78,4 @@ def test_optimizers_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     out = tmp_path / "out"
     costs.main(tmp_path, ["--only=optimizer", "--seconds=0.001", "--repeats=1", f"--out={out}"])
     steps = json.loads((out / "costs.json").read_text())["costs"]["optimizer"]
-    assert steps["ours over torch's"] == [pytest.approx(steps["torch's, ms"][0] / steps["ours, ms"][0])]
+    assert steps["Heed over torch"] == [pytest.approx(steps["torch, ms"][0] / steps["Heed, ms"][0])]

@@ -1,35 +1,35 @@
-"""Measuring in turn, and the arithmetic of ratios."""
+"""Measurement in turn, and ratios."""
 
 import pytest
 
 from benchmarks.measure import Spread, in_turn, ratios
 
 
-def test_a_ratio_is_taken_round_by_round() -> None:
+def test_a_ratio_is_computed_for_each_round() -> None:
     assert ratios([6.0, 10.0, 9.0], [3.0, 2.0, 6.0]) == [2.0, 5.0, 1.5]
     with pytest.raises(ValueError):
         ratios([1.0], [1.0, 2.0])
 
 
-def test_a_spread_is_the_median_between_the_lowest_and_the_highest() -> None:
+def test_a_spread_has_the_median_and_the_range() -> None:
     assert Spread.of([5.0, 1.0, 2.0]) == (2.0, 1.0, 5.0)
     assert Spread.of([1.0, 2.0]).median == 1.5
-    assert Spread.of([1234.6, 2.0, 5.04]).show(1) == "5.0 (2.0–1,234.6)"
+    assert Spread.of([1234.6, 2.0, 5.04]).format(1) == "5.0 (2.0–1,234.6)"
 
 
-def test_contestants_read_in_turn_and_the_first_round_does_not_count() -> None:
-    asked: list[tuple[str, int]] = []
+def test_contestants_take_turns_and_the_first_round_does_not_count() -> None:
+    calls: list[tuple[str, int]] = []
 
     def reader(name: str, speed: float):  # type: ignore[no-untyped-def]
         def read(reviews: int) -> float:
-            asked.append((name, reviews))
-            return speed + len(asked)
+            calls.append((name, reviews))
+            return speed + len(calls)
 
         return read
 
     speeds = in_turn({"a": reader("a", 100.0), "b": reader("b", 1000.0)}, seconds=2.0, repeats=2)
     calibrated = [("a", 5), *(("a", 5 * 2**k) for k in range(6)), ("b", 5), *(("b", 5 * 2**k) for k in range(9))]
-    a = [("a", 5), ("a", 214)]  # what each reads in two seconds: it said 107 and 1,017 a second
+    a = [("a", 5), ("a", 214)]  # the reviews of two seconds, at the measured 107 and 1,017 per second
     b = [("b", 5), ("b", 2034)]
-    assert asked == [*calibrated, *a, *b, *b, *a, *a, *b]
+    assert calls == [*calibrated, *a, *b, *b, *a, *a, *b]
     assert speeds == {"a": [125.0, 127.0], "b": [1023.0, 1029.0]}

@@ -1,14 +1,14 @@
-"""`python -m benchmarks.page`: the clock in a page under its own policy."""
+"""`python -m benchmarks.page`: the loading time of a page under its own content security policy."""
 
 from pathlib import Path
 
-from benchmarks.page import loading
+from benchmarks.page import loading_seconds
 from src.reports.page.document import Section, document
 from src.reports.page.html import tag
 from tests.reports.page.browser import needs_browser
 
 
 @needs_browser
-def test_a_page_that_loads_is_timed(tmp_path: Path) -> None:
+def test_the_loading_of_a_page_is_timed(tmp_path: Path) -> None:
     html = document("A page", "", {}, [Section("one", "One", "", tag("p", "some text"))])
-    assert 0 < loading(html, tmp_path) < 60
+    assert 0 < loading_seconds(html, tmp_path) < 60

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed` on a few reviews, and how memory is weighed."""
+"""`python -m benchmarks.speed` on a few reviews, and the measurement of memory."""
 
 import json
 import subprocess
@@ -9,53 +9,53 @@ import pytest
 import torch
 
 from benchmarks import command, memory, speed
+from benchmarks.baselines import padded
 from benchmarks.contestant import Contestant
-from benchmarks.works import BARE, HEED, PACKED, PADDED, WORKS
-from benchmarks.yardsticks import padded
+from benchmarks.workloads import BARE, HEED, PACKED, PADDED, WORKLOADS
 
 
-def test_speed_is_measured_of_all_contestants(
+def test_the_speed_of_all_contestants_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    weighed = {HEED: 7.0, PADDED: None, PACKED: 5.0, BARE: 3.0}
-    monkeypatch.setattr(speed, "peaks", lambda *_: weighed)
+    peaks = {HEED: 7.0, PADDED: None, PACKED: 5.0, BARE: 3.0}
+    monkeypatch.setattr(speed, "peaks", lambda *_: peaks)
     out = tmp_path / "out"
     speed.main(tmp_path, ["--works=bilstm", "--seconds=0.001", "--repeats=2", f"--out={out}"])
     record = json.loads((out / "speed.json").read_text())
-    (found,) = record["works"]
-    assert (found["work"], found["title"]) == ("bilstm", "BiLSTM + Luong general")
-    assert {row["name"]: row["peak_mb"] for row in found["contestants"]} == weighed
-    heed, *others = found["contestants"]
+    (workload,) = record["works"]
+    assert (workload["work"], workload["title"]) == ("bilstm", "BiLSTM + Luong general")
+    assert {row["name"]: row["peak_mb"] for row in workload["contestants"]} == peaks
+    heed, *others = workload["contestants"]
     assert heed["name"] == HEED and heed["ratio"] is None
     for row in others:
         pairs = zip(heed["reviews_per_second"], row["reviews_per_second"], strict=True)
-        assert row["ratio"] == [mine / other for mine, other in pairs]
+        assert row["ratio"] == [speed / other for speed, other in pairs]
         assert len(row["ratio"]) == 2
     assert (out / "speed.png").stat().st_size > 10_000
-    shown = capsys.readouterr().out
-    assert "BiLSTM" in shown and PACKED in shown and "made-up reviews" in shown
+    output = capsys.readouterr().out
+    assert "BiLSTM" in output and PACKED in output and "made-up reviews" in output
 
 
-def test_every_work_names_parts_that_there_are(tmp_path: Path) -> None:
-    from benchmarks.ours import configuration
+def test_every_workload_has_valid_components(tmp_path: Path) -> None:
+    from benchmarks.heed import configuration
     from src.config.validation import check
 
-    for work in WORKS.values():
-        check(configuration([*work.overrides, "data=imdb"], tmp_path, "cpu"))
-        assert work.contestants[0] == HEED
-        for plain in work.plain.values():
+    for workload in WORKLOADS.values():
+        check(configuration([*workload.overrides, "data=imdb"], tmp_path, "cpu"))
+        assert workload.contestants[0] == HEED
+        for plain in workload.plain.values():
             assert plain.model(11)(torch.ones(2, 3, dtype=torch.long), torch.tensor([3, 3])).shape[0] == 2
 
 
-def test_a_mistake_on_the_command_line_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    for given, said in (
-        (["--works=bilstm,lsmt"], "lsmt: choose of bilstm,"),
+def test_a_mistake_on_the_command_line_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["--works=bilstm,lsmt"], "lsmt: choose from bilstm,"),
         (["--repeats=0"], "--seconds and --repeats must be above 0"),
         (["--hub", "--data-path=x"], "not allowed with argument --hub"),
     ):
         with pytest.raises(SystemExit):
-            speed.arguments(given)
-        assert said in capsys.readouterr().err
+            speed.parse_arguments(arguments)
+        assert message in capsys.readouterr().err
 
 
 def test_a_missing_folder_ends_in_one_message() -> None:
@@ -69,7 +69,7 @@ def test_an_interruption_ends_in_one_message(capsys: pytest.CaptureFixture[str])
 
     with pytest.raises(SystemExit) as ended:
         command.start(interrupted)
-    assert ended.value.code == 130 and "Stopped" in capsys.readouterr().err
+    assert ended.value.code == 130 and "Interrupted" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def plain_job(tmp_path: Path) -> dict[str, Any]:
     return {"work": "rnn", "contestant": PADDED, "device": "cpu", "bf16": False, "rows": str(rows)}
 
 
-@pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is weighed on Linux alone")
-def test_a_contestant_trains_and_is_weighed_in_a_process_of_its_own(plain_job: dict[str, Any]) -> None:
+@pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is measured on Linux only")
+def test_a_contestant_trains_in_its_own_process_and_reports_its_memory(plain_job: dict[str, Any]) -> None:
     with Contestant(plain_job) as contestant:
         contestant.ready()
         assert contestant.read(PADDED, 2) > 0 and contestant.read(PADDED, 1) > 0
@@ -93,9 +93,9 @@ def test_a_contestant_trains_and_is_weighed_in_a_process_of_its_own(plain_job: d
     assert 30_000 * 100 * 4 * 4 / 2**20 < above < 400  # the word vectors, their gradient and Adam's two moments
 
 
-@pytest.mark.parametrize(("given", "bf16"), [([], False), (["--bf16"], True), (["--device=cuda"], True)])
-def test_all_train_in_bf16_where_asked_and_on_a_gpu(
-    given: list[str],
+@pytest.mark.parametrize(("arguments", "bf16"), [([], False), (["--bf16"], True), (["--device=cuda"], True)])
+def test_all_contestants_train_in_bf16_by_option_and_on_a_gpu(
+    arguments: list[str],
     bf16: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -103,25 +103,23 @@ def test_all_train_in_bf16_where_asked_and_on_a_gpu(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(speed, "save", lambda *_: None)
-    seen: dict[str, list[Any]] = {"bf16": [], "overrides": []}
+    recorded: dict[str, list[Any]] = {"bf16": [], "overrides": []}
 
     def speeds(name: str, jobs: dict[str, dict[str, Any]], options: Any) -> dict[str, list[float]]:
         for job in jobs.values():
-            for key, values in seen.items():
+            for key, values in recorded.items():
                 values.append(job[key])
         return {contestant: [7.0] for contestant in jobs}
 
     monkeypatch.setattr(speed, "speeds", speeds)
-    speed.main(tmp_path, [*given, "--works=rnn", "--quick", f"--out={tmp_path}"])
-    assert seen["bf16"] == [bf16, bf16]
+    speed.main(tmp_path, [*arguments, "--works=rnn", "--quick", f"--out={tmp_path}"])
+    assert recorded["bf16"] == [bf16, bf16]
     precision = "trainer.precision=bf16-mixed" if bf16 else "trainer.precision=32-true"
-    assert all(precision in overrides for overrides in seen["overrides"])
+    assert all(precision in overrides for overrides in recorded["overrides"])
     assert ("in bf16" in capsys.readouterr().out) is bf16
 
 
-def test_a_contestant_that_fails_ends_the_measurement(
-    plain_job: dict[str, Any], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_contestant_ends_the_measurement(plain_job: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
     with Contestant({**plain_job, "rows": "no-such-file"}) as contestant, pytest.raises(subprocess.CalledProcessError):
         contestant.ready()
     assert "no-such-file" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.time_to_accuracy`: fastText beside Heed, and who is first."""
+"""`python -m benchmarks.time_to_accuracy`: fastText and Heed, and the first to reach the target."""
 
 import importlib.util
 import json
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import time_to_accuracy
-from benchmarks.time_to_accuracy import first_to_reach, grouped
+from benchmarks.time_to_accuracy import first_to_reach, group_by_name
 
 
 def row(name: str, seed: int, seconds: float, accuracy: float) -> dict[str, Any]:
@@ -23,15 +23,15 @@ ROWS = [
 
 
 def test_the_first_reaches_the_target_in_the_fewest_seconds() -> None:
-    found = grouped(ROWS)
-    assert found["slow"]["seconds"] == (11.0, 10.0, 12.0)
-    assert found["fast"]["accuracy"].median == pytest.approx(0.92)
-    assert first_to_reach(found, 0.915) == "fast"
-    assert first_to_reach(found, 0.7) == "poor"
-    assert first_to_reach(found, 0.99) is None
+    groups = group_by_name(ROWS)
+    assert groups["slow"]["seconds"] == (11.0, 10.0, 12.0)
+    assert groups["fast"]["accuracy"].median == pytest.approx(0.92)
+    assert first_to_reach(groups, 0.915) == "fast"
+    assert first_to_reach(groups, 0.7) == "poor"
+    assert first_to_reach(groups, 0.99) is None
 
 
-def test_fasttext_trains_on_the_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fasttext_trains_on_the_same_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fasttext")
     monkeypatch.setattr(time_to_accuracy, "FASTTEXT", {"wordNgrams": 2, "dim": 3, "bucket": 100})
     monkeypatch.setattr(time_to_accuracy, "heed_rows", lambda *_: [row("Heed", 1, 2.0, 0.9)])
@@ -43,10 +43,10 @@ def test_fasttext_trains_on_the_reviews(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "time_to_accuracy.png").stat().st_size > 10_000
 
 
-def test_without_fasttext_it_is_left_out(
+def test_fasttext_is_omitted_if_it_is_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    options = time_to_accuracy.arguments([])
+    options = time_to_accuracy.parse_arguments([])
     assert not list(time_to_accuracy.fasttext_rows(None, tmp_path, options))  # type: ignore[arg-type]
     assert "pip install fasttext-wheel" in capsys.readouterr().err

@@ -44,3 +44,10 @@ def test_the_names_are_those_that_are_logged() -> None:
 
 def test_no_callbacks_are_no_mistake() -> None:
     assert list(wrong_monitors(OmegaConf.create({"callbacks": None}))) == []
+
+
+def test_without_validation_nothing_of_it_can_be_monitored() -> None:
+    stop = {"stop": {"_target_": STOP, "monitor": "val/acc", "mode": "max"}}
+    cfg = OmegaConf.create({"callbacks": stop, "trainer": {"limit_val_batches": 0}})
+    message = "is not measured with trainer.limit_val_batches=0"
+    assert dict(wrong_monitors(cfg)) == {"callbacks.stop.monitor=val/acc": message}

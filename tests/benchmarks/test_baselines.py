@@ -1,4 +1,4 @@
-"""The plain loops are what they say they are."""
+"""The baselines have the models that they claim to have."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.yardsticks import (
+from benchmarks.baselines import (
     FullAttentionModel,
     PackedReportModel,
     ReportModel,
@@ -18,7 +18,7 @@ from benchmarks.yardsticks import (
 TEXTS = ["A good film, good!", "bad<br />bad", "so so so so so so so so"]
 
 
-def test_texts_become_rows_of_one_length() -> None:
+def test_texts_are_padded_to_one_length() -> None:
     dataset, size = padded(TEXTS, torch.tensor([1, 0, 0]), 7, size=5)
     rows, lengths, labels = dataset.tensors
     assert size == 5
@@ -30,11 +30,11 @@ def test_texts_become_rows_of_one_length() -> None:
 
 
 @pytest.mark.parametrize("cell", [nn.RNN, nn.LSTM, nn.GRU])
-@pytest.mark.parametrize("both_ways", [False, True])
-def test_packing_is_what_reading_each_text_alone_is(cell: type[nn.RNNBase], both_ways: bool) -> None:
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_packed_texts_equal_single_texts(cell: type[nn.RNNBase], bidirectional: bool) -> None:
     torch.manual_seed(0)
-    packed = PackedReportModel(11, cell, both_ways).eval()
-    alone = ReportModel(11, cell, both_ways).eval()
+    packed = PackedReportModel(11, cell, bidirectional).eval()
+    alone = ReportModel(11, cell, bidirectional).eval()
     alone.load_state_dict(packed.state_dict())
     tokens = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0]])
     lengths = torch.tensor([3, 5])
@@ -46,14 +46,14 @@ def test_packing_is_what_reading_each_text_alone_is(cell: type[nn.RNNBase], both
 
 def test_softmax_attention_is_multi_head_attention() -> None:
     torch.manual_seed(0)
-    ours, theirs = SoftmaxSelfAttention(6, 3, 0.0), nn.MultiheadAttention(6, 3, batch_first=True)
-    parts = (ours.query, ours.key, ours.value)
+    plain, reference = SoftmaxSelfAttention(6, 3, 0.0), nn.MultiheadAttention(6, 3, batch_first=True)
+    projections = (plain.query, plain.key, plain.value)
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
-        theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
+        reference.in_proj_weight.copy_(torch.cat([projection.weight for projection in projections]))
+        reference.in_proj_bias.copy_(torch.cat([projection.bias for projection in projections]))
+    reference.out_proj.load_state_dict(plain.output.state_dict())
     states = torch.randn(2, 5, 6)
-    torch.testing.assert_close(ours(states), theirs(states, states, states)[0])
+    torch.testing.assert_close(plain(states), reference(states, states, states)[0])
 
 
 @pytest.mark.parametrize("bf16", [False, True])
@@ -67,13 +67,13 @@ def test_softmax_attention_is_multi_head_attention() -> None:
 )
 def test_a_plain_loop_trains_every_parameter(model, loss, bf16) -> None:  # type: ignore[no-untyped-def]
     dataset, size = padded(TEXTS, torch.tensor([1, 0, 0]), 7)
-    built = model(size)
-    before = {name: parameter.clone() for name, parameter in built.named_parameters()}
-    mixed = []
-    built.register_forward_hook(lambda *_: mixed.append(torch.is_autocast_enabled("cpu")))
-    speed = train(built, loss, dataset, bf16=bf16)
-    assert set(mixed) == {bf16}
+    module = model(size)
+    before = {name: parameter.clone() for name, parameter in module.named_parameters()}
+    autocast = []
+    module.register_forward_hook(lambda *_: autocast.append(torch.is_autocast_enabled("cpu")))
+    speed = train(module, loss, dataset, bf16=bf16)
+    assert set(autocast) == {bf16}
     assert speed > 0 and math.isfinite(speed)
-    for name, parameter in built.named_parameters():
-        if not name.endswith("key.bias"):  # it adds the same to all scores of a query
+    for name, parameter in module.named_parameters():
+        if not name.endswith("key.bias"):  # it adds a constant to the scores of a query, which softmax ignores
             assert not torch.equal(parameter, before[name]), name

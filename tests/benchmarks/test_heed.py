@@ -1,4 +1,4 @@
-"""Heed's side of a comparison reads a fair sample."""
+"""Heed as a contestant reads a representative sample."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import reviews
+from benchmarks.heed import HeedRunner, sample_batches
 from benchmarks.measure import evenly
-from benchmarks.ours import Ours, some_batches
 
 
 def test_evenly_leaves_equal_gaps() -> None:
@@ -17,13 +17,13 @@ def test_evenly_leaves_equal_gaps() -> None:
     assert evenly(list(range(9)), 0) == [4]
 
 
-def test_some_batches_have_the_lengths_of_all() -> None:
+def test_sampled_batches_have_the_lengths_of_all() -> None:
     lengths = np.arange(100)
-    plan = [np.arange(at, at + 5) for at in range(0, 100, 5)]
-    chosen = some_batches(plan, lengths, 25)
-    assert len(chosen) == 5
-    assert sorted(int(rows[0]) for rows in chosen) == [10, 30, 50, 70, 90]
-    assert all(any(rows is of_plan for of_plan in plan) for rows in chosen)
+    plan = [np.arange(start, start + 5) for start in range(0, 100, 5)]
+    sample = sample_batches(plan, lengths, 25)
+    assert len(sample) == 5
+    assert sorted(int(rows[0]) for rows in sample) == [10, 30, 50, 70, 90]
+    assert all(any(rows is of_plan for of_plan in plan) for rows in sample)
 
 
 def test_made_up_reviews_are_as_long_as_imdbs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,13 +36,13 @@ def test_made_up_reviews_are_as_long_as_imdbs(tmp_path: Path, monkeypatch: pytes
     assert len(pq.read_table(tmp_path / "test.parquet")) == 30
 
 
-def test_ours_trains_evaluates_and_predicts(tmp_path: Path) -> None:
+def test_heed_trains_evaluates_and_predicts(tmp_path: Path) -> None:
     data = reviews.overrides(None, False, tmp_path, 83, 11)
     model = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=luong_dot", "data.batch_size=8")
-    ours = Ours([*model, *data], tmp_path)
-    texts, labels = ours.texts(7)
+    heed = HeedRunner([*model, *data], tmp_path)
+    texts, labels = heed.texts(7)
     assert len(texts) == len(labels) == 7
-    assert all(read(16) > 0 for read in (ours.train, ours.train_bare, ours.evaluate, ours.predict))
+    assert all(read(16) > 0 for read in (heed.train, heed.train_bare, heed.evaluate, heed.predict))
     assert (tmp_path / "csv" / "metrics.csv").exists()
-    assert (tmp_path / "gradients.csv").exists()  # the callbacks of a user's run were there
+    assert (tmp_path / "gradients.csv").exists()  # written by the callbacks of a user's run
     assert len(np.load(tmp_path / "predictions" / "test.npz")["labels"]) == 11

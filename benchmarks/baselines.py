@@ -1,4 +1,4 @@
-"""What a competent user would write in plain PyTorch: the loops that Heed is measured against."""
+"""Baselines: the same models and training loops in plain PyTorch."""
 
 import math
 import re
@@ -17,7 +17,7 @@ BATCH = 32
 
 
 class LuongGeneral(nn.Module):
-    """The twenty-model report's attention; without a mask it looks at padding, too."""
+    """The attention of the twenty-model report; without a mask it includes padding."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -43,28 +43,28 @@ class ReportModel(nn.Module):
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         states, last = self.encoder(self.embedding(tokens))  # N×L×D
-        return self.head(self.attention(states, _both_ways(last))).squeeze(1)
+        return self.head(self.attention(states, _join_directions(last))).squeeze(1)
 
 
 class PackedReportModel(ReportModel):
-    """The same on packed sequences, which lets padding neither into the states nor into the weights."""
+    """The same model on packed sequences; padding is neither in the states nor in the weights."""
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         packed = pack_padded_sequence(self.embedding(tokens), lengths, batch_first=True, enforce_sorted=False)
         states, last = self.encoder(packed)
         states, _ = pad_packed_sequence(states, batch_first=True)  # N×(longest of the batch)×D
         mask = tokens[:, : states.shape[1]] != PAD
-        return self.head(self.attention(states, _both_ways(last), mask)).squeeze(1)
+        return self.head(self.attention(states, _join_directions(last), mask)).squeeze(1)
 
 
-def _both_ways(last: Tensor | tuple[Tensor, Tensor]) -> Tensor:
-    """The last hidden states of the directions side by side: N×D."""
+def _join_directions(last: Tensor | tuple[Tensor, Tensor]) -> Tensor:
+    """Concatenate the last hidden states of the directions: N×D."""
     hidden = last[0] if isinstance(last, tuple) else last  # directions×N×128
     return torch.cat(list(hidden), 1)
 
 
 class SoftmaxSelfAttention(nn.Module):
-    """Multi-head self-attention in five lines of algebra: the weights N×H×L×L stand in memory."""
+    """Multi-head self-attention by its formula; it stores the weights N×H×L×L."""
 
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -84,50 +84,50 @@ class SoftmaxSelfAttention(nn.Module):
 
 
 class FullAttentionModel(nn.Module):
-    """The full self-attention report's model: norm, eight heads, residual, norm, dropout, maximum, two logits."""
+    """The model of the full self-attention report: norm, eight heads, residual, norm, dropout, maximum, two logits."""
 
     def __init__(self, vocabulary: int, size: int = 128, heads: int = 8, dropout: float = 0.1) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, size)
-        self.before, self.behind = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.pre_norm, self.post_norm = nn.LayerNorm(size), nn.LayerNorm(size)
         self.attention = SoftmaxSelfAttention(size, heads, dropout)
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(size, 2)
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         states = self.embedding(tokens)  # N×L×D
-        states = self.behind(states + self.attention(self.before(states)))
+        states = self.post_norm(states + self.attention(self.pre_norm(states)))
         return self.head(self.dropout(states).amax(1))
 
 
 class Plain(NamedTuple):
-    """One yardstick."""
+    """A baseline: model, loss and padded length."""
 
-    model: Callable[[int], nn.Module]  # of the vocabulary's size
+    model: Callable[[int], nn.Module]  # takes the size of the vocabulary
     loss: nn.Module
-    length: int  # to which every text is cut or padded
+    length: int  # padded length of every text
 
 
 def words(text: str) -> list[str]:
-    """Words and punctuation marks in lower case."""
+    """Split a text into words and punctuation marks in lower case."""
     return re.findall(r"\w+|[^\w\s]", text.lower().replace("<br />", " "))
 
 
 def padded(texts: Sequence[str], labels: Tensor, length: int, size: int = 30_000) -> tuple[TensorDataset, int]:
-    """Word ids N×length, cut and padded at the end, with lengths and labels; and the size of the vocabulary."""
+    """Return word ids N×length (cut and padded at the end), lengths and labels; and the size of the vocabulary."""
     split = [words(text) for text in texts]
-    known = [word for word, _ in Counter(word for text in split for word in text).most_common(size - 2)]
-    ids = {word: i for i, word in enumerate(known, start=2)}
+    vocabulary = [word for word, _ in Counter(word for text in split for word in text).most_common(size - 2)]
+    ids = {word: i for i, word in enumerate(vocabulary, start=2)}
     rows = torch.full((len(texts), length), PAD)
     for row, text in zip(rows, split, strict=True):
-        found = [ids.get(word, UNKNOWN) for word in text[:length]]
-        row[: len(found)] = torch.tensor(found)
+        word_ids = [ids.get(word, UNKNOWN) for word in text[:length]]
+        row[: len(word_ids)] = torch.tensor(word_ids)
     lengths = torch.tensor([min(len(text), length) for text in split]).clamp(min=1)
     return TensorDataset(rows, lengths, labels), size
 
 
 def train(model: nn.Module, loss: nn.Module, reviews: TensorDataset, device: str = "cpu", bf16: bool = False) -> float:
-    """One epoch of Adam in batches of 32; how many reviews it read a second."""
+    """Train one epoch with Adam in batches of 32, and return the reviews per second."""
     cuda = device == "cuda"
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     loader = DataLoader(reviews, BATCH, shuffle=True, pin_memory=cuda)

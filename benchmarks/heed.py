@@ -1,4 +1,4 @@
-"""Heed's side: a configured model and its data, trained, evaluated and asked over some of the reviews."""
+"""Heed as a contestant: training, evaluation and prediction of a configured model on a sample of the reviews."""
 
 import logging
 import time
@@ -24,11 +24,11 @@ from src.data.batching import Cutter
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import Plan
 
-WATCHING = ("finite_loss", "gradient_norms")  # the callbacks that look at a user's every step, beside the CSV log
+STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # the callbacks that read every step, besides the CSV log
 
 
 class Sample(pl.LightningDataModule):
-    """The same batches on every pass, to train on and to test on."""
+    """A data module with the same batches in every pass of training and test."""
 
     def __init__(self, batches: Batches, class_names: tuple[str, ...]) -> None:
         super().__init__()
@@ -42,15 +42,15 @@ class Sample(pl.LightningDataModule):
         return self.batches
 
 
-class Ours:
-    """One configuration of Heed's on one set of reviews.
+class HeedRunner:
+    """One configuration of Heed on one set of reviews.
 
-    Every method that reads takes about how many reviews to read, takes them evenly over all lengths, in the batches
-    that a whole epoch would have, and returns how many it read a second.
+    `train`, `train_bare`, `evaluate` and `predict` read about `reviews` reviews, evenly over all lengths, in the
+    batches of a whole epoch, and return the reviews per second.
 
     Args:
-        overrides: of the training configuration, those of the data included.
-        folder: for what a training writes.
+        overrides: of the training configuration, including those of the data.
+        folder: for the files of the training.
         device: cpu or cuda; on cuda in bf16-mixed, with the data on the device.
     """
 
@@ -69,13 +69,13 @@ class Ours:
         self.plans = {"train": loader.order(0), "test": self.data.test_dataloader().plan}
 
     def train(self, reviews: int) -> float:
-        """Through the Trainer, as a user does."""
+        """Train with the Trainer, as src.train does."""
         speed = Speed()
         self._trainer(speed).fit(self.module, self._sample("train", reviews))
         return speed.texts_per_second or 0.0
 
     def train_bare(self, reviews: int) -> float:
-        """The same steps in a loop of six lines."""
+        """Train with the same steps in a loop of six lines."""
         batches = self._batches("train", reviews)
         self.module.to(self.device).train()
         optimizer = build.optimizer(self.cfg, self.module.model)
@@ -90,28 +90,28 @@ class Ours:
         return self._rate(sum(map(len, batches.plan)), start)
 
     def evaluate(self, reviews: int) -> float:
-        """Every metric and every prediction, as after a training."""
+        """Compute all metrics and predictions, as after a training."""
         speed, sample = Speed(), self._sample("test", reviews)
         trainer = self._trainer(Predictions(self.folder / "predictions"), speed)
         trainer.test(self.module, sample, verbose=False)
         return sum(map(len, sample.batches.plan)) / speed.seconds["test"]
 
     def predict(self, reviews: int) -> float:
-        """From text to class and most attended words, as `src.predict` does."""
+        """Compute the class and the most attended words of texts, as `src.predict` does."""
         texts, _ = self.texts(reviews)
         start = time.perf_counter()
         explain(self.module.model.to(self.device), self.module.loss, self.data.codec, texts, maps=False)
         return self._rate(len(texts), start)
 
     def texts(self, reviews: int) -> tuple[list[str], torch.Tensor]:
-        """About so many training reviews, evenly over all lengths, in random order; and their labels."""
+        """Return about `reviews` training reviews, evenly over all lengths and in random order, and their labels."""
         part = self.data.part("train")
         ranked = np.argsort(np.diff(part.offsets), kind="stable")
         rows = np.random.default_rng(0).permutation(evenly(ranked, reviews))
         return self.data.texts("train", rows), torch.from_numpy(part.labels[rows])
 
-    def _trainer(self, *watchers: pl.Callback) -> pl.Trainer:
-        return build.trainer(self.cfg, watchers, build.loggers(self.cfg))
+    def _trainer(self, *callbacks: pl.Callback) -> pl.Trainer:
+        return build.trainer(self.cfg, callbacks, build.loggers(self.cfg))
 
     def _sample(self, split: str, reviews: int) -> Sample:
         return Sample(self._batches(split, reviews), self.data.class_names)
@@ -119,7 +119,7 @@ class Ours:
     def _batches(self, split: str, reviews: int) -> Batches:
         part = self.data.part(split)
         cut = Cutter(part.tokens, part.offsets, part.labels, self.data.window, self.device)
-        return Batches(cut, some_batches(self.plans[split], cut.lengths, reviews))
+        return Batches(cut, sample_batches(self.plans[split], cut.lengths, reviews))
 
     def _rate(self, reviews: int, start: float) -> float:
         if self.device == "cuda":
@@ -128,8 +128,8 @@ class Ours:
 
 
 def configuration(overrides: Sequence[str], folder: Path, device: str) -> DictConfig:
-    """One epoch of training alone: nothing is shown, and no checkpoint written."""
-    given = [
+    """Compose a configuration of one training epoch without progress output and checkpoints."""
+    all_overrides = [
         *overrides,
         f"paths.output_dir='{folder}'",
         f"trainer={'gpu' if device == 'cuda' else 'cpu'}",
@@ -138,13 +138,13 @@ def configuration(overrides: Sequence[str], folder: Path, device: str) -> DictCo
         "logger=csv",
     ]
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("train", given)
-    cfg.callbacks = {name: cfg.callbacks[name] for name in WATCHING}
+        cfg = compose("train", all_overrides)
+    cfg.callbacks = {name: cfg.callbacks[name] for name in STEP_CALLBACKS}
     return cfg
 
 
-def some_batches(plan: Plan, lengths: np.ndarray, reviews: int) -> Plan:
-    """So many batches of an epoch that they hold about `reviews`, evenly over all lengths, in random order."""
+def sample_batches(plan: Plan, lengths: np.ndarray, reviews: int) -> Plan:
+    """Return batches of an epoch with about `reviews` reviews, evenly over all lengths and in random order."""
     ranked = sorted(plan, key=lambda rows: float(lengths[rows].mean()))
-    chosen = evenly(ranked, round(reviews * len(plan) / sum(map(len, plan))))
-    return [chosen[i] for i in np.random.default_rng(0).permutation(len(chosen))]
+    sample = evenly(ranked, round(reviews * len(plan) / sum(map(len, plan))))
+    return [sample[i] for i in np.random.default_rng(0).permutation(len(sample))]
