@@ -24,7 +24,7 @@ from benchmarks.ours import Ours
 from benchmarks.works import BARE, HEED, WORKS
 from benchmarks.yardsticks import padded
 from src.errors import UserError
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 
 TRAIN, TEST = 16_000, 100  # made-up reviews: enough for the buckets to be as fine as in IMDb
 PLAIN = 1600  # reviews that a plain loop has, at most
@@ -133,7 +133,7 @@ def main(folder: Path, given: list[str] | None = None) -> None:
         record["works"].append(measured(name, options, data, folder))
         command.write(options.out, "speed", record)  # at once: the next may be interrupted
     Console().print(table(record))
-    save(draw_speed(record), options.out / "speed.png")
+    save_figure(draw_speed(record), options.out / "speed.png")
     print(f"Written to {options.out}: speed.json, speed.png")
 
 

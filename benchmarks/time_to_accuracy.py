@@ -27,7 +27,7 @@ from benchmarks.ours import Ours
 from benchmarks.yardsticks import words
 from src.cli.entry import CONF
 from src.errors import UserError
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 
 PRESET = "speedrun"
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in its paper on sentiment, section 3.1
@@ -140,7 +140,7 @@ def main(folder: Path, given: list[str] | None = None) -> None:
     if not record["rows"]:
         raise UserError("nothing to train: install fasttext-wheel, or name an experiment with --presets=…")
     Console().print(table(record))
-    save(draw_accuracy(record), options.out / "time_to_accuracy.png")
+    save_figure(draw_accuracy(record), options.out / "time_to_accuracy.png")
     print(f"Written to {options.out}: time_to_accuracy.json, time_to_accuracy.png")
 
 

@@ -5,7 +5,7 @@ A resample is a count for each text, so that a score becomes a sum of counts tim
 
 import numpy as np
 
-from src.analysis.calibration import which_bin
+from src.analysis.calibration import assign_bins
 
 RESAMPLES = 1000
 CELLS = 1_000_000  # counts held at one time
@@ -32,7 +32,7 @@ def replicates(
     table = np.bincount(labels * classes + predicted, minlength=classes**2)
     # resampling texts and then counting cells is a multinomial draw of the cells
     scores = macro_scores(rng.multinomial(n, table / n, RESAMPLES).reshape(-1, classes, classes))
-    first = np.unique(which_bin(confidence), return_index=True)[1]  # text of each bin that is not empty
+    first = np.unique(assign_bins(confidence), return_index=True)[1]  # text of each bin that is not empty
     gaps = (confidence - (predicted == labels))[:, None]
     step = max(1, CELLS // n)
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("auroc", "ece", "luck", *losses)}

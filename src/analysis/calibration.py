@@ -19,7 +19,7 @@ class Bins:
     confidence: np.ndarray  # M, mean confidence, NaN where empty
 
 
-def which_bin(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
+def assign_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Number of the bin that each confidence falls in: n → n."""
     edges = np.linspace(0, 1, bins + 1)
     return (np.searchsorted(edges, confidence, side="right") - 1).clip(0, bins - 1)
@@ -28,7 +28,7 @@ def which_bin(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
 def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
     """Counts, correct answers and mean confidence by bin: n×C, n → M each."""
     confidence = probabilities.max(1).astype(np.float64)
-    at = which_bin(confidence, bins)
+    at = assign_bins(confidence, bins)
     count = np.bincount(at, minlength=bins)
     correct = np.bincount(at[probabilities.argmax(1) == labels], minlength=bins)
     total = np.bincount(at, confidence, minlength=bins)

@@ -18,7 +18,7 @@ MAP_WORDS = 512  # of a text with more there is no map
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanation:
     """A text's prediction and what the attention looked at.
 
     Args:
@@ -62,7 +62,7 @@ def _plain(matrix: np.ndarray) -> Any:
 @torch.inference_mode()
 def explain(
     model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], batch_size: int = 32, maps: bool = True
-) -> list[Explained]:
+) -> list[Explanation]:
     """Classify texts and weigh their words.
 
     Args:
@@ -75,7 +75,7 @@ def explain(
     """
     model.eval()
     device = next(model.parameters()).device
-    explained: dict[int, Explained] = {}
+    explained: dict[int, Explanation] = {}
     cut, words = codec.read(texts, device)
     for rows in by_length(cut.lengths, batch_size, rank=0, world_size=1):
         told = _batch(model, loss, codec.class_names, cut(rows), [words[row] for row in rows], maps)
@@ -85,7 +85,7 @@ def explain(
 
 def _batch(
     model: Classifier, loss: Loss, class_names: Sequence[str], batch: Batch, words: Sequence[list[str]], maps: bool
-) -> Iterator[Explained]:
+) -> Iterator[Explanation]:
     tokens, mask = batch.tokens, batch.mask
     logits, given = model.answer(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
@@ -101,7 +101,7 @@ def _batch(
         if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
             heads = weights[row, :, :size, :size]  # H×L×L
             matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
-        yield Explained(
+        yield Explanation(
             predicted=class_names[int(probabilities[row].argmax())],
             probabilities=probabilities[row].tolist(),
             words=own,

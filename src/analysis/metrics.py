@@ -69,7 +69,7 @@ def evaluate(
     return metrics
 
 
-def confusion(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Counts C×C, true class by row and predicted class by column."""
     classes = probabilities.shape[1]
     cells = labels * classes + probabilities.argmax(1)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from src.comparison.comparison import Comparison
 from src.comparison.numbers import chance, with_margin
 from src.comparison.rows import METRICS, Row
-from src.reports.page.formatting import share
+from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
 
 SCORES = (
@@ -50,7 +50,12 @@ def sections(comparison: Comparison) -> list[Section]:
 def _scores(comparison: Comparison) -> Section:
     names = list(dict.fromkeys((comparison.metric, *METRICS)))
     rows = [
-        [_name(row), str(row.seeds), *(with_margin(row.metrics.get(name)) for name in names), share(row.ensemble)]
+        [
+            _name(row),
+            str(row.seeds),
+            *(with_margin(row.metrics.get(name)) for name in names),
+            format_score(row.ensemble),
+        ]
         for row in comparison.rows
     ]
     note = SCORES.format(texts=comparison.texts, metric=comparison.metric)

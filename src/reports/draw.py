@@ -5,7 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from src.analysis.calibration import calibration_bins
-from src.analysis.metrics import confusion
+from src.analysis.metrics import confusion_matrix
 from src.errors import UserError
 from src.reports.figures.confusion import draw_confusion
 from src.reports.figures.curves import draw_curves
@@ -15,12 +15,12 @@ from src.reports.figures.lexicon import draw_lexicon
 from src.reports.figures.reliability import draw_reliability
 from src.reports.figures.spread import draw_entropy, draw_position
 from src.reports.figures.strip import draw_strip
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 from src.reports.files import (
     read_examples,
     read_gradients,
     read_history,
-    read_lexicon_share,
+    read_lexicon_weights,
     read_predictions,
     read_result,
     read_statistics,
@@ -43,13 +43,13 @@ def draw_all(run: Path) -> list[Path]:
         raise UserError(f"{run} is no folder: name the folder that a run left.")
     result, predictions = read_result(run), read_predictions(run)
     history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
-    lexicon = read_lexicon_share(run)
+    lexicon = read_lexicon_weights(run)
     names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
     examples = read_examples(run, names)
     to, written = run / "pictures", []
 
     def put(figure: Figure, name: str) -> None:
-        written.append(save(figure, to / f"{name}.png"))
+        written.append(save_figure(figure, to / f"{name}.png"))
 
     if history:
         put(draw_curves(history, (result.get("best") or {}).get("epoch")), "curves")
@@ -57,7 +57,7 @@ def draw_all(run: Path) -> list[Path]:
         put(draw_gradients(gradients), "gradients")
     if predictions:
         split, probabilities, labels, *_ = predictions
-        put(draw_confusion(confusion(probabilities, labels), names, split), "confusion")
+        put(draw_confusion(confusion_matrix(probabilities, labels), names, split), "confusion")
         put(draw_reliability(calibration_bins(probabilities, labels), split), "reliability")
     if statistics:
         put(draw_position(statistics), "attention_position")

@@ -185,7 +185,7 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
     return _read(run / "attention.json", read) or []
 
 
-def read_lexicon_share(run: Path) -> dict[str, Any] | None:
+def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
     return _read(run / "lexicon.json", lambda path: read_json(path, LEXICON))
 
 
@@ -193,7 +193,7 @@ def read_result(run: Path) -> dict[str, Any]:
     return read_record(run) or {}
 
 
-def intact(read: Callable[[Path], Value], run: Path) -> Value | None:
+def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
     """What a reader of this module reads of a run; None with a warning where the file is damaged."""
     try:
         return read(run)

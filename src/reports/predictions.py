@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from src.analysis.explanation import Explained
+from src.analysis.explanation import Explanation
 from src.reports.tables import prediction_table
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 
-def show(
+def print_predictions(
     texts: Sequence[str],
-    explained: Sequence[Explained],
+    explained: Sequence[Explanation],
     class_names: Sequence[str],
     as_json: bool | None,
     top: int,
@@ -36,12 +36,12 @@ def show(
         if as_json or (as_json is None and not sys.stdout.isatty()):
             print(json.dumps(_record(text, said, class_names, top), ensure_ascii=is_ascii))
         else:
-            console.print(Text(f"“{plain(text, 200)}”", style="dim"))
+            console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
             probabilities, weights = np.array(said.probabilities), np.array(said.weights)
             console.print(prediction_table(class_names, probabilities, said.words, weights, top))
 
 
-def draw(explained: Sequence[Explained], folder: Path) -> list[Path]:
+def draw_predictions(explained: Sequence[Explanation], folder: Path) -> list[Path]:
     """A strip for each text; where words attend to words also a heat-map, and one for each head of several.
 
     Returns:
@@ -49,7 +49,7 @@ def draw(explained: Sequence[Explained], folder: Path) -> list[Path]:
     """
     from src.reports.figures.heatmap import draw_heads, draw_heatmap
     from src.reports.figures.strip import draw_strip
-    from src.reports.figures.style import save
+    from src.reports.figures.style import save_figure
 
     written = []
     for number, said in enumerate(explained):
@@ -59,11 +59,11 @@ def draw(explained: Sequence[Explained], folder: Path) -> list[Path]:
             pictures["heatmap"] = draw_heatmap(said.words, said.matrix, title)
             if len(said.matrix) > 1:
                 pictures["heads"] = draw_heads(said.words, said.matrix, title)
-        written += [save(picture, folder / f"{name}_{number}.png") for name, picture in pictures.items()]
+        written += [save_figure(picture, folder / f"{name}_{number}.png") for name, picture in pictures.items()]
     return written
 
 
-def _record(text: str, said: Explained, class_names: Sequence[str], top: int) -> dict[str, object]:
+def _record(text: str, said: Explanation, class_names: Sequence[str], top: int) -> dict[str, object]:
     shares = [round(share, 6) for share in said.probabilities]
     return {
         "text": text,

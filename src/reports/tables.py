@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from src.reports.words import plain, top_words
+from src.reports.words import clean_text, top_words
 
 if TYPE_CHECKING:  # a table of predictions needs no scipy
     from src.analysis.metrics import Metric
@@ -60,13 +60,13 @@ def prediction_table(
     for at in likeliest:
         share = float(probabilities[at])
         bar = Text("█" * round(10 * share), style="blue")
-        classes.add_row(Text(plain(class_names[at])), f"{share:.3f}", bar)
+        classes.add_row(Text(clean_text(class_names[at])), f"{share:.3f}", bar)
     ranked = Table("most attended", _right("weight"), _right("place"), box=box.SIMPLE_HEAD, pad_edge=False)
     for top in top_words(words, weights, count):
-        ranked.add_row(Text(plain(top.word, 20)), f"{top.weight:.4f}", str(top.position + 1))
+        ranked.add_row(Text(clean_text(top.word, 20)), f"{top.weight:.4f}", str(top.position + 1))
     side_by_side = Table.grid(padding=(0, 4))
     side_by_side.add_row(classes, ranked)
-    return Group(Text(plain(class_names[likeliest[0]]), style="bold"), side_by_side)
+    return Group(Text(clean_text(class_names[likeliest[0]]), style="bold"), side_by_side)
 
 
 def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Weighted(NamedTuple):
+class WeightedWord(NamedTuple):
     """A word of a text with its weight."""
 
     position: int  # 0 is the first word
@@ -14,14 +14,14 @@ class Weighted(NamedTuple):
     weight: float
 
 
-def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[Weighted]:
+def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[WeightedWord]:
     """The most attended words, heaviest first, then earliest; a repeated word counts each time."""
-    weights = finite(words, weights)
+    weights = clean_weights(words, weights)
     order = np.argsort(-weights, kind="stable")[:count]
-    return [Weighted(int(at), words[at], float(weights[at])) for at in order]
+    return [WeightedWord(int(at), words[at], float(weights[at])) for at in order]
 
 
-def finite(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
+def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
     """The weights as float64 with 0 for NaN and infinity.
 
     Raises:
@@ -33,7 +33,7 @@ def finite(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
     return np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def full_colour(weights: np.ndarray) -> float:
+def colour_limit(weights: np.ndarray) -> float:
     """The weight shown in the strongest colour; the last axis is the one that sums to 1.
 
     The largest, but at least three times an even share, so that words which all weigh the same stay pale.
@@ -43,7 +43,7 @@ def full_colour(weights: np.ndarray) -> float:
     return max(float(weights.max()), min(1.0, 3 / weights.shape[-1]))
 
 
-def plain(word: str, longest: int = 28) -> str:
+def clean_text(word: str, longest: int = 28) -> str:
     """The word as a single short line: what cannot be printed left out, a space shown as an open box."""
     shown = "".join(letter for letter in word if letter.isprintable()).strip() or "\N{OPEN BOX}"
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.analysis.bootstrap import RESAMPLES, auroc, macro_scores, replicates
-from src.analysis.metrics import confusion, evaluate, losses
+from src.analysis.metrics import confusion_matrix, evaluate, losses
 from tests.reports.runs import predictions
 
 
@@ -19,7 +19,7 @@ def test_counts_are_repetitions(classes: int) -> None:
         names = [str(c) for c in range(classes)]
         metrics = evaluate(probabilities[repeated], labels[repeated], names)
         assert areas[b] == pytest.approx(metrics["auroc"].value, abs=1e-6)
-        table = confusion(probabilities[repeated], labels[repeated])
+        table = confusion_matrix(probabilities[repeated], labels[repeated])
         for name, score in macro_scores(table[None]).items():
             assert score[0] == pytest.approx(metrics[name].value, abs=1e-6), name
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from src.analysis.calibration import calibration_bins, calibration_error, which_bin
+from src.analysis.calibration import assign_bins, calibration_bins, calibration_error
 from src.analysis.metrics import evaluate
 from tests.reports.runs import predictions
 
 
 def test_bins_take_their_lower_edge_and_the_last_takes_one() -> None:
-    assert which_bin(np.array([0.0, 0.24, 0.25, 0.74, 0.75, 1.0]), 4).tolist() == [0, 0, 1, 2, 3, 3]
+    assert assign_bins(np.array([0.0, 0.24, 0.25, 0.74, 0.75, 1.0]), 4).tolist() == [0, 0, 1, 2, 3, 3]
 
 
 def test_bins_by_hand() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from src import build
-from src.analysis.explanation import Explained, explain
+from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
 from src.models.attention.simple_self import SimpleSelfAttention
 from src.models.classifier import Classifier
@@ -33,12 +33,12 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, L
 
 
 @pytest.fixture(scope="module")
-def explained(parts: tuple[Card, Classifier, Loss]) -> list[Explained]:
+def explained(parts: tuple[Card, Classifier, Loss]) -> list[Explanation]:
     card, model, loss = parts
     return explain(model, loss, card.codec, TEXTS, batch_size=2)
 
 
-def test_each_word_as_written_has_its_weight(explained: list[Explained]) -> None:
+def test_each_word_as_written_has_its_weight(explained: list[Explanation]) -> None:
     assert explained[0].words == ["An", "EXCELLENT", "product", ",", "truly"]
     assert [len(each.words) for each in explained] == [5, 1, 91, 600, 0]
     for each in explained[:-1]:
@@ -46,7 +46,7 @@ def test_each_word_as_written_has_its_weight(explained: list[Explained]) -> None
         assert sum(each.weights) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_text_gets_the_same_answer_alone(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+def test_a_text_gets_the_same_answer_alone(parts: tuple[Card, Classifier, Loss], explained: list[Explanation]) -> None:
     card, model, loss = parts
     for text, said in zip(TEXTS, explained, strict=True):
         (alone,) = explain(model, loss, card.codec, [text])
@@ -55,7 +55,7 @@ def test_a_text_gets_the_same_answer_alone(parts: tuple[Card, Classifier, Loss],
         assert alone.predicted == card.codec.class_names[int(np.argmax(alone.probabilities))]
 
 
-def test_it_answers_as_a_trained_model_does(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+def test_it_answers_as_a_trained_model_does(parts: tuple[Card, Classifier, Loss], explained: list[Explanation]) -> None:
     card, model, loss = parts
     batch = card.codec.batch(TEXTS)
     with torch.inference_mode():
@@ -63,7 +63,7 @@ def test_it_answers_as_a_trained_model_does(parts: tuple[Card, Classifier, Loss]
     assert torch.tensor([each.probabilities for each in explained]) == pytest.approx(probabilities, abs=1e-5)
 
 
-def test_maps_shrink_with_the_length_of_the_text(explained: list[Explained]) -> None:
+def test_maps_shrink_with_the_length_of_the_text(explained: list[Explanation]) -> None:
     shapes = [None if each.matrix is None else each.matrix.shape for each in explained]
     assert shapes == [(HEADS, 5, 5), None, (1, 91, 91), None, None]
     for each in explained:
@@ -117,13 +117,13 @@ def test_no_map_is_kept_unasked(parts: tuple[Card, Classifier, Loss]) -> None:
 
 
 def test_plain_values_are_rounded() -> None:
-    said = Explained("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
+    said = Explanation("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
     plain = said.to_dict()
     assert (plain["weights"], plain["matrix"]) == ([0.333333], [[[0.3333]]])
 
 
 def test_the_top_words_come_largest_first() -> None:
-    said = Explained("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
+    said = Explanation("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
     assert said.top(2) == [("b", 0.5), ("c", 0.3)]
 
 

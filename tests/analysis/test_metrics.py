@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from src.analysis.metrics import Metric, confusion, evaluate
+from src.analysis.metrics import Metric, confusion_matrix, evaluate
 from tests.reports.runs import predictions
 
 ONES = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
@@ -43,7 +43,7 @@ def test_values_by_hand(by_hand: dict[str, Metric], name: str, value: float) -> 
 
 
 def test_confusion_counts_true_class_by_row() -> None:
-    assert confusion(np.stack([1 - ONES, ONES], 1), LABELS).tolist() == [[1, 1], [1, 2]]
+    assert confusion_matrix(np.stack([1 - ONES, ONES], 1), LABELS).tolist() == [[1, 1], [1, 2]]
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5, 20])
@@ -94,7 +94,7 @@ def test_f1_interval_agrees_with_resampling_texts_one_by_one() -> None:
     scores = []
     for _ in range(600):
         rows = rng.integers(0, 101, 101)
-        table = confusion(probabilities[rows], labels[rows])
+        table = confusion_matrix(probabilities[rows], labels[rows])
         scores.append((2 * np.diag(table) / (table.sum(0) + table.sum(1))).mean())
     metric = evaluate(probabilities, labels, names(3))["f1_macro"]
     assert (metric.low, metric.high) == pytest.approx(np.percentile(scores, (2.5, 97.5)), abs=0.02)

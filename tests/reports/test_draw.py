@@ -51,7 +51,7 @@ def test_an_absent_file_costs_its_pictures_alone(
     absent: str, missing: set[str], make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: list[str] = []
-    monkeypatch.setattr("src.reports.draw.save", lambda figure, path: saved.append(path.name) or path)
+    monkeypatch.setattr("src.reports.draw.save_figure", lambda figure, path: saved.append(path.name) or path)
     run = make_run()
     every = {path.name for path in draw_all(run)}
     (run / absent).unlink()

@@ -15,7 +15,7 @@ from src.reports.files import (
     read_examples,
     read_gradients,
     read_history,
-    read_lexicon_share,
+    read_lexicon_weights,
     read_predictions,
     read_result,
     read_statistics,
@@ -160,7 +160,7 @@ def test_examples_that_contradict_themselves_are_named(changes: dict[str, Any], 
 def test_a_lexicon_share_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "lexicon.json").write_text(content)
     with pytest.raises(UserError, match=r"lexicon\.json cannot be read"):
-        read_lexicon_share(tmp_path)
+        read_lexicon_weights(tmp_path)
 
 
 cells = st.sampled_from(["0", "-1", "1e300", "nan", "inf", "x", "", "1,2", '"', "\x00", "3", "0.5"])

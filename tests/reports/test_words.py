@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from src.reports.words import full_colour, plain, top_words
+from src.reports.words import clean_text, colour_limit, top_words
 
 
 def test_heaviest_first_then_earliest_and_each_occurrence_counts() -> None:
@@ -28,7 +28,7 @@ def test_each_word_needs_a_weight() -> None:
     [([0.7, 0.1, 0.1, 0.1], 0.75), ([0.91] + [0.01] * 9, 0.91), ([0.1] * 10, 0.3), ([1.0], 1.0), ([], 1.0)],
 )
 def test_even_weights_stay_pale(weights: list[float], strongest: float) -> None:
-    assert full_colour(np.array(weights)) == pytest.approx(strongest)
+    assert colour_limit(np.array(weights)) == pytest.approx(strongest)
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_even_weights_stay_pale(weights: list[float], strongest: float) -> None:
     ],
 )
 def test_plain_words(word: str, shown: str) -> None:
-    assert plain(word) == shown
+    assert clean_text(word) == shown

@@ -4,7 +4,7 @@ from src.comparison.comparison import Comparison
 from src.comparison.page import cost, forest, grid, ranking, reviews, runs
 from src.comparison.page import facts as about
 from src.comparison.page import verdicts as answers
-from src.reports.page.document import Section, document
+from src.reports.page.document import Section, render_document
 
 ROOMS = (
     ranking.ranking,
@@ -23,4 +23,4 @@ def render(comparison: Comparison) -> str:
     """One HTML page of everything the comparison found; what it cannot show (one variant, no curves) is left out."""
     found: list[Section | None] = [room(comparison) for room in ROOMS]
     sections = [section for section in found if section]
-    return document(about.title(comparison), about.lede(comparison), about.facts(comparison), sections)
+    return render_document(about.title(comparison), about.lede(comparison), about.facts(comparison), sections)

@@ -8,12 +8,12 @@ from src.comparison.page.facts import factors, value
 from src.comparison.page.names import heading
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
-from src.reports.page.chart import SHAPES, Shape, dot, linear, logarithmic, mark, plot, upright
+from src.reports.page.chart import SHAPES, Shape, dot, linear_scale, log_scale, mark, plot, vertical_interval
 from src.reports.page.document import Section
-from src.reports.page.formatting import brief, share
+from src.reports.page.formatting import format_compact, format_score
 from src.reports.page.html import Html, join, tag
 from src.reports.page.selector import panes, picker
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 COLOURS = 7  # of the style sheet
 LONGEST = 24  # letters of a name in a chart
@@ -83,23 +83,40 @@ def cost(comparison: Comparison) -> Section | None:
 
 
 def _chart(points: Sequence[tuple[Row, float]], cost: Cost, metric: str, look: Look) -> Html:
-    x = logarithmic(price for _, price in points)
-    y = linear((end for row, _ in points for end in row.metrics[metric] if end is not None), ticks=5)
+    x = log_scale(price for _, price in points)
+    y = linear_scale((end for row, _ in points for end in row.metrics[metric] if end is not None), ticks=5)
     marks, spots, best, frontier = [], [], None, []
     for row, price in sorted(points, key=lambda point: point[1]):
         score, low, high = row.metrics[metric]
-        left, top = x.at(price), y.down(score)
+        left, top = x.position(price), y.from_top(score)
         shape, colour = look.of(row)
-        spots.append(Spot(left, top, top if high is None else y.down(high), top if low is None else y.down(low)))
+        spots.append(
+            Spot(
+                left,
+                top,
+                top if high is None else y.from_top(high),
+                top if low is None else y.from_top(low),
+            )
+        )
         if low is not None and high is not None:
-            marks.append(upright(left, y.down(low), y.down(high), colour))
-        marks.append(dot(left, top, shape, colour, f"{row.variant.name}: {share(score)}, {brief(price)} {cost.unit}"))
+            marks.append(vertical_interval(left, y.from_top(low), y.from_top(high), colour))
+        marks.append(
+            dot(
+                left,
+                top,
+                shape,
+                colour,
+                f"{row.variant.name}: {format_score(score)}, {format_compact(price)} {cost.unit}",
+            )
+        )
         if best is None or (score < best if metric in LOWER_IS_BETTER else score > best):
             best = score
             frontier.append((row.variant.name, spots[-1]))
     marks = [*_names(frontier[::-1], spots), *marks]  # names below marks, where a narrow chart brings them together
-    said = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
-    return plot(x, y, join(*marks), across=f"{cost.label} (log scale)", up=heading(metric), said=said)
+    description = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
+    return plot(
+        x, y, join(*marks), x_label=f"{cost.label} (log scale)", y_label=heading(metric), description=description
+    )
 
 
 def _names(frontier: Sequence[tuple[str, Spot]], spots: Sequence[Spot]) -> list[Html]:
@@ -107,7 +124,7 @@ def _names(frontier: Sequence[tuple[str, Spot]], spots: Sequence[Spot]) -> list[
     taken: list[Spot] = []
     names = []
     for text, spot in frontier:
-        short = plain(text, LONGEST)
+        short = clean_text(text, LONGEST)
         sides = (1, -1) if spot.left < 50 else (-1, 1)
         side = next((side for side in sides if _free(spot, side * LETTER * len(short), spots)), None)
         if side is None or any(abs(spot.left - x) < WIDE and abs(spot.top - y) < HIGH for x, y, *_ in taken):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from src.comparison.comparison import Comparison
 from src.comparison.page.names import label
 from src.comparison.variants import Variant
-from src.reports.page.formatting import count
+from src.reports.page.formatting import format_count
 from src.reports.page.html import Inside, join, tag
 from src.reports.tables import UNKNOWN
 
@@ -37,10 +37,10 @@ def title(comparison: Comparison) -> str:
 def lede(comparison: Comparison) -> Inside:
     """One sentence of what was done."""
     runs = sum(len(variant.runs) for variant in comparison.variants)
-    known = f"{label(comparison.metric)} on {count(comparison.texts, 'test text')}"
+    known = f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}"
     if len(comparison.rows) == 1:
-        return f"{count(runs, 'run')}, {known}."
-    said = f"{count(runs, 'run')}, ranked by {known}."
+        return f"{format_count(runs, 'run')}, {known}."
+    said = f"{format_count(runs, 'run')}, ranked by {known}."
     return join(said, " Differences are to the baseline, ", tag("strong", comparison.baseline.variant.name), ".")
 
 
@@ -61,7 +61,7 @@ def facts(comparison: Comparison) -> dict[str, Inside]:
     if commits := {str(result["git_commit"])[:10] for result in results if result.get("git_commit")}:
         held["Commit"] = ", ".join(sorted(commits))
     if comparison.failed:
-        held["Not compared"] = tag("a", count(len(comparison.failed), "folder"), href="#failures")
+        held["Not compared"] = tag("a", format_count(len(comparison.failed), "folder"), href="#failures")
     folders = shlex.join(map(str, comparison.folders))
     held["Made by"] = tag("code", f"python -m src.compare {folders}")
     return held

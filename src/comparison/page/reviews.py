@@ -10,13 +10,13 @@ import numpy as np
 from src.comparison.comparison import Comparison
 from src.comparison.runs import FinishedRun
 from src.comparison.variants import Variant
-from src.reports.files import Example, intact, read_examples
+from src.reports.files import Example, read_examples, read_or_warn
 from src.reports.page.document import Section
-from src.reports.page.formatting import count
+from src.reports.page.formatting import format_count
 from src.reports.page.html import Html, join, tag
 from src.reports.page.selector import panes, picker
-from src.reports.page.strips import CAPTION, reading, strip
-from src.reports.words import plain
+from src.reports.page.strips import CAPTION, strip, weight_readout
+from src.reports.words import clean_text
 
 WORDS = 45_000  # shown at most, over all texts and variants: what keeps the page small and quick
 OPEN = 3  # strips that are open at first, of those that are not even; of the others, the bars are seen
@@ -41,7 +41,9 @@ def reviews(comparison: Comparison) -> Section | None:
     titles, shown = {}, {}
     for name in names:
         kept = [reader for reader in readers if name in reader.examples]
-        titles[name] = f"{_title(kept[0].examples[name])}: {plain(' '.join(kept[0].examples[name].words[:12]), 60)}"
+        titles[name] = (
+            f"{_title(kept[0].examples[name])}: {clean_text(' '.join(kept[0].examples[name].words[:12]), 60)}"
+        )
         telling = [reader for reader in kept if float(np.ptp(reader.examples[name].weights)) > EVEN] or kept
         opened = {reader.variant.name for reader in telling[:OPEN]}
         strips = [_strip(reader, reader.examples[name], seed, reader.variant.name in opened) for reader in kept]
@@ -50,17 +52,18 @@ def reviews(comparison: Comparison) -> Section | None:
     steps = [tag("button", text, type="button", data_step=by) for text, by in (("Previous", -1), ("Next", 1))]
     tools = tag("div", picker("review", "Text", titles), *steps, class_="pickers needs-script")
     caption = (
-        f"{count(len(names), 'text')} as seed {seed} of each variant read {'it' if len(names) == 1 else 'them'}, the "
+        f"{format_count(len(names), 'text')} as seed {seed} of each variant "
+        f"read {'it' if len(names) == 1 else 'them'}, the "
         f"best variant first. The bar is the whole text in small. {CAPTION}"
     )
-    body = join(tools if len(names) > 1 else None, reading(), panes("review", shown))
+    body = join(tools if len(names) > 1 else None, weight_readout(), panes("review", shown))
     return Section("reviews", "The same texts under every variant", caption, body)
 
 
 def _reader(variant: Variant, seed: int, class_names: Sequence[str]) -> Reader:
     """The variant's run of that seed, or its first."""
     run = next((run for run in variant.runs if run.seed == seed), variant.runs[0])
-    examples = intact(partial(read_examples, class_names=class_names), run.folder) or []
+    examples = read_or_warn(partial(read_examples, class_names=class_names), run.folder) or []
     return Reader(variant, run, {one.name: one for one in examples})
 
 
@@ -89,7 +92,7 @@ def _strip(reader: Reader, example: Example, seed: int, is_open: bool) -> Html:
     mark = {None: "", True: "right", False: "wrong"}[right]
     said = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
     other = tag("small", f"seed {reader.run.seed}") if reader.run.seed != seed else None
-    size = f"{count(len(example.words), 'word')} by weight"
+    size = f"{format_count(len(example.words), 'word')} by weight"
     summary = tag(
         "summary",
         tag("span", reader.variant.name, other, class_="name"),

@@ -6,14 +6,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from src.reports.figures.style import INK, WEIGHTS, new_figure, user_text
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 NUMBERED = 25  # classes; beyond, numbers would be too small to read
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:
     """Counts C×C (true by row) with the share of the row, which also gives the colour."""
-    classes, labels = len(class_names), [plain(name) for name in class_names]
+    classes, labels = len(class_names), [clean_text(name) for name in class_names]
     rows = table.sum(1, keepdims=True)
     share = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)
     cell, size = (0.95, 9.0) if classes <= 8 else (0.56, 7.5)  # inches, points

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
-from src.reports.words import full_colour, plain
+from src.reports.words import clean_text, colour_limit
 
 NAMED, IN_GRID = 40, 20  # words that an axis can name, alone and in the grid of heads
 HEADS = 16
@@ -39,13 +39,13 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> F
         _overview(panels[0], mean)
         share = mean[:, chosen].sum() / max(mean.sum(), 1e-12)
         note = f", the {NAMED} that hold {share:.0%} of the weight"
-    image = panels[-1].imshow(kept, cmap=WEIGHTS, vmin=0, vmax=full_colour(mean))
+    image = panels[-1].imshow(kept, cmap=WEIGHTS, vmin=0, vmax=colour_limit(mean))
     names = _names(words, chosen)
     label_words(panels[-1], names, names, 8)
     panels[-1].set_ylabel("attending word (query)", fontsize=8.5)
     panels[-1].set_xlabel("attended word (key)" + note, fontsize=8.5)
     if len(words) <= NUMBERED:
-        _number(panels[-1], kept, full_colour(mean))
+        _number(panels[-1], kept, colour_limit(mean))
     what = f"Attention, mean of {len(heads)} heads" if len(heads) > 1 else "Attention"
     _finish(figure, image, panels, what, title)
     return figure
@@ -71,7 +71,7 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Fig
     figure = new_figure(across * side + 2.4, down * (side + 0.35) + 1.8, "compressed")
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for number, (axes, head) in enumerate(zip(panels, shown, strict=False)):
-        image = axes.imshow(head, cmap=WEIGHTS, vmin=0, vmax=full_colour(heads))
+        image = axes.imshow(head, cmap=WEIGHTS, vmin=0, vmax=colour_limit(heads))
         label_words(axes, names if number < across else None, names if number % across == 0 else None, 7)
         axes.set_xlabel(f"head {number + 1}", fontsize=8.5)
         axes.xaxis.set_label_position("bottom")
@@ -100,8 +100,8 @@ def _heads(words: Sequence[str], matrix: np.ndarray) -> np.ndarray:
 def _names(words: Sequence[str], chosen: np.ndarray) -> list[str]:
     """The chosen words, with their place in the text (from 1) where some words are left out."""
     if len(chosen) == len(words):
-        return [plain(word, 20) for word in words]
-    return [f"{plain(words[at], 20)} {at + 1}" for at in chosen]
+        return [clean_text(word, 20) for word in words]
+    return [f"{clean_text(words[at], 20)} {at + 1}" for at in chosen]
 
 
 def _overview(axes: Axes, matrix: np.ndarray) -> None:
@@ -123,7 +123,7 @@ def _number(axes: Axes, matrix: np.ndarray, strongest: float) -> None:
 
 
 def _finish(figure: Figure, image: AxesImage, panels: list[Axes], what: str, title: str) -> None:
-    figure.suptitle(f"{what}\n{plain(title, 200)}" if title else what, x=0.01, ha="left", **user_text(10.5))
+    figure.suptitle(f"{what}\n{clean_text(title, 200)}" if title else what, x=0.01, ha="left", **user_text(10.5))
     bar = figure.colorbar(image, ax=panels, shrink=0.7, pad=0.01, panchor=False)
     bar.set_label("weight; each full row sums to 1", fontsize=8)
     bar.ax.tick_params(labelsize=7.5)

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from src.reports.figures.style import COLOURS, GREY, name_axes, new_figure, user_text
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 KINDS = {"positive": COLOURS[0], "negative": COLOURS[1], "not in the lexicon": "#c7ccd4"}
 
@@ -31,7 +31,7 @@ def draw_lexicon(found: dict[str, Any]) -> Figure:
         "mean weight of an occurrence, 1 is an even share",
         "",
     )
-    axes.set_yticks(range(len(words)), [plain(word["word"]) for word in words], **user_text(7.5))
+    axes.set_yticks(range(len(words)), [clean_text(word["word"]) for word in words], **user_text(7.5))
     axes.set_ylim(len(words) - 0.5, -0.5)
     axes.grid(False, axis="y")
     used = [kind for kind in KINDS if kind in kinds]

@@ -24,7 +24,7 @@ from src.reports.figures.style import (
     new_figure,
     user_text,
 )
-from src.reports.words import Weighted, finite, full_colour, plain, top_words
+from src.reports.words import WeightedWord, clean_text, clean_weights, colour_limit, top_words
 
 TEXT, SIDE, MARGIN = 7.6, 2.9, 0.25  # inches across: the text, the table beside it, what separates them
 LINE, GAP, SIZE = 0.235, 0.06, 9.5  # inches a line, inches between words, points
@@ -41,8 +41,8 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
     Raises:
         ValueError: not one weight for each word.
     """
-    weights = finite(words, weights)
-    shown = [plain(word) for word in words[:MOST]]
+    weights = clean_weights(words, weights)
+    shown = [clean_text(word) for word in words[:MOST]]
     widths = _widths(shown)
     places = lay_out(widths, TEXT, GAP)
     across = max((left + width for (_, left), width in zip(places, widths, strict=True)), default=0)
@@ -50,9 +50,9 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
     height = max((places[-1][0] + 1 if places else 1) * LINE + 0.75, 3.3)
     figure = new_figure(width, height, layout=None)
     cut = f" (first {MOST:,} of {len(words):,} words)" if len(words) > MOST else ""
-    heading = plain(title, 200) + cut
+    heading = clean_text(title, 200) + cut
     figure.text(MARGIN / width, 1 - 0.3 / height, heading, **user_text(11))
-    strongest = full_colour(weights)
+    strongest = colour_limit(weights)
     text = _inches(figure, MARGIN, 0.5, width - SIDE - 3 * MARGIN, height - 0.6)
     _write(text, shown, weights / strongest, places, widths)
     left = width - SIDE - MARGIN
@@ -88,12 +88,12 @@ def _write(
         axes.text(*middle, word, ha="center", va="center_baseline", color=ink, **user_text(SIZE))
 
 
-def _rank(axes: Axes, top: list[Weighted], strongest: float) -> None:
+def _rank(axes: Axes, top: list[WeightedWord], strongest: float) -> None:
     axes.barh(range(len(top)), [w.weight for w in top], color=colormaps[WEIGHTS](0.7), height=0.7)
     beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
     for row, (_, _, weight) in enumerate(top):
         axes.annotate(f"{weight:.4f}", (weight, row), **beside)
-    axes.set_yticks(range(len(top)), [plain(w.word, 16) for w in top], **user_text(8.5))
+    axes.set_yticks(range(len(top)), [clean_text(w.word, 16) for w in top], **user_text(8.5))
     axes.set(ylim=(9.5, -0.5), xlim=(0, strongest), xticks=[])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -12,7 +12,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 DPI = 150
 WEIGHTS = "Blues"  # one hue, light to dark: the same order for every kind of colour vision and in grey
@@ -54,7 +54,7 @@ def user_text(size: float) -> dict[str, Any]:
 def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, size: float) -> None:
     """Words along the top of a map and down its side; None leaves that side bare."""
     for axis, words in ((axes.xaxis, columns), (axes.yaxis, rows)):
-        labels = [plain(word) for word in words or []]
+        labels = [clean_text(word) for word in words or []]
         axis.set_ticks(range(len(labels)), labels, **user_text(size))
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
     axes.tick_params(axis="x", labelrotation=90 if columns and max(map(len, columns)) > 2 else 0)
@@ -68,7 +68,7 @@ def missing_glyphs_allowed() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path) -> Path:
+def save_figure(figure: Figure, path: Path) -> Path:
     """Write the figure as PNG, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")

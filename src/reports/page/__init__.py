@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from src.reports.page.document import write
+from src.reports.page.document import write_document
 from src.reports.page.run import run_page
 
 
@@ -13,4 +13,4 @@ def write_page(run: Path) -> Path | None:
         UserError: a file of the run cannot be read.
     """
     html = run_page(run)
-    return None if html is None else write(html, run / "page.html")
+    return None if html is None else write_document(html, run / "page.html")

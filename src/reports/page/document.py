@@ -22,7 +22,7 @@ class Section(NamedTuple):
     body: Html
 
 
-def document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Sequence[Section]) -> str:
+def render_document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Sequence[Section]) -> str:
     """The page: what it is about, its facts, a list of its sections, and the sections.
 
     Its policy forbids the browser to load anything, and to run any script but its own.
@@ -53,7 +53,7 @@ def document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Se
     return page.encode(errors="replace").decode()  # a lone surrogate becomes "?"
 
 
-def write(html: str, path: Path) -> Path:
+def write_document(html: str, path: Path) -> Path:
     """Write a page, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")

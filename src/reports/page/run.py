@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from src.analysis.metrics import confusion
+from src.analysis.metrics import confusion_matrix
 from src.reports.files import Example, read_examples, read_history, read_predictions, read_result
-from src.reports.page.chart import linear
+from src.reports.page.chart import linear_scale
 from src.reports.page.confusion import confusion_table
-from src.reports.page.curves import single_run
-from src.reports.page.document import Section, document
-from src.reports.page.formatting import between, brief, count, moment, share
+from src.reports.page.curves import run_curves
+from src.reports.page.document import Section, render_document
+from src.reports.page.formatting import format_compact, format_count, format_interval, format_score, format_time
 from src.reports.page.html import Html, Inside, join, tag
 from src.reports.page.maps import token_maps
 from src.reports.page.selector import panes, picker
 from src.reports.page.strips import CAPTION, strip
-from src.reports.page.table import Line, chart_table, plain_table
+from src.reports.page.table import TableRow, chart_table, plain_table
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 
@@ -36,9 +36,9 @@ def run_page(run: Path) -> str | None:
         sections.append(_numbers(result["metrics"]))
     if history:
         caption = "After each epoch. What was tested is the best checkpoint on validation, which need not be the last."
-        sections.append(Section("curves", "Curves", caption, single_run(history)))
+        sections.append(Section("curves", "Curves", caption, run_curves(history)))
     if predictions:
-        counts = confusion(predictions.probabilities, predictions.labels)
+        counts = confusion_matrix(predictions.probabilities, predictions.labels)
         title = f"{predictions.split} split, {counts.sum():,} texts"
         caption = "Texts by true class (row) and predicted class (column), with their share of the row."
         sections.append(Section("confusion", "Confusion", caption, confusion_table(counts, names, title)))
@@ -46,7 +46,7 @@ def run_page(run: Path) -> str | None:
         sections.append(_attention(examples))
     if not sections:
         return None
-    return document(_title(result), tag("code", result.get("command", run.name)), _facts(result), sections)
+    return render_document(_title(result), tag("code", result.get("command", run.name)), _facts(result), sections)
 
 
 def _title(result: Mapping[str, Any]) -> str:
@@ -69,29 +69,35 @@ def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
     if all(best.get(key) is not None for key in ("epoch", "monitor", "value")):
         facts["Checkpoint"] = f"epoch {best['epoch']}, {best['monitor']} {best['value']:.4f}"
     if epochs := seconds.get("per_epoch"):
-        facts["Training"] = f"{count(len(epochs), 'epoch')} of {brief(sum(epochs) / len(epochs))} s"
+        facts["Training"] = f"{format_count(len(epochs), 'epoch')} of {format_compact(sum(epochs) / len(epochs))} s"
     if "device" in result:
         facts["Machine"] = f"{result['device']}, {result.get('precision', '')}"
     if "started" in result:
-        facts["Started"] = moment(result["started"])
+        facts["Started"] = format_time(result["started"])
     if result.get("git_commit"):
         facts["Commit"] = result["git_commit"][:10]
     return facts
 
 
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> Section:
-    by_split: dict[str, list[Line]] = {}
+    by_split: dict[str, list[TableRow]] = {}
     for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
         split, _, score = name.partition("/")
         value, low, high, n = (metrics[name].get(key) for key in ("value", "low", "high", "n"))
         drawn = None if score in BEYOND_ONE else value
-        line = Line(score, drawn, low, high, (share(value), between(low, high), UNKNOWN if n is None else f"{n:,}"))
+        line = TableRow(
+            score,
+            drawn,
+            low,
+            high,
+            (format_score(value), format_interval(low, high), UNKNOWN if n is None else f"{n:,}"),
+        )
         by_split.setdefault(split, []).append(line)
     caption = (
         "The lines are 95 % intervals over texts: how far a score would move with other texts of the same kind. They "
         "say nothing of other seeds."
     )
-    scale, heads = linear([0.0, 1.0]), ("Value", "95 % interval", "Texts")
+    scale, heads = linear_scale([0.0, 1.0]), ("Value", "95 % interval", "Texts")
     said = "Scores from 0 to 1 with their intervals"
     tables = {split: chart_table("Score", scale, heads, lines, said) for split, lines in by_split.items()}
     pick = tag("div", picker("split", "Split", {split: split for split in tables}), class_="pickers")

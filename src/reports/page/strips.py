@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from src.reports.page.html import Html, tag
-from src.reports.words import finite, full_colour
+from src.reports.words import clean_weights, colour_limit
 
 CAPTION = (
     "The deeper its colour, the more weight a word has; hover over it for the number. Full colour is the heaviest word "
@@ -19,8 +19,8 @@ def strip(words: Sequence[str], weights: np.ndarray) -> Html:
     Raises:
         ValueError: not one weight for each word.
     """
-    weights = finite(words, weights)
-    strongest, even = full_colour(weights), 1 / max(1, len(weights))
+    weights = clean_weights(words, weights)
+    strongest, even = colour_limit(weights), 1 / max(1, len(weights))
     spans = []
     for word, weight in zip(words, weights.tolist(), strict=True):
         said = f"weight {weight:.4f}, {weight / even:.1f} × even"
@@ -28,6 +28,6 @@ def strip(words: Sequence[str], weights: np.ndarray) -> Html:
     return tag("p", Html(" ".join(spans)), class_="strip", dir="auto")
 
 
-def reading() -> Html:
+def weight_readout() -> Html:
     """Where the page writes the weight of the word under the pointer."""
     return tag("output", "Hover over a word or a bar to read its weight.", class_="reading needs-script")

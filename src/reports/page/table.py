@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from src.reports.page.chart import Scale, head, track
+from src.reports.page.chart import Scale, axis_header, interval_chart
 from src.reports.page.html import Html, Inside, tag
 
 
-class Line(NamedTuple):
+class TableRow(NamedTuple):
     """One row."""
 
     name: Inside
@@ -18,7 +18,7 @@ class Line(NamedTuple):
     kind: str = "plain"  # class of the row
 
 
-def chart_table(name: str, scale: Scale, heads: Sequence[str], rows: Sequence[Line], title: str) -> Html:
+def chart_table(name: str, scale: Scale, heads: Sequence[str], rows: Sequence[TableRow], title: str) -> Html:
     """A table of these rows in their order.
 
     Args:
@@ -30,14 +30,16 @@ def chart_table(name: str, scale: Scale, heads: Sequence[str], rows: Sequence[Li
     """
     above = (
         tag("th", name, scope="col"),
-        tag("th", head(scale, title), scope="col", class_="chart"),
+        tag("th", axis_header(scale, title), scope="col", class_="chart"),
         *(tag("th", text, scope="col", class_="num") for text in heads),
     )
     body = (
         tag(
             "tr",
             tag("th", row.name, scope="row"),
-            tag("td", None if row.value is None else track(scale, row.value, row.low, row.high), class_="chart"),
+            tag(
+                "td", None if row.value is None else interval_chart(scale, row.value, row.low, row.high), class_="chart"
+            ),
             *(tag("td", cell, class_="num") for cell in row.cells),
             class_=row.kind,
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.reports.figures.spread import draw_entropy, draw_position
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 from src.reports.files import Statistics
 
 
@@ -32,4 +32,4 @@ def test_entropy_and_effective_number_by_length(n: int, medians: int, tmp_path: 
     assert even.get_ydata() == pytest.approx(np.log(even.get_xdata()))
     found = [line for line in entropy.lines if line.get_label() == "median by length"]
     assert [len(line.get_xdata()) for line in found] == ([medians] if medians else [])
-    save(figure, tmp_path / "entropy.png")  # a length of one has no extent on a log axis
+    save_figure(figure, tmp_path / "entropy.png")  # a length of one has no extent on a log axis

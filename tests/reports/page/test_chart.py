@@ -1,15 +1,15 @@
 import pytest
 
-from src.reports.page.chart import Scale, linear, lines, logarithmic, plot, track
+from src.reports.page.chart import Scale, interval_chart, linear_scale, lines, log_scale, plot
 from src.reports.page.html import Html, join
 from tests.reports.page.reader import Reader
 
 
 def test_a_scale_places_its_ends_and_its_middle() -> None:
     scale = Scale(0.5, 0.9, (0.6, 0.8))
-    assert [scale.at(value) for value in (0.5, 0.6, 0.9)] == [0, 25, 100]
-    assert scale.down(0.6) == 75
-    assert Scale(1, 100, (1, 10, 100), log=True).at(10) == 50
+    assert [scale.position(value) for value in (0.5, 0.6, 0.9)] == [0, 25, 100]
+    assert scale.from_top(0.6) == 75
+    assert Scale(1, 100, (1, 10, 100), log=True).position(10) == 50
 
 
 @pytest.mark.parametrize(
@@ -22,42 +22,42 @@ def test_a_scale_places_its_ends_and_its_middle() -> None:
     ],
 )
 def test_ticks_are_round_numbers_and_told_apart(values: list[float], ticks: tuple[float, ...], said: list[str]) -> None:
-    scale = linear(values)
+    scale = linear_scale(values)
     assert scale.ticks == pytest.approx(ticks)
-    assert [scale.say(tick) for tick in scale.ticks] == said
-    assert all(0 < scale.at(value) < 100 for value in values)
+    assert [scale.format_tick(tick) for tick in scale.ticks] == said
+    assert all(0 < scale.position(value) < 100 for value in values)
 
 
 @pytest.mark.parametrize("epochs", [[0], [0, 1], list(range(7)), list(range(1000))])
 def test_epochs_are_whole(epochs: list[int]) -> None:
-    ticks = linear(epochs, whole=True).ticks
+    ticks = linear_scale(epochs, whole=True).ticks
     assert 1 <= len(ticks) <= 7
     assert all(tick == int(tick) for tick in ticks)
 
 
 @pytest.mark.parametrize("values", [[0.7], [0.7, 0.7], [0.0], [], [float("nan"), 0.2]])
 def test_one_value_or_none_still_has_a_scale(values: list[float]) -> None:
-    scale = linear(values)
+    scale = linear_scale(values)
     assert scale.low < scale.high
-    assert all(0 <= scale.at(value) <= 100 for value in values if value == value)
+    assert all(0 <= scale.position(value) <= 100 for value in values if value == value)
 
 
 @pytest.mark.parametrize(
     ("values", "ticks"), [([7, 900], (10, 20, 50, 100, 200, 500)), ([28, 31], (28, 30)), ([5], (5,))]
 )
 def test_ratios_have_round_ticks_too(values: list[float], ticks: tuple[float, ...]) -> None:
-    scale = logarithmic(values)
+    scale = log_scale(values)
     assert set(ticks) <= {round(tick, 9) for tick in scale.ticks}
     assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
 
 
 def test_a_track_shows_its_interval_where_there_is_one() -> None:
     scale = Scale(0, 1, (0, 0.5, 1))
-    whole = Reader(track(scale, 0.4, 0.3, 0.6))
+    whole = Reader(interval_chart(scale, 0.4, 0.3, 0.6))
     (whisker,) = whole.all("line", "whisker")
     assert (whisker.attributes["x1"], whisker.attributes["x2"]) == ("30.0%", "60.0%")
     assert whole.all("circle")[0].attributes["cx"] == "40.0%"
-    assert Reader(track(scale, 0.4, None, None)).all("line", "whisker") == []
+    assert Reader(interval_chart(scale, 0.4, None, None)).all("line", "whisker") == []
 
 
 def test_a_line_goes_up_where_values_do() -> None:
@@ -68,6 +68,6 @@ def test_a_line_goes_up_where_values_do() -> None:
 
 def test_a_plot_says_what_it_shows() -> None:
     scale = Scale(0, 1, (0, 1))
-    html = plot(scale, scale, Html(), across="<epoch>", up="loss", said="Loss by <epoch>")
+    html = plot(scale, scale, Html(), x_label="<epoch>", y_label="loss", description="Loss by <epoch>")
     assert "&lt;epoch&gt;" in html and "<epoch>" not in html
     assert Reader(join(html)).all("svg")[0].attributes["aria-label"] == "Loss by <epoch>"

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 
 from src.reports.files import Example
-from src.reports.page.document import Section, document
+from src.reports.page.document import Section, render_document
 from src.reports.page.html import tag
 from src.reports.page.maps import token_maps
 from src.reports.page.strips import strip
@@ -62,7 +62,7 @@ return said;
 def test_layers_and_heads_are_picked_and_read(tmp_path: Path) -> None:
     example = layered(attention=TWO_HEADS, encoder_1=ONE_HEAD)
     article = tag("article", strip(example.words, example.weights), token_maps(example))
-    html = document("Map", "", {}, [Section("map", "Map", "", article)])
+    html = render_document("Map", "", {}, [Section("map", "Map", "", article)])
     check_page(html)
     weights = ["0.3000, 0.9 × even", "0.2000, 0.6 × even", "0.4000, 1.2 × even", "0.3333, 1.0 × even"]
     expected = [f"so (2) → not (1): weight {weight}" for weight in weights]
