@@ -47,7 +47,7 @@ def reviews(comparison: Comparison) -> Section | None:
         telling = [reader for reader in kept if float(np.ptp(reader.examples[name].weights)) > EVEN] or kept
         opened = {reader.variant.name for reader in telling[:OPEN]}
         strips = [_strip(reader, reader.examples[name], seed, reader.variant.name in opened) for reader in kept]
-        listed = tag("ol", *(tag("li", one) for one in strips), class_="readings")
+        listed = tag("ol", *(tag("li", one) for one in strips), class_="strips")
         shown[name] = join(tag("h3", _title(kept[0].examples[name])), listed)
     steps = [tag("button", text, type="button", data_step=by) for text, by in (("Previous", -1), ("Next", 1))]
     tools = tag("div", picker("review", "Text", titles), *steps, class_="pickers needs-script")
@@ -96,7 +96,7 @@ def _strip(reader: Reader, example: Example, seed: int, is_open: bool) -> Html:
     summary = tag(
         "summary",
         tag("span", reader.variant.name, other, class_="name"),
-        tag("span", said, tag("small", mark) if mark else None, class_=f"said {mark}"),
+        tag("span", said, tag("small", mark) if mark else None, class_=f"predicted {mark}"),
         tag("canvas", class_="bars needs-script", role="img", aria_label=size),
     )
     return tag("details", summary, strip(example.words, example.weights), open=is_open)

@@ -1,4 +1,4 @@
-"""Pages that need nothing but themselves: one HTML file each, offline, in light and dark, on a screen of any size."""
+"""Self-contained HTML pages: one file each, usable offline, in light and dark mode and on a phone."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from src.reports.page.run import run_page
 
 
 def write_page(run: Path) -> Path | None:
-    """Write the page of the run in this folder beside its files; None where the run left nothing to show.
+    """Write `page.html` into the folder of a run; None if the run has no content for a page.
 
     Raises:
         UserError: a file of the run cannot be read.
