@@ -35,9 +35,7 @@ def run_page(run: Path) -> str | None:
     if result.get("metrics"):
         sections.append(_scores(result["metrics"]))
     if history:
-        caption = (
-            "Values after each epoch. The test uses the checkpoint with the best validation score, not the last one."
-        )
+        caption = "Values after each epoch. The test uses the checkpoint with the best validation score."
         sections.append(Section("curves", "Curves", caption, run_curves(history)))
     if predictions:
         counts = confusion_matrix(predictions.probabilities, predictions.labels)

@@ -8,8 +8,8 @@ from src.reports.page.html import Html, tag
 from src.reports.words import clean_weights, colour_limit
 
 CAPTION = (
-    "Darker words have larger attention weights; hover over a word to show its weight. The full colour is the largest "
-    "weight of the text, but at least three times the uniform weight."
+    "The stronger the colour of a word, the larger its attention weight; hover over a word to show the weight. The "
+    "full colour is the largest weight of the text, but at least three times the uniform weight."
 )
 
 
