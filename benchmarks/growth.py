@@ -37,7 +37,7 @@ from src.models.attention.elementwise import ElementwiseAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.windowed import WindowedAttention
 from src.models.types import Encoded
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 
 LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096]
 REVIEWS = [1000, 2000, 4000, 8000, 16_000]
@@ -221,11 +221,11 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
         record["length"] = by_length(options)
         command.write(options.out, "growth", record)
         Console().print(*tables(record))
-        save(draw_length(record["length"]), options.out / "growth_length.png")
+        save_figure(draw_length(record["length"]), options.out / "growth_length.png")
     if options.only != "length":
         record["reviews"] = by_reviews(options, folder)
         command.write(options.out, "growth", record)
-        save(draw_reviews(record["reviews"]), options.out / "growth_reviews.png")
+        save_figure(draw_reviews(record["reviews"]), options.out / "growth_reviews.png")
     print(f"Written to {options.out}: growth.json and its charts")
 
 

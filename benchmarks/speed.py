@@ -24,7 +24,7 @@ from benchmarks.heed import HeedRunner
 from benchmarks.measure import Spread, in_turn, ratios
 from benchmarks.workloads import BARE, HEED, WORKLOADS
 from src.errors import UserError
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 
 TRAIN, TEST = 16_000, 100  # made-up reviews: enough for length buckets as fine as those of IMDb
 PLAIN_REVIEWS = 1600  # maximum number of reviews of a plain loop
@@ -140,7 +140,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
         record["works"].append(measure_workload(name, options, data, folder))
         command.write(options.out, "speed", record)  # after each workload, because the next may be interrupted
     Console().print(table(record))
-    save(draw_speed(record), options.out / "speed.png")
+    save_figure(draw_speed(record), options.out / "speed.png")
     print(f"Written to {options.out}: speed.json, speed.png")
 
 

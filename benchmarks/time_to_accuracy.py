@@ -27,7 +27,7 @@ from benchmarks.heed import HeedRunner
 from benchmarks.measure import Spread
 from src.cli.entry import CONF
 from src.errors import UserError
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 
 PRESET = "speedrun"
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as for sentiment in its paper, section 3.1
@@ -140,7 +140,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     if not record["rows"]:
         raise UserError("there is nothing to train: install fasttext-wheel, or select an experiment with --presets=…")
     Console().print(table(record))
-    save(draw_accuracy(record), options.out / "time_to_accuracy.png")
+    save_figure(draw_accuracy(record), options.out / "time_to_accuracy.png")
     print(f"Written to {options.out}: time_to_accuracy.json, time_to_accuracy.png")
 
 

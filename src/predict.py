@@ -15,16 +15,16 @@ def main(cfg: DictConfig) -> None:
     from src.cli.startup import closed_streams
     from src.cli.texts import read_texts
     from src.errors import UserError
-    from src.reports.predictions import draw, show
+    from src.reports.predictions import draw_predictions, print_predictions
 
     if "stdout" in closed_streams and cfg.pictures is None:
         raise UserError("standard output is closed, so no prediction can be printed: redirect it to a file")
     texts = read_texts(cfg.text, cfg.file)
     card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
-    explained = explain(model, loss, card.codec, texts, cfg.batch_size, maps=cfg.pictures is not None)
-    show(texts, explained, card.codec.class_names, cfg.json, cfg.top)
+    explanations = explain(model, loss, card.codec, texts, cfg.batch_size, maps=cfg.pictures is not None)
+    print_predictions(texts, explanations, card.codec.class_names, cfg.json, cfg.top)
     if cfg.pictures is not None:
-        draw(explained, Path(cfg.pictures))
+        draw_predictions(explanations, Path(cfg.pictures))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Does a confidence of 0.8 come true four times in five? Bins of confidence, and what was right in them."""
+"""Calibration: confidence bins with their accuracy, and the expected calibration error."""
 
 from dataclasses import dataclass
 
@@ -19,19 +19,19 @@ class Bins:
     confidence: np.ndarray  # M, mean confidence, NaN where empty
 
 
-def which_bin(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """Number of the bin that each confidence falls in: n → n."""
+def assign_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """The bin number of each confidence: n → n."""
     edges = np.linspace(0, 1, bins + 1)
     return (np.searchsorted(edges, confidence, side="right") - 1).clip(0, bins - 1)
 
 
 def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
-    """Counts, correct answers and mean confidence by bin: n×C, n → M each."""
+    """Count texts and correct predictions and average the confidence by bin: n×C, n → M each."""
     confidence = probabilities.max(1).astype(np.float64)
-    at = which_bin(confidence, bins)
-    count = np.bincount(at, minlength=bins)
-    correct = np.bincount(at[probabilities.argmax(1) == labels], minlength=bins)
-    total = np.bincount(at, confidence, minlength=bins)
+    indices = assign_bins(confidence, bins)
+    count = np.bincount(indices, minlength=bins)
+    correct = np.bincount(indices[probabilities.argmax(1) == labels], minlength=bins)
+    total = np.bincount(indices, confidence, minlength=bins)
     return Bins(count, correct, np.divide(total, count, out=np.full(bins, np.nan), where=count > 0))
 
 

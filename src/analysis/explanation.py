@@ -1,4 +1,4 @@
-"""Predictions for texts, each with the weight of every word."""
+"""Predictions for texts with the attention weight of every word."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 from src.models.types import Batch
 
-HEADS_WORDS = 64  # of a text with more, the map is the mean over heads
-MAP_WORDS = 512  # of a text with more there is no map
+HEADS_WORDS = 64  # longer texts have one map, the mean over heads
+MAP_WORDS = 512  # longer texts have no map
 
 
 @dataclass(frozen=True)
-class Explained:
-    """A text's prediction and what the attention looked at.
+class Explanation:
+    """The prediction for a text with its attention weights.
 
     Args:
         predicted: the most probable class.
-        probabilities: of each class, in the order of the class names.
-        words: the tokens as written in the text.
-        weights: of each word, summing to 1 over the text.
-        matrix: token × token weights, H×L×L, or 1×L×L for the mean over heads of a text of more than 64 words; None
-            where the attention has no such map, where the text has more than 512 words, or where none was asked for.
-        layers: the same of each of the encoder's own attentions, by the layer's name, of texts of at most 64 words.
+        probabilities: one for each class, in the order of the class names.
+        words: the tokens as spelled in the text.
+        weights: one for each word; they sum to 1 over the text.
+        matrix: token × token weights H×L×L; the mean over heads, 1×L×L, if the text has more than 64 words. None if the
+            attention has no such map, if the text has one word or more than 512, or if maps are disabled.
+        layers: the maps of the encoder's own attention layers by the layer's name, for texts of 2 to 64 words.
     """
 
     predicted: str
@@ -39,82 +39,84 @@ class Explained:
     layers: dict[str, np.ndarray] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: weights in six decimals, maps in four."""
+        """Plain containers for JSON: weights with six decimals, maps with four."""
         return {
             "predicted": self.predicted,
             "probabilities": self.probabilities,
             "words": self.words,
             "weights": [round(weight, 6) for weight in self.weights],
-            "matrix": None if self.matrix is None else _plain(self.matrix),
-            "layers": {name: _plain(matrix) for name, matrix in self.layers.items()},
+            "matrix": None if self.matrix is None else _rounded(self.matrix),
+            "layers": {name: _rounded(matrix) for name, matrix in self.layers.items()},
         }
 
     def top(self, count: int = 10) -> list[tuple[str, float]]:
-        """The most attended words, largest weight first."""
+        """The most attended words, in descending order of weight."""
         pairs = zip(self.words, self.weights, strict=True)
         return sorted(pairs, key=lambda pair: -pair[1])[:count]
 
 
-def _plain(matrix: np.ndarray) -> Any:
+def _rounded(matrix: np.ndarray) -> Any:
     return matrix.astype(np.float64).round(4).tolist()
 
 
 @torch.inference_mode()
 def explain(
     model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], batch_size: int = 32, maps: bool = True
-) -> list[Explained]:
-    """Classify texts and weigh their words.
+) -> list[Explanation]:
+    """Classify texts and return the weights of their words.
 
     Args:
-        model: a trained model; it is put into evaluation mode.
-        loss: makes probabilities of its logits.
-        codec: its tokenizer and class names.
+        model: a trained model; the function sets it to evaluation mode.
+        loss: converts the logits into probabilities.
+        codec: tokenizer and class names of the model.
         texts: any number of texts.
-        batch_size: texts at a time.
-        maps: keep token × token maps.
+        batch_size: texts in a batch.
+        maps: whether to return token × token maps.
     """
     model.eval()
     device = next(model.parameters()).device
-    explained: dict[int, Explained] = {}
-    cut, words = codec.read(texts, device)
-    for rows in by_length(cut.lengths, batch_size, rank=0, world_size=1):
-        told = _batch(model, loss, codec.class_names, cut(rows), [words[row] for row in rows], maps)
-        explained.update(zip(rows.tolist(), told, strict=True))
-    return [explained[i] for i in range(len(texts))]
+    explanations: dict[int, Explanation] = {}
+    batches, words = codec.read(texts, device)
+    for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+        batch = _explain_batch(model, loss, codec.class_names, batches(rows), [words[row] for row in rows], maps)
+        explanations.update(zip(rows.tolist(), batch, strict=True))
+    return [explanations[i] for i in range(len(texts))]
 
 
-def _batch(
+def _explain_batch(
     model: Classifier, loss: Loss, class_names: Sequence[str], batch: Batch, words: Sequence[list[str]], maps: bool
-) -> Iterator[Explained]:
+) -> Iterator[Explanation]:
     tokens, mask = batch.tokens, batch.mask
-    logits, given = model.answer(tokens, mask)
+    logits, weights = model.answer(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
-    weights = given.float()  # N×H×T×L
+    weights = weights.float()  # N×H×T×L
     means = mean_weights(weights).cpu()  # N×L
     short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(words), dtype=torch.bool)
-    layers = _layers(model, tokens[short], mask[short])
-    at = (short.cumsum(0) - 1).tolist()  # row among the short ones
-    for row, own in enumerate(words):
-        size = len(own)
-        alone = bool(short[row]) and size > 1
+    layers = _layer_maps(model, tokens[short], mask[short])
+    short_rows = (short.cumsum(0) - 1).tolist()  # row in `layers` of each short text
+    for row, text_words in enumerate(words):
+        size = len(text_words)
+        layer_maps = {}
+        if short[row] and size > 1:
+            layer_maps = {name: stack[short_rows[row], :, :size, :size] for name, stack in layers.items()}
         matrix = None
         if maps and weights.shape[2] == tokens.shape[1] and 1 < size <= MAP_WORDS:
             heads = weights[row, :, :size, :size]  # H×L×L
             matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
-        yield Explained(
+        yield Explanation(
             predicted=class_names[int(probabilities[row].argmax())],
             probabilities=probabilities[row].tolist(),
-            words=own,
+            words=text_words,
             weights=means[row, :size].tolist(),
             matrix=matrix,
-            layers={name: held[at[row], :, :size, :size] for name, held in layers.items()} if alone else {},
+            layers=layer_maps,
         )
 
 
-def _layers(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
-    """The maps N×H×L×L of the encoder's layers, of texts of at most HEADS_WORDS words; none of no texts."""
+def _layer_maps(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
+    """The maps N×H×L×L of the encoder's attention layers by name; empty if there are no texts."""
     if not len(tokens):
         return {}
     longest = max(1, int(mask.sum(1).max()))
-    found = model.layer_weights(tokens[:, :longest], mask[:, :longest])
-    return {name: weights.float().cpu().numpy() for name, weights in found.items()}
+    layers = model.layer_weights(tokens[:, :longest], mask[:, :longest])
+    return {name: weights.float().cpu().numpy() for name, weights in layers.items()}

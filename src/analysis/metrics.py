@@ -1,4 +1,4 @@
-"""The final numbers of a split, each with a 95 % interval and the number of examples behind it."""
+"""Final scores of a split, each with its 95 % interval and number of examples."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,7 @@ SMALLEST = float(np.finfo(np.float32).eps)  # below this a float32 probability o
 
 
 class Metric(NamedTuple):
-    """A score and its 95 % interval; None where the data cannot tell (a class is absent, nothing varies)."""
+    """A score with its 95 % interval; None where the data do not define it (a class is absent, no variation)."""
 
     value: float | None
     low: float | None
@@ -28,56 +28,56 @@ def evaluate(
 ) -> dict[str, Metric]:
     """Scores of predicted probabilities against the true classes.
 
-    - acc, and precision, recall and f1, each macro and micro; macro means leave out classes that are neither
-      true nor predicted anywhere. With one label a text, the micro scores all equal accuracy.
-    - auroc: of class 1 where there are two classes, else the macro mean of one class against the rest.
+    - acc, and precision, recall and f1, each macro and micro; macro means exclude classes that are neither a
+      true nor a predicted class of any text. Every text has one label, so that all micro scores equal accuracy.
+    - auroc: of class 1 if there are two classes, otherwise the macro mean of one class against the rest.
     - ece: calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3).
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
-    - nll: mean of -ln p(true class), in nats, with p held at 1.2e-7 or more.
+    - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
 
-    Intervals are Wilson's for accuracy and the micro scores, and for the rest the 2.5th and 97.5th
-    percentiles of 1,000 resamplings of the texts. Resampling biases calibration error upwards, so its
-    percentiles are reflected about the value, and reach down to 0 where a perfectly calibrated model could
-    show as much by luck.
+    Accuracy and the micro scores have Wilson intervals. The other scores have the 2.5th and 97.5th percentiles of 1,000
+    bootstrap resamples of the texts. Resampling biases the calibration error upwards: its percentiles are reflected
+    about the value, and the interval extends to 0 if the value lies within the 97.5th percentile of a perfectly
+    calibrated model.
 
     Args:
         probabilities: n×C in [0, 1], rows summing to 1.
-        labels: n whole numbers in 0 .. C-1.
+        labels: n integers from 0 to C-1.
         class_names: C names.
 
     Raises:
-        ValueError: no rows, shapes that do not fit, a label out of range or a probability outside [0, 1].
+        ValueError: there are no rows, the shapes do not match, or a label or a probability is out of range.
     """
-    probabilities, labels = _checked(probabilities, labels, len(class_names))
+    probabilities, labels = _validate(probabilities, labels, len(class_names))
     n = len(labels)
-    values = _values(probabilities, labels)
+    values = _compute_scores(probabilities, labels)
     correct = int((probabilities.argmax(1) == labels).sum())
     wilson = binomtest(correct, n).proportion_ci(0.95, method="wilson")
-    spread = replicates(probabilities, labels, losses(probabilities, labels), np.random.default_rng(seed))
+    samples = replicates(probabilities, labels, losses(probabilities, labels), np.random.default_rng(seed))
     metrics = {}
     for name, value in values.items():
         if value is None:
             metrics[name] = Metric(None, None, None, n)
-        elif name in spread:
-            low, high = _percentiles(spread[name])
+        elif name in samples:
+            low, high = _percentiles(samples[name])
             if name == "ece" and low is not None and high is not None:
-                by_luck = value <= np.percentile(spread["luck"], 97.5)
-                low, high = 0.0 if by_luck else max(0.0, 2 * value - high), max(value, 2 * value - low)
+                is_calibrated = value <= np.percentile(samples["calibrated_ece"], 97.5)
+                low, high = 0.0 if is_calibrated else max(0.0, 2 * value - high), max(value, 2 * value - low)
             metrics[name] = Metric(value, low, high, n)
         else:
             metrics[name] = Metric(value, float(wilson.low), float(wilson.high), n)
     return metrics
 
 
-def confusion(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Counts C×C, true class by row and predicted class by column."""
+def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Counts C×C; rows are true classes, columns predicted classes."""
     classes = probabilities.shape[1]
     cells = labels * classes + probabilities.argmax(1)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
 
 
 def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """The scores that are means over texts, by text (n each)."""
+    """Per-text terms of the scores that are means over texts: n each."""
     rows = np.arange(len(labels))
     error = probabilities.copy()
     error[rows, labels] -= 1
@@ -87,7 +87,7 @@ def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarra
     }
 
 
-def _values(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, float | None]:
+def _compute_scores(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, float | None]:
     import torch
     from torchmetrics.functional import classification as tm
 
@@ -95,48 +95,48 @@ def _values(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, float | 
     p, truth = torch.from_numpy(probabilities), torch.from_numpy(labels)
     predicted = torch.from_numpy(probabilities.argmax(1))
     values: dict[str, float | None] = {}
-    values["acc"] = _digits(tm.multiclass_accuracy(predicted, truth, classes, "micro"))
+    values["acc"] = _rounded(tm.multiclass_accuracy(predicted, truth, classes, "micro"))
     for name, score in (
         ("precision", tm.multiclass_precision),
         ("recall", tm.multiclass_recall),
         ("f1", tm.multiclass_f1_score),
     ):
         for average in ("macro", "micro"):
-            values[f"{name}_{average}"] = _digits(score(predicted, truth, classes, average))
+            values[f"{name}_{average}"] = _rounded(score(predicted, truth, classes, average))
     if len(np.unique(labels)) < classes:
         values["auroc"] = None
     elif classes == 2:
-        values["auroc"] = _digits(tm.binary_auroc(p[:, 1], truth))
+        values["auroc"] = _rounded(tm.binary_auroc(p[:, 1], truth))
     else:
-        values["auroc"] = _digits(tm.multiclass_auroc(p, truth, classes))
-    below_one = p.clamp(max=np.nextafter(1, 0))  # torchmetrics gives a confidence of 1 a sixteenth bin
-    values["ece"] = _digits(tm.multiclass_calibration_error(below_one, truth, classes, n_bins=15))
+        values["auroc"] = _rounded(tm.multiclass_auroc(p, truth, classes))
+    below_one = p.clamp(max=np.nextafter(1, 0))  # torchmetrics puts a confidence of 1 into a sixteenth bin
+    values["ece"] = _rounded(tm.multiclass_calibration_error(below_one, truth, classes, n_bins=15))
     return values | {name: float(loss.mean()) for name, loss in losses(probabilities, labels).items()}
 
 
-def _digits(score: "Tensor") -> float:
+def _rounded(score: "Tensor") -> float:
     return round(float(score), 7)  # torchmetrics divides in float32
 
 
-def _percentiles(spread: np.ndarray) -> tuple[float, float] | tuple[None, None]:
-    defined = spread[~np.isnan(spread)]
+def _percentiles(samples: np.ndarray) -> tuple[float, float] | tuple[None, None]:
+    defined = samples[~np.isnan(samples)]
     if defined.size == 0 or np.ptp(defined) < 1e-12:
         return None, None
     low, high = np.percentile(defined, (2.5, 97.5))
     return float(low), float(high)
 
 
-def _checked(probabilities: np.ndarray, labels: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+def _validate(probabilities: np.ndarray, labels: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(labels, dtype=np.int64)
     if p.ndim != 2 or y.shape != p.shape[:1] or p.shape[1] != classes or len(y) == 0:
         raise ValueError(
-            f"probabilities {p.shape}, labels {y.shape} and {classes} class names do not fit: "
-            "give n×C, n and C, with n > 0"
+            f"probabilities {p.shape}, labels {y.shape} and {classes} class names do not match: "
+            "pass arrays n×C, n and C class names, with n > 0"
         )
     if y.min() < 0 or y.max() >= classes:
-        raise ValueError(f"labels run from {y.min()} to {y.max()}: they must be 0 to {classes - 1}")
-    outside = np.flatnonzero(~((p > -1e-3) & (p < 1 + 1e-3)).all(1))  # NaN is outside too
-    if outside.size:
-        raise ValueError(f"probabilities of row {outside[0]} are {p[outside[0]]}: each must lie in [0, 1]")
+        raise ValueError(f"labels range from {y.min()} to {y.max()}: they must be from 0 to {classes - 1}")
+    invalid = np.flatnonzero(~((p > -1e-3) & (p < 1 + 1e-3)).all(1))  # also NaN
+    if invalid.size:
+        raise ValueError(f"row {invalid[0]} has the probabilities {p[invalid[0]]}: each must be in [0, 1]")
     return p.clip(0, 1), y

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from src.analysis.calibration import which_bin
+from src.analysis.calibration import assign_bins
 from src.analysis.metrics import losses
 
 LOWER_IS_BETTER = {"ece", "nll", "brier"}
@@ -53,7 +53,7 @@ def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Calibration error of the predicted class (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
     gaps = confidence - accuracy(probabilities, labels)
-    bins = which_bin(confidence)
+    bins = assign_bins(confidence)
     return np.sign(np.bincount(bins, gaps))[bins] * gaps
 
 

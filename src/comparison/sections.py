@@ -7,7 +7,7 @@ from src.comparison.comparison import Comparison
 from src.comparison.labels import label
 from src.comparison.numbers import format_p_value, format_with_margin
 from src.comparison.rows import METRICS, Row
-from src.reports.page.formatting import share
+from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
 
 SCORES = (
@@ -56,7 +56,7 @@ def _scores(comparison: Comparison) -> Section:
             _name(row),
             str(row.seeds),
             *(format_with_margin(row.metrics.get(name)) for name in names),
-            share(row.ensemble),
+            format_score(row.ensemble),
         ]
         for row in comparison.rows
     ]

@@ -15,7 +15,7 @@ from src.loggers.tracker import Report, Tracker
 from src.reports.files import Example
 from src.reports.page.html import tag
 from src.reports.page.strips import strip
-from src.reports.words import plain, top_words
+from src.reports.words import clean_text, top_words
 
 STAGED = "_detect_and_apply_job_inputs"  # of W&B's run, where it has one
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B shows finished, failed, killed
@@ -126,7 +126,7 @@ def _row(example: Example) -> dict[str, Any]:
         "right": None if example.label is None else example.label == example.predicted,
         "probability": example.probabilities[example.predicted],
         "text": wandb.Html(html, inject=False, data_is_not_path=True),
-        "most attended": ", ".join(f"{plain(word)} {weight:.3f}" for _, word, weight in top),
+        "most attended": ", ".join(f"{clean_text(word)} {weight:.3f}" for _, word, weight in top),
     }
 
 

@@ -1,11 +1,11 @@
-"""Every picture that a run's files allow."""
+"""Draw all figures of a run and its page."""
 
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from src.analysis.calibration import calibration_bins
-from src.analysis.metrics import confusion
+from src.analysis.metrics import confusion_matrix
 from src.errors import UserError
 from src.reports.figures.confusion import draw_confusion
 from src.reports.figures.curves import draw_curves
@@ -15,12 +15,12 @@ from src.reports.figures.lexicon import draw_lexicon
 from src.reports.figures.reliability import draw_reliability
 from src.reports.figures.spread import draw_entropy, draw_position
 from src.reports.figures.strip import draw_strip
-from src.reports.figures.style import save
+from src.reports.figures.style import save_figure
 from src.reports.files import (
     read_examples,
     read_gradients,
     read_history,
-    read_lexicon_share,
+    read_lexicon_weights,
     read_predictions,
     read_result,
     read_statistics,
@@ -29,48 +29,48 @@ from src.reports.page import write_page
 
 
 def draw_all(run: Path) -> list[Path]:
-    """Draw the run's pictures and its page: `pictures/`, `page.html`.
+    """Draw the figures of a run into `pictures/` and write its `page.html`.
 
-    A file that the run did not leave (no test, no gradients, no attention) costs its pictures, nothing else.
+    A missing file (no test, no gradients, no attention) omits its figures only.
 
     Returns:
-        What was written.
+        Paths of the written files.
 
     Raises:
-        UserError: the folder is not there, or a file in it cannot be read.
+        UserError: the folder does not exist, or a file in it cannot be read.
     """
     if not run.is_dir():
-        raise UserError(f"{run} is no folder: name the folder that a run left.")
+        raise UserError(f"{run} is no folder: pass the folder of a run.")
     result, predictions = read_result(run), read_predictions(run)
     history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
-    lexicon = read_lexicon_share(run)
+    lexicon = read_lexicon_weights(run)
     names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
     examples = read_examples(run, names)
-    to, written = run / "pictures", []
+    paths = []
 
-    def put(figure: Figure, name: str) -> None:
-        written.append(save(figure, to / f"{name}.png"))
+    def save(figure: Figure, name: str) -> None:
+        paths.append(save_figure(figure, run / "pictures" / f"{name}.png"))
 
     if history:
-        put(draw_curves(history, (result.get("best") or {}).get("epoch")), "curves")
+        save(draw_curves(history, (result.get("best") or {}).get("epoch")), "curves")
     if gradients:
-        put(draw_gradients(gradients), "gradients")
+        save(draw_gradients(gradients), "gradients")
     if predictions:
         split, probabilities, labels, *_ = predictions
-        put(draw_confusion(confusion(probabilities, labels), names, split), "confusion")
-        put(draw_reliability(calibration_bins(probabilities, labels), split), "reliability")
+        save(draw_confusion(confusion_matrix(probabilities, labels), names, split), "confusion")
+        save(draw_reliability(calibration_bins(probabilities, labels), split), "reliability")
     if statistics:
-        put(draw_position(statistics), "attention_position")
-        put(draw_entropy(statistics), "attention_entropy")
+        save(draw_position(statistics), "attention_position")
+        save(draw_entropy(statistics), "attention_entropy")
     if lexicon is not None and lexicon["words"]:
-        put(draw_lexicon(lexicon), "attention_lexicon")
+        save(draw_lexicon(lexicon), "attention_lexicon")
     for example in examples:
         words, matrix, title = example.words, example.matrix, example.title
-        put(draw_strip(words, example.weights, f"Attention by word, {title}"), f"strip_{example.name}")
+        save(draw_strip(words, example.weights, f"Attention weight by word, {title}"), f"strip_{example.name}")
         if matrix is not None:
-            put(draw_heatmap(words, matrix, title), f"heatmap_{example.name}")
+            save(draw_heatmap(words, matrix, title), f"heatmap_{example.name}")
             if len(matrix) > 1:
-                put(draw_heads(words, matrix, title), f"heads_{example.name}")
+                save(draw_heads(words, matrix, title), f"heads_{example.name}")
     if page := write_page(run):
-        written.append(page)
-    return written
+        paths.append(page)
+    return paths

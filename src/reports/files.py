@@ -1,4 +1,4 @@
-"""Reading what a run left behind. An absent file gives None; one that cannot be read, a UserError."""
+"""Read the files of a run. Readers return None if the file is absent and raise UserError if it is unreadable."""
 
 import csv
 import logging
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Predictions(NamedTuple):
-    """What the model said of a split."""
+    """The predictions of a model for a split."""
 
     split: str
     probabilities: np.ndarray  # n×C float
@@ -30,42 +30,42 @@ class Predictions(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """One text with the weight of each of its words."""
+    """One text with its prediction and the attention weight of each word."""
 
     split: str
     index: int
-    label: str | None  # None where the truth is not known
+    label: str | None  # None if the true class is unknown
     predicted: str
     probabilities: dict[str, float]
     words: list[str]
     weights: np.ndarray  # L
-    matrix: np.ndarray | None  # H×L×L, where every word attends to every word
-    layers: dict[str, np.ndarray] = field(default_factory=dict)  # the same of the encoder's layers, by name
+    matrix: np.ndarray | None  # H×L×L if every word attends to every word
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
-        """Word × word weights of each layer that has such a map: H×L×L by the layer's name."""
+        """Word × word weights H×L×L by the name of the layer."""
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property
     def name(self) -> str:
-        """For file names: split and row number."""
+        """Split and row number, for file names."""
         return f"{PurePath(self.split).name}_{self.index}"
 
     @property
     def title(self) -> str:
-        """Where the text stands, what it is and what it was taken for."""
-        sure = f"{self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
-        verdict = f"predicted {sure}" if self.label is None else f"{self.label}, predicted {sure}"
-        return f"{self.split} {self.index}: {verdict}"
+        """Split, row number, true class and predicted class with its probability."""
+        prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
+        classes = prediction if self.label is None else f"{self.label}, {prediction}"
+        return f"{self.split} {self.index}: {classes}"
 
 
 class Statistics(NamedTuple):
-    """Where the weight of many texts falls, and how widely it spreads."""
+    """Position and entropy of the attention weights of many texts."""
 
-    position: np.ndarray  # mean share of the weight by relative position, first word to last
+    position: np.ndarray  # mean weight by relative position, from the first to the last word
     entropy: np.ndarray  # n, nats
-    effective: np.ndarray  # n, exp(entropy): as many words as an even spread of that entropy would cover
+    effective: np.ndarray  # n, exp(entropy): the number of words with uniform weights of that entropy
     length: np.ndarray  # n, words
 
 
@@ -87,13 +87,13 @@ LEXICON = {
     "texts": int,
     "words": [{"word": str, "lift": float, "count": int, "strength": NUMBER}],
 }
-MOST_EPOCHS = 1_000_000
+MAX_EPOCHS = 1_000_000
 HISTORY = ("train/loss", "val/loss", "train/acc", "val/acc")
 History = dict[str, dict[int, float]]  # metric → epoch → value
 
 
 def read_predictions(run: Path) -> Predictions | None:
-    """The test split's predictions, or validation's where the run did not test."""
+    """Read the predictions for the test split, or for the validation split if the run had no test."""
 
     def read(path: Path) -> Predictions:
         arrays = read_arrays(path)
@@ -102,127 +102,135 @@ def read_predictions(run: Path) -> Predictions | None:
         if not (probabilities.ndim == 2 and probabilities.shape[0] > 0 and probabilities.shape[1] == len(names) > 0):
             raise ValueError(f"probabilities of shape {probabilities.shape} for {len(names)} classes")
         if any(array.shape != probabilities.shape[:1] or array.dtype.kind != "i" for array in (labels, index)):
-            raise ValueError(f"labels and index must hold {len(probabilities)} whole numbers")
+            raise ValueError(f"labels and index must contain {len(probabilities)} integers")
         if not (np.isfinite(probabilities).all() and labels.min() >= 0 and labels.max() < len(names)):
-            raise ValueError("probabilities that are no numbers, or labels of no class")
+            raise ValueError("probabilities are not finite or labels are out of range")
         return Predictions(path.stem, probabilities, labels, names, index)
 
     return _read(run / "predictions" / "test.npz", read) or _read(run / "predictions" / "val.npz", read)
 
 
 def read_history(run: Path) -> History | None:
-    """Loss and accuracy by epoch: means of what training logged, the last of what validation logged.
+    """Read loss and accuracy by epoch: the mean of the training values, the last validation value.
 
-    Once training is over the best checkpoint is validated again; that is no epoch and is left out.
+    The validation of the best checkpoint after training is not part of the history.
     """
 
     def read(path: Path) -> History:
-        logged: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
+        values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
         for row in _rows(path):
             for name in HISTORY:
                 if row.get(name):
                     epoch, value = float(row["epoch"]), float(row[name])
-                    if not 0 <= epoch <= MOST_EPOCHS:
+                    if not 0 <= epoch <= MAX_EPOCHS:
                         raise ValueError(f"epoch {epoch}")
-                    if math.isfinite(value):  # a loss that became NaN has no place in a curve
-                        logged[name].setdefault(int(epoch), []).append(value)
+                    if math.isfinite(value):  # a curve cannot show NaN
+                        values[name].setdefault(int(epoch), []).append(value)
         history: History = {}
-        for name, by_epoch in logged.items():
-            for epoch in logged["train/loss"].keys() & by_epoch.keys():
-                values = by_epoch[epoch]
-                value = float(np.mean(values)) if name.startswith("train/") else values[-1]
-                history.setdefault(name, {})[epoch] = value
+        for name, by_epoch in values.items():
+            for epoch in values["train/loss"].keys() & by_epoch.keys():
+                epoch_values = by_epoch[epoch]
+                is_training = name.startswith("train/")
+                mean_or_last = float(np.mean(epoch_values)) if is_training else epoch_values[-1]
+                history.setdefault(name, {})[epoch] = mean_or_last
         return history
 
     return _read(run / "csv" / "metrics.csv", read) or None
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
-    """Norm of each part's gradient: part → steps × (step, norm), in the order of the steps."""
+    """Read the gradient norms of each component: component → steps × (step, norm), in the order of the steps."""
 
     def read(path: Path) -> dict[str, np.ndarray]:
-        parts: dict[str, list[tuple[float, float]]] = {}
+        norms: dict[str, list[tuple[float, float]]] = {}
         for row in _rows(path):
-            parts.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
-        return {part: np.array(sorted(points)) for part, points in parts.items()}
+            norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
+        return {component: np.array(sorted(points)) for component, points in norms.items()}
 
     return _read(run / "gradients.csv", read) or None
 
 
 def read_statistics(run: Path) -> Statistics | None:
+    """Read the attention statistics of the test texts."""
+
     def read(path: Path) -> Statistics:
         arrays = read_arrays(path)
         names = ("position_mean", "entropy", "effective", "length")
         statistics = Statistics(*(np.asarray(arrays[name], dtype=np.float64) for name in names))
         if statistics.position.ndim != 1 or len({array.shape for array in statistics[1:]}) > 1:
-            raise ValueError("arrays whose shapes do not match")
+            raise ValueError("the shapes of the arrays do not match")
         if statistics.length.ndim != 1 or not all(np.isfinite(array).all() for array in statistics):
-            raise ValueError("arrays that are not of numbers, one for each text")
+            raise ValueError("the arrays must contain one finite number for each text")
         return statistics
 
     return _read(run / "attention_stats.npz", read)
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Texts with their weights; `class_names` name the probabilities."""
+    """Read the texts with their attention weights; `class_names` are the names of the probabilities."""
 
     def read(path: Path) -> list[Example]:
         return [
             Example(
-                split=held["split"],
-                index=held["index"],
-                label=held["label"],
-                predicted=held["predicted"],
-                probabilities=dict(zip(class_names, held["probabilities"], strict=True)),
-                words=held["words"],
-                weights=_weights(held["weights"], len(held["words"])),
-                matrix=_token_map(held["matrix"], len(held["words"])),
-                layers={name: _layer(matrix, len(held["words"])) for name, matrix in held.get("layers", {}).items()},
+                split=example["split"],
+                index=example["index"],
+                label=example["label"],
+                predicted=example["predicted"],
+                probabilities=dict(zip(class_names, example["probabilities"], strict=True)),
+                words=example["words"],
+                weights=_to_weights(example["weights"], len(example["words"])),
+                matrix=_to_map(example["matrix"], len(example["words"])),
+                layers={
+                    name: _to_layer_map(matrix, len(example["words"]))
+                    for name, matrix in example.get("layers", {}).items()
+                },
             )
-            for held in read_json(path, EXAMPLES)
+            for example in read_json(path, EXAMPLES)
         ]
 
     return _read(run / "attention.json", read) or []
 
 
-def read_lexicon_share(run: Path) -> dict[str, Any] | None:
+def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
+    """Read the attention weights of lexicon words."""
     return _read(run / "lexicon.json", lambda path: read_json(path, LEXICON))
 
 
 def read_result(run: Path) -> dict[str, Any]:
+    """Read result.json; an absent file gives an empty dictionary."""
     return read_record(run) or {}
 
 
-def intact(read: Callable[[Path], Value], run: Path) -> Value | None:
-    """What a reader of this module reads of a run; None with a warning where the file is damaged."""
+def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
+    """Call a reader of this module; a damaged file gives a warning and None."""
     try:
         return read(run)
     except UserError as error:
-        log.warning("%s It is left out", error)
+        log.warning("%s The file is ignored.", error)
         return None
 
 
-def _token_map(matrix: Any, length: int) -> np.ndarray | None:
-    """H×T×L weights as an array if each of the L words has its own row (T = L), else None."""
+def _to_map(matrix: Any, length: int) -> np.ndarray | None:
+    """H×T×L weights as an array if every word has a row (T = L), otherwise None."""
     if matrix is None:
         return None
     weights = np.asarray(matrix, dtype=np.float64)
     if weights.ndim != 3 or not np.isfinite(weights).all():
-        raise ValueError(f"a matrix of shape {weights.shape}, or one that is not of numbers")
+        raise ValueError(f"a matrix of shape {weights.shape} is not H×T×L or not finite")
     return weights if weights.shape[1:] == (length, length) and len(weights) else None
 
 
-def _layer(matrix: Any, length: int) -> np.ndarray:
-    """H×L×L weights of one of the encoder's layers."""
-    weights = _token_map(matrix, length)
+def _to_layer_map(matrix: Any, length: int) -> np.ndarray:
+    """H×L×L weights of an encoder layer as an array."""
+    weights = _to_map(matrix, length)
     if weights is None:
-        raise ValueError(f"a layer's matrix is not of {length} words")
+        raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
     return weights
 
 
-def _weights(values: list[float], length: int) -> np.ndarray:
+def _to_weights(values: list[float], length: int) -> np.ndarray:
     if len(values) != length:
-        raise ValueError(f"{len(values)} weights of {length} words")
+        raise ValueError(f"{len(values)} weights for {length} words")
     return np.array(values, dtype=np.float64)
 
 

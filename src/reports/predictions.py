@@ -1,4 +1,4 @@
-"""Predictions for single texts: tables on a terminal, JSON lines in a pipe, pictures on request."""
+"""Output of predictions for single texts: tables on a terminal, JSON lines in a pipe, figures on request."""
 
 import json
 import sys
@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from src.analysis.explanation import Explained
+from src.analysis.explanation import Explanation
 from src.reports.tables import prediction_table
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 
-def show(
+def print_predictions(
     texts: Sequence[str],
-    explained: Sequence[Explained],
+    explanations: Sequence[Explanation],
     class_names: Sequence[str],
     as_json: bool | None,
     top: int,
@@ -24,50 +24,51 @@ def show(
     """Print each text's label, probabilities and most attended words.
 
     Args:
-        texts: as they were given.
-        explained: the prediction for each.
+        texts: the input texts.
+        explanations: the prediction for each text.
         class_names: the classes in the order of the probabilities.
-        as_json: one JSON object a line; None: so in a pipe, tables on a terminal.
-        top: most attended words to show.
+        as_json: True prints one JSON object per line, False tables; None prints JSON in a pipe, tables on a terminal.
+        top: number of most attended words.
     """
     console = Console()
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
-    for text, said in zip(texts, explained, strict=True):
+    for text, explanation in zip(texts, explanations, strict=True):
         if as_json or (as_json is None and not sys.stdout.isatty()):
-            print(json.dumps(_record(text, said, class_names, top), ensure_ascii=is_ascii))
+            print(json.dumps(_record(text, explanation, class_names, top), ensure_ascii=is_ascii))
         else:
-            console.print(Text(f"“{plain(text, 200)}”", style="dim"))
-            probabilities, weights = np.array(said.probabilities), np.array(said.weights)
-            console.print(prediction_table(class_names, probabilities, said.words, weights, top))
+            console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
+            probabilities, weights = np.array(explanation.probabilities), np.array(explanation.weights)
+            console.print(prediction_table(class_names, probabilities, explanation.words, weights, top))
 
 
-def draw(explained: Sequence[Explained], folder: Path) -> list[Path]:
-    """A strip for each text; where words attend to words also a heat-map, and one for each head of several.
+def draw_predictions(explanations: Sequence[Explanation], folder: Path) -> list[Path]:
+    """Draw a strip for each text; with a word × word map also a heat map, with several heads also one for each head.
 
     Returns:
-        What was written.
+        Paths of the written files.
     """
     from src.reports.figures.heatmap import draw_heads, draw_heatmap
     from src.reports.figures.strip import draw_strip
-    from src.reports.figures.style import save
+    from src.reports.figures.style import save_figure
 
-    written = []
-    for number, said in enumerate(explained):
-        title = f"text {number}: {said.predicted} ({max(said.probabilities):.2f})"
-        pictures = {"strip": draw_strip(said.words, np.array(said.weights), title)}
-        if said.matrix is not None:
-            pictures["heatmap"] = draw_heatmap(said.words, said.matrix, title)
-            if len(said.matrix) > 1:
-                pictures["heads"] = draw_heads(said.words, said.matrix, title)
-        written += [save(picture, folder / f"{name}_{number}.png") for name, picture in pictures.items()]
-    return written
+    paths = []
+    for number, explanation in enumerate(explanations):
+        words, matrix = explanation.words, explanation.matrix
+        title = f"text {number}: {explanation.predicted} ({max(explanation.probabilities):.2f})"
+        figures = {"strip": draw_strip(words, np.array(explanation.weights), title)}
+        if matrix is not None:
+            figures["heatmap"] = draw_heatmap(words, matrix, title)
+            if len(matrix) > 1:
+                figures["heads"] = draw_heads(words, matrix, title)
+        paths += [save_figure(figure, folder / f"{name}_{number}.png") for name, figure in figures.items()]
+    return paths
 
 
-def _record(text: str, said: Explained, class_names: Sequence[str], top: int) -> dict[str, object]:
-    shares = [round(share, 6) for share in said.probabilities]
+def _record(text: str, explanation: Explanation, class_names: Sequence[str], top: int) -> dict[str, object]:
+    probabilities = [round(probability, 6) for probability in explanation.probabilities]
     return {
         "text": text,
-        "label": said.predicted,
-        "probabilities": dict(zip(class_names, shares, strict=True)),
-        "words": [{"word": word, "weight": round(weight, 6)} for word, weight in said.top(top)],
+        "label": explanation.predicted,
+        "probabilities": dict(zip(class_names, probabilities, strict=True)),
+        "words": [{"word": word, "weight": round(weight, 6)} for word, weight in explanation.top(top)],
     }

@@ -1,4 +1,4 @@
-"""Words and their weights, as tables, pictures and pages show them."""
+"""Words and their weights, prepared for tables, figures and pages."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,44 +6,44 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Weighted(NamedTuple):
-    """A word of a text with its weight."""
+class WeightedWord(NamedTuple):
+    """A word of a text with its position and weight."""
 
     position: int  # 0 is the first word
     word: str
     weight: float
 
 
-def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[Weighted]:
-    """The most attended words, heaviest first, then earliest; a repeated word counts each time."""
-    weights = finite(words, weights)
+def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[WeightedWord]:
+    """The most attended words in descending order of weight, then by position; occurrences are counted separately."""
+    weights = clean_weights(words, weights)
     order = np.argsort(-weights, kind="stable")[:count]
-    return [Weighted(int(at), words[at], float(weights[at])) for at in order]
+    return [WeightedWord(int(index), words[index], float(weights[index])) for index in order]
 
 
-def finite(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
-    """The weights as float64 with 0 for NaN and infinity.
+def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
+    """Convert weights to float64 and replace NaN and infinity by 0.
 
     Raises:
-        ValueError: not one weight for each word.
+        ValueError: the numbers of words and weights differ.
     """
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (len(words),):
-        raise ValueError(f"weights are {weights.shape} for {len(words)} words: give one weight a word")
+        raise ValueError(f"weights have shape {weights.shape} for {len(words)} words: pass one weight for each word")
     return np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def full_colour(weights: np.ndarray) -> float:
-    """The weight shown in the strongest colour; the last axis is the one that sums to 1.
+def colour_limit(weights: np.ndarray) -> float:
+    """The weight that gets the darkest colour; weights sum to 1 over the last axis.
 
-    The largest, but at least three times an even share, so that words which all weigh the same stay pale.
+    The largest weight, but at least three times the uniform weight: uniform weights get a light colour.
     """
     if weights.size == 0:
         return 1.0
     return max(float(weights.max()), min(1.0, 3 / weights.shape[-1]))
 
 
-def plain(word: str, longest: int = 28) -> str:
-    """The word as a single short line: what cannot be printed left out, a space shown as an open box."""
-    shown = "".join(letter for letter in word if letter.isprintable()).strip() or "\N{OPEN BOX}"
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+def clean_text(text: str, max_length: int = 28) -> str:
+    """Remove unprintable characters and shorten to `max_length`; an empty result is shown as an open box."""
+    printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
+    return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"

@@ -1,17 +1,17 @@
-"""A resample given as counts scores the same as the texts repeated that often."""
+"""A resample as counts has the same scores as the texts repeated by those counts."""
 
 import numpy as np
 import pytest
 
 from src.analysis.bootstrap import RESAMPLES, auroc, macro_scores, replicates
-from src.analysis.metrics import confusion, evaluate, losses
+from src.analysis.metrics import confusion_matrix, evaluate, losses
 from tests.reports.runs import predictions
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_counts_are_repetitions(classes: int) -> None:
+def test_counts_equal_repetitions(classes: int) -> None:
     probabilities, labels = predictions(23, classes)
-    probabilities = probabilities.round(1)  # so that scores tie
+    probabilities = probabilities.round(1)  # gives ties
     counts = np.random.default_rng(1).integers(0, 4, (23, 3))
     areas = auroc(counts.astype(float), probabilities, labels)
     for b in range(3):
@@ -19,23 +19,23 @@ def test_counts_are_repetitions(classes: int) -> None:
         names = [str(c) for c in range(classes)]
         metrics = evaluate(probabilities[repeated], labels[repeated], names)
         assert areas[b] == pytest.approx(metrics["auroc"].value, abs=1e-6)
-        table = confusion(probabilities[repeated], labels[repeated])
+        table = confusion_matrix(probabilities[repeated], labels[repeated])
         for name, score in macro_scores(table[None]).items():
             assert score[0] == pytest.approx(metrics[name].value, abs=1e-6), name
 
 
-def test_a_resample_without_a_class_has_no_area() -> None:
+def test_resample_without_a_class_has_no_auroc() -> None:
     counts = np.array([[1.0, 0.0], [1.0, 1.0]])
     areas = auroc(counts, np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]))
     assert areas[0] == 1.0 and np.isnan(areas[1])
 
 
-def test_replicates_surround_the_values() -> None:
+def test_mean_of_replicates_is_near_the_value() -> None:
     probabilities, labels = predictions(211, 3)
     p = probabilities.astype(np.float64)
-    found = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
-    assert {len(spread) for spread in found.values()} == {RESAMPLES}
+    samples = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
+    assert {len(sample) for sample in samples.values()} == {RESAMPLES}
     metrics = evaluate(probabilities, labels, ["a", "b", "c"])
     for name in ("precision_macro", "recall_macro", "f1_macro", "auroc", "brier", "nll"):
-        standard_error = found[name].std() / np.sqrt(RESAMPLES)
-        assert found[name].mean() == pytest.approx(metrics[name].value, abs=5 * standard_error + 0.003), name
+        standard_error = samples[name].std() / np.sqrt(RESAMPLES)
+        assert samples[name].mean() == pytest.approx(metrics[name].value, abs=5 * standard_error + 0.003), name

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from src.analysis.calibration import calibration_bins, calibration_error, which_bin
+from src.analysis.calibration import assign_bins, calibration_bins, calibration_error
 from src.analysis.metrics import evaluate
 from tests.reports.runs import predictions
 
 
-def test_bins_take_their_lower_edge_and_the_last_takes_one() -> None:
-    assert which_bin(np.array([0.0, 0.24, 0.25, 0.74, 0.75, 1.0]), 4).tolist() == [0, 0, 1, 2, 3, 3]
+def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:
+    assert assign_bins(np.array([0.0, 0.24, 0.25, 0.74, 0.75, 1.0]), 4).tolist() == [0, 0, 1, 2, 3, 3]
 
 
 def test_bins_by_hand() -> None:
@@ -20,8 +20,8 @@ def test_bins_by_hand() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_the_picture_and_the_table_agree(classes: int) -> None:
+def test_error_from_bins_equals_the_metric(classes: int) -> None:
     probabilities, labels = predictions(307, classes)
-    shown = calibration_error(calibration_bins(probabilities, labels))
+    error = calibration_error(calibration_bins(probabilities, labels))
     metrics = evaluate(probabilities, labels, [str(c) for c in range(classes)])
-    assert shown == pytest.approx(metrics["ece"].value, abs=1e-6)
+    assert error == pytest.approx(metrics["ece"].value, abs=1e-6)

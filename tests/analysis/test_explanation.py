@@ -1,4 +1,4 @@
-"""Predictions with the weight of every word."""
+"""Predictions with the attention weight of every word."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from src import build
-from src.analysis.explanation import Explained, explain
+from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
 from src.models.attention.simple_self import SimpleSelfAttention
 from src.models.classifier import Classifier
@@ -33,40 +33,42 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, L
 
 
 @pytest.fixture(scope="module")
-def explained(parts: tuple[Card, Classifier, Loss]) -> list[Explained]:
+def explanations(parts: tuple[Card, Classifier, Loss]) -> list[Explanation]:
     card, model, loss = parts
     return explain(model, loss, card.codec, TEXTS, batch_size=2)
 
 
-def test_each_word_as_written_has_its_weight(explained: list[Explained]) -> None:
-    assert explained[0].words == ["An", "EXCELLENT", "product", ",", "truly"]
-    assert [len(each.words) for each in explained] == [5, 1, 91, 600, 0]
-    for each in explained[:-1]:
+def test_each_word_as_written_has_its_weight(explanations: list[Explanation]) -> None:
+    assert explanations[0].words == ["An", "EXCELLENT", "product", ",", "truly"]
+    assert [len(each.words) for each in explanations] == [5, 1, 91, 600, 0]
+    for each in explanations[:-1]:
         assert len(each.weights) == len(each.words)
         assert sum(each.weights) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_text_gets_the_same_answer_alone(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+def test_batch_and_single_text_agree(parts: tuple[Card, Classifier, Loss], explanations: list[Explanation]) -> None:
     card, model, loss = parts
-    for text, said in zip(TEXTS, explained, strict=True):
+    for text, explanation in zip(TEXTS, explanations, strict=True):
         (alone,) = explain(model, loss, card.codec, [text])
-        assert alone.probabilities == pytest.approx(said.probabilities, abs=1e-5)
-        assert alone.weights == pytest.approx(said.weights, abs=1e-5)
+        assert alone.probabilities == pytest.approx(explanation.probabilities, abs=1e-5)
+        assert alone.weights == pytest.approx(explanation.weights, abs=1e-5)
         assert alone.predicted == card.codec.class_names[int(np.argmax(alone.probabilities))]
 
 
-def test_it_answers_as_a_trained_model_does(parts: tuple[Card, Classifier, Loss], explained: list[Explained]) -> None:
+def test_probabilities_equal_those_of_the_model(
+    parts: tuple[Card, Classifier, Loss], explanations: list[Explanation]
+) -> None:
     card, model, loss = parts
     batch = card.codec.batch(TEXTS)
     with torch.inference_mode():
         probabilities = loss.probabilities(model.eval()(batch.tokens, batch.mask))
-    assert torch.tensor([each.probabilities for each in explained]) == pytest.approx(probabilities, abs=1e-5)
+    assert torch.tensor([each.probabilities for each in explanations]) == pytest.approx(probabilities, abs=1e-5)
 
 
-def test_maps_shrink_with_the_length_of_the_text(explained: list[Explained]) -> None:
-    shapes = [None if each.matrix is None else each.matrix.shape for each in explained]
+def test_shape_of_maps_by_length_of_the_text(explanations: list[Explanation]) -> None:
+    shapes = [None if each.matrix is None else each.matrix.shape for each in explanations]
     assert shapes == [(HEADS, 5, 5), None, (1, 91, 91), None, None]
-    for each in explained:
+    for each in explanations:
         if each.matrix is not None:
             assert each.matrix.sum(-1) == pytest.approx(1, abs=1e-5)
             assert each.matrix.mean((0, 1)) == pytest.approx(each.weights, abs=1e-5)
@@ -80,7 +82,7 @@ def transformer(parts: tuple[Card, Classifier, Loss]) -> Classifier:
     return build.classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits)
 
 
-def test_the_encoders_layers_have_maps_of_short_texts(
+def test_encoder_layers_have_maps_for_short_texts(
     parts: tuple[Card, Classifier, Loss], transformer: Classifier
 ) -> None:
     card, _, loss = parts
@@ -95,7 +97,7 @@ def test_the_encoders_layers_have_maps_of_short_texts(
         assert layer == pytest.approx(first.layers[name], abs=1e-5)
 
 
-def test_a_layers_weights_are_those_of_its_attention(
+def test_layer_weights_equal_those_of_its_attention(
     parts: tuple[Card, Classifier, Loss], transformer: Classifier
 ) -> None:
     batch = parts[0].codec.batch(TEXTS[:2])
@@ -103,32 +105,32 @@ def test_a_layers_weights_are_those_of_its_attention(
         states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
         encoder: Any = transformer.encoder
         first = encoder.blocks[0].attentions[0]
-        inside = Encoded(first.enter(encoder.enter(states)), batch.mask, states[:, 0])
-        found = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
-        expected = first.attention.weights(inside)
-    assert torch.allclose(found, expected, atol=1e-6)
+        encoded = Encoded(first.enter(encoder.enter(states)), batch.mask, states[:, 0])
+        weights = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
+        expected = first.attention.weights(encoded)
+    assert torch.allclose(weights, expected, atol=1e-6)
     assert not first._forward_pre_hooks
 
 
-def test_no_map_is_kept_unasked(parts: tuple[Card, Classifier, Loss]) -> None:
+def test_maps_can_be_disabled(parts: tuple[Card, Classifier, Loss]) -> None:
     card, model, loss = parts
-    (said,) = explain(model, loss, card.codec, TEXTS[:1], maps=False)
-    assert said.matrix is None and said.layers == {}
+    (explanation,) = explain(model, loss, card.codec, TEXTS[:1], maps=False)
+    assert explanation.matrix is None and explanation.layers == {}
 
 
-def test_plain_values_are_rounded() -> None:
-    said = Explained("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
-    plain = said.to_dict()
-    assert (plain["weights"], plain["matrix"]) == ([0.333333], [[[0.3333]]])
+def test_record_is_rounded() -> None:
+    explanation = Explanation("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
+    record = explanation.to_dict()
+    assert (record["weights"], record["matrix"]) == ([0.333333], [[[0.3333]]])
 
 
-def test_the_top_words_come_largest_first() -> None:
-    said = Explained("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
-    assert said.top(2) == [("b", 0.5), ("c", 0.3)]
+def test_top_words_in_descending_order() -> None:
+    explanation = Explanation("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
+    assert explanation.top(2) == [("b", 0.5), ("c", 0.3)]
 
 
-def test_an_answer_is_the_logits_and_the_weights() -> None:
-    """What reading a text once gives is what asking twice gives, dropped words included."""
+def test_one_pass_equals_separate_logits_and_weights() -> None:
+    """Logits and weights from one forward pass equal those from two passes, with dropped words."""
     embedding = GloveEmbedding(("<pad>", "<unk>", "red", "xylographic", "price"), unknown="drop")
     embedding.load_pretrained()
     model = Classifier(

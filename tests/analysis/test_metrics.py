@@ -1,11 +1,11 @@
-"""Values against numbers worked out by hand and references of a few lines; intervals by what they claim."""
+"""Scores against values computed by hand and short references; intervals against their coverage and theory."""
 
 import math
 
 import numpy as np
 import pytest
 
-from src.analysis.metrics import Metric, confusion, evaluate
+from src.analysis.metrics import Metric, confusion_matrix, evaluate
 from tests.reports.runs import predictions
 
 ONES = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
@@ -31,7 +31,7 @@ def by_hand() -> dict[str, Metric]:
         ("precision_macro", (1 / 2 + 2 / 3) / 2),
         ("recall_macro", (1 / 2 + 2 / 3) / 2),
         ("f1_macro", (1 / 2 + 2 / 3) / 2),
-        ("auroc", 5 / 6),  # only 0.41 stands below 0.57
+        ("auroc", 5 / 6),  # only 0.41 is below 0.57
         ("ece", (0.09 + 0.23 + 0.18 + (0.57 + 0.59)) / 5),  # 0.57 and 0.59 share a bin and are both wrong
         ("brier", 2 * (0.09**2 + 0.23**2 + 0.59**2 + 0.18**2 + 0.57**2) / 5),
         ("nll", -math.log(0.91 * 0.77 * 0.41 * 0.82 * 0.43) / 5),
@@ -43,7 +43,7 @@ def test_values_by_hand(by_hand: dict[str, Metric], name: str, value: float) -> 
 
 
 def test_confusion_counts_true_class_by_row() -> None:
-    assert confusion(np.stack([1 - ONES, ONES], 1), LABELS).tolist() == [[1, 1], [1, 2]]
+    assert confusion_matrix(np.stack([1 - ONES, ONES], 1), LABELS).tolist() == [[1, 1], [1, 2]]
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5, 20])
@@ -52,10 +52,10 @@ def test_values_against_plain_references(classes: int) -> None:
     p, y, guess = probabilities.astype(np.float64), labels, probabilities.argmax(1)
     precision, recall, f1, areas = [], [], [], []
     for c in range(classes):
-        hits, said, true = ((guess == c) & (y == c)).sum(), (guess == c).sum(), (y == c).sum()
-        precision.append(hits / said)
+        hits, predicted, true = ((guess == c) & (y == c)).sum(), (guess == c).sum(), (y == c).sum()
+        precision.append(hits / predicted)
         recall.append(hits / true)
-        f1.append(2 * hits / (said + true))
+        f1.append(2 * hits / (predicted + true))
         above = p[y == c, c][:, None] - p[y != c, c]
         areas.append(((above > 0) + 0.5 * (above == 0)).mean())
     expected = {
@@ -66,8 +66,8 @@ def test_values_against_plain_references(classes: int) -> None:
         "brier": ((p - np.eye(classes)[y]) ** 2).sum(1).mean(),
         "nll": -np.log(p[np.arange(307), y]).mean(),
     }
-    found = evaluate(probabilities, labels, names(classes))
-    assert {name: found[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
+    metrics = evaluate(probabilities, labels, names(classes))
+    assert {name: metrics[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
 
 
 def test_wilson_interval_of_eight_out_of_eight() -> None:
@@ -77,7 +77,7 @@ def test_wilson_interval_of_eight_out_of_eight() -> None:
     assert metrics["f1_micro"] == metrics["acc"]
 
 
-def test_intervals_hold_the_value_and_narrow_with_n() -> None:
+def test_intervals_contain_the_value_and_narrow_with_n() -> None:
     widths = {}
     for n in (8, 80, 800):
         metrics = evaluate(*predictions(n, 3), names(3))
@@ -94,7 +94,7 @@ def test_f1_interval_agrees_with_resampling_texts_one_by_one() -> None:
     scores = []
     for _ in range(600):
         rows = rng.integers(0, 101, 101)
-        table = confusion(probabilities[rows], labels[rows])
+        table = confusion_matrix(probabilities[rows], labels[rows])
         scores.append((2 * np.diag(table) / (table.sum(0) + table.sum(1))).mean())
     metric = evaluate(probabilities, labels, names(3))["f1_macro"]
     assert (metric.low, metric.high) == pytest.approx(np.percentile(scores, (2.5, 97.5)), abs=0.02)
@@ -117,40 +117,40 @@ def test_auroc_and_nll_intervals_agree_with_theory() -> None:
     assert metrics["auroc"].high - metrics["auroc"].low == pytest.approx(2 * half, rel=0.15)
 
 
-def test_calibration_interval_reaches_zero_only_where_luck_could_explain_it() -> None:
+def test_calibration_interval_extends_to_zero_only_for_a_calibrated_model() -> None:
     rng = np.random.default_rng(3)
     sure = rng.uniform(0.5, 1, 2003)
     both = np.stack([1 - sure, sure], 1)
     calibrated = evaluate(both, (rng.random(2003) < sure).astype(int), names(2))["ece"]
-    boastful = evaluate(both, (rng.random(2003) < 0.5).astype(int), names(2))["ece"]
+    overconfident = evaluate(both, (rng.random(2003) < 0.5).astype(int), names(2))["ece"]
     assert calibrated.low == 0 and calibrated.value is not None and calibrated.value < 0.05
-    assert boastful.low is not None and boastful.low > 0.2
-    assert boastful.low < 0.25 < boastful.high  # type: ignore[operator]  # the mean of sure - 0.5
+    assert overconfident.low is not None and overconfident.low > 0.2
+    assert overconfident.low < 0.25 < overconfident.high  # type: ignore[operator]  # the mean of sure - 0.5
 
 
 @pytest.mark.parametrize(("label", "ece"), [(1, 0.0), (0, 1.0)])
-def test_full_confidence_has_the_last_bin(label: int, ece: float) -> None:
+def test_confidence_of_one_is_in_the_last_bin(label: int, ece: float) -> None:
     probabilities = np.tile([0.0, 1.0], (7, 1))
     assert evaluate(probabilities, np.full(7, label), names(2))["ece"].value == pytest.approx(ece, abs=1e-6)
 
 
-def test_certain_and_wrong_costs_much_but_not_infinity() -> None:
+def test_nll_of_a_confident_error_is_finite() -> None:
     metrics = evaluate(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]), names(2))
     assert metrics["nll"].value == pytest.approx((-math.log(2**-23) + math.log(2)) / 2)
 
 
-def test_an_absent_class_has_no_auroc_and_what_never_varies_no_interval() -> None:
+def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
     metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
     assert metrics["auroc"] == (None, None, None, 8)
     assert metrics["f1_macro"] == (1.0, None, None, 8)  # class 0 is neither true nor predicted
 
 
-def test_one_text_is_enough() -> None:
+def test_one_text() -> None:
     metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]), names(2))
     assert metrics["acc"].value == 0 and metrics["acc"].high == pytest.approx(0.793, abs=1e-3)
 
 
-def test_the_seed_decides() -> None:
+def test_intervals_depend_on_the_seed() -> None:
     probabilities, labels = predictions(53, 2)
     first, again, other = (evaluate(probabilities, labels, names(2), seed=seed) for seed in (0, 0, 1))
     assert first == again
@@ -161,13 +161,13 @@ def test_the_seed_decides() -> None:
     ("probabilities", "labels", "message"),
     [
         (np.empty((0, 2)), np.empty(0), "n > 0"),
-        (np.full((3, 2), 0.5), np.zeros(2), "do not fit"),
-        (np.full((3, 5), 0.2), np.zeros(3), "do not fit"),
+        (np.full((3, 2), 0.5), np.zeros(2), "do not match"),
+        (np.full((3, 5), 0.2), np.zeros(3), "do not match"),
         (np.full((3, 2), 0.5), np.array([0, 1, 2]), "0 to 1"),
         (np.array([[0.5, 0.5], [np.nan, 0.5]]), np.zeros(2), "row 1"),
         (np.array([[2.0, -1.0]]), np.zeros(1), "row 0"),
     ],
 )
-def test_what_is_no_prediction_is_refused(probabilities: np.ndarray, labels: np.ndarray, message: str) -> None:
+def test_invalid_predictions_are_refused(probabilities: np.ndarray, labels: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evaluate(probabilities, labels, names(2))

@@ -152,7 +152,7 @@ const inked = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.widt
 result.bars = bars.map((canvas) => [canvas.width, inked(canvas)]);
 const word = [...document.querySelectorAll(".strip span")].find((word) => word.checkVisibility());
 word.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
-result.reading = document.querySelector("#reviews .reading").textContent === `${word.textContent}: ${word.title}`;
+result.reading = document.querySelector("#reviews .readout").textContent === `${word.textContent}: ${word.title}`;
 press(document.querySelector("[data-step='1']"));
 result.around = shown("review");
 result.wide = document.documentElement.scrollWidth - innerWidth;

@@ -15,7 +15,7 @@ from src.comparison.rows import Row
 from src.comparison.runs import ExcludedRun
 from src.comparison.statistics import Interval
 from src.comparison.tables import render_csv, render_latex, render_markdown, render_terminal
-from src.reports.page.formatting import share
+from src.reports.page.formatting import format_score
 from tests.comparison.runs import write_sweep
 
 SPECIAL = r"a_b|50% & <i>\x{$#^~"
@@ -39,7 +39,7 @@ def test_numbers() -> None:
     assert format_with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
     assert format_with_margin(Interval(0.88, None, None)) == "0.880"
     assert format_with_margin(None) == "–"
-    assert (share(0.8816), share(None)) == ("0.882", "–")
+    assert (format_score(0.8816), format_score(None)) == ("0.882", "–")
     assert [format_p_value(p) for p in (None, 0.0004, 0.0456, 1.0)] == ["–", "< 0.001", "0.046", "1.000"]
 
 

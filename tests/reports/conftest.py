@@ -1,4 +1,4 @@
-"""A run folder for each test that asks."""
+"""Fixtures with run folders."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.reports.runs import write_run
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
-    """Called with any options of `write_run`, gives the folder of a run made up accordingly."""
+    """A function that writes a run folder with the options of `write_run` and returns its path."""
 
     def make(**options: Any) -> Path:
         return write_run(tmp_path / "run", **options)

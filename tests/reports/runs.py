@@ -1,4 +1,4 @@
-"""Run folders made up in the format that a real run leaves."""
+"""Synthetic run folders in the format of a real run."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ WORDS = ["the", "film", "was", "not", "good", "but", "its", "quiet", "ending", "
 
 
 def predictions(n: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities n×C float32 that are right more often than not, and labels n."""
+    """Probabilities n×C float32 that predict most labels correctly, and labels n."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, n)
     scores = rng.normal(size=(n, classes))
@@ -24,9 +24,9 @@ def predictions(n: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.nda
 def example(
     length: int, heads: int = 0, index: int = 0, names: Sequence[str] = ("class 0", "class 1")
 ) -> dict[str, Any]:
-    """One entry of attention.json; `heads` = 0 leaves the matrix out."""
+    """One entry of attention.json; `heads` = 0 omits the matrix."""
     rng = np.random.default_rng(length + heads)
-    words = [WORDS[at] for at in rng.integers(0, len(WORDS), length)]
+    words = [WORDS[index] for index in rng.integers(0, len(WORDS), length)]
     scores = rng.normal(size=(max(1, heads), length, length)) + 2 * rng.normal(size=length)
     matrix = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     probabilities = np.full(len(names), 0.2 / (len(names) - 1))
@@ -61,14 +61,14 @@ def write_run(
     examples: list[dict[str, Any]] | None = None,
     names: list[str] | None = None,
 ) -> Path:
-    """Write a run of n test texts; validation is best in the middle epoch, and measured again at the end."""
+    """Write a run of n test texts; validation is best in the middle epoch and repeated at the end."""
     rng = np.random.default_rng(5)
     names = names or [f"class {c}" for c in range(classes)]
     rows = []
     for epoch in range(epochs):
-        off = abs(epoch - epochs // 2)
+        distance = abs(epoch - epochs // 2)
         rows += [
-            {"epoch": epoch, "val/loss": 0.5 + 0.02 * off, "val/acc": 0.8 - 0.003 * off},
+            {"epoch": epoch, "val/loss": 0.5 + 0.02 * distance, "val/acc": 0.8 - 0.003 * distance},
             {"epoch": epoch, "train/loss": 0.7 * 0.93**epoch, "train/acc": 1 - 0.4 * 0.93**epoch},
         ]
     write_rows(run / "csv" / "metrics.csv", [*rows, {"epoch": epochs, "val/loss": 0.5, "val/acc": 0.8}])

@@ -8,12 +8,12 @@ from src.errors import UserError
 from src.reports.draw import draw_all
 from tests.reports.runs import example
 
-ODD = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "\ud800", "العربية", "l" * 300]
+UNUSUAL = ["日本", "😀", "$5", "to", "$10", "x_y^2\\frac{", "", "a\nb", "\ud800", "العربية", "l" * 300]
 
 
-def test_a_whole_run_has_every_picture(make_run: Callable[..., Path]) -> None:
-    odd = example(len(ODD), heads=3, index=1) | {"words": ODD}
-    run = make_run(examples=[odd, example(7, heads=1, index=2), example(1, index=3) | {"words": [], "weights": []}])
+def test_complete_run_has_every_figure(make_run: Callable[..., Path]) -> None:
+    unusual = example(len(UNUSUAL), heads=3, index=1) | {"words": UNUSUAL}
+    run = make_run(examples=[unusual, example(7, heads=1, index=2), example(1, index=3) | {"words": [], "weights": []}])
     written = draw_all(run)
     names = ["curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"]
     names += [
@@ -31,7 +31,7 @@ def test_a_whole_run_has_every_picture(make_run: Callable[..., Path]) -> None:
         assert 200 < height < 2500 and 400 < width < 2500, path.name
 
 
-def test_drawing_again_replaces(make_run: Callable[..., Path]) -> None:
+def test_drawing_twice_replaces_the_files(make_run: Callable[..., Path]) -> None:
     run = make_run()
     assert draw_all(run) == draw_all(run)
 
@@ -47,22 +47,22 @@ def test_drawing_again_replaces(make_run: Callable[..., Path]) -> None:
         ("result.json", set()),
     ],
 )
-def test_an_absent_file_costs_its_pictures_alone(
+def test_absent_file_omits_its_figures_only(
     absent: str, missing: set[str], make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: list[str] = []
-    monkeypatch.setattr("src.reports.draw.save", lambda figure, path: saved.append(path.name) or path)
+    monkeypatch.setattr("src.reports.draw.save_figure", lambda figure, path: saved.append(path.name) or path)
     run = make_run()
     every = {path.name for path in draw_all(run)}
     (run / absent).unlink()
     assert every - {path.name for path in draw_all(run)} == missing
 
 
-def test_an_empty_run_has_no_pictures(tmp_path: Path) -> None:
+def test_empty_run_has_no_figures(tmp_path: Path) -> None:
     assert draw_all(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nowhere"):
         draw_all(tmp_path / "nowhere")

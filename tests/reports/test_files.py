@@ -15,7 +15,7 @@ from src.reports.files import (
     read_examples,
     read_gradients,
     read_history,
-    read_lexicon_share,
+    read_lexicon_weights,
     read_predictions,
     read_result,
     read_statistics,
@@ -33,12 +33,12 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_an_absent_file_is_nothing(reader: Callable[[Path], object], tmp_path: Path) -> None:
+def test_absent_file_gives_nothing(reader: Callable[[Path], object], tmp_path: Path) -> None:
     assert not reader(tmp_path)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_broken_file_is_named(name: str, make_run: Callable[..., Path]) -> None:
+def test_error_names_the_broken_file(name: str, make_run: Callable[..., Path]) -> None:
     run = make_run()
     whole = (run / name).read_bytes()
     (run / name).write_bytes(b"epoch,step,part,train/loss\nx,y,z,w\n" if name.endswith("csv") else whole[:-30])
@@ -53,32 +53,36 @@ def test_history_by_epoch(tmp_path: Path) -> None:
         {"epoch": 0, "val/loss": 0.9, "val/acc": 0.4},
         {"epoch": 0, "val/loss": 0.8, "val/acc": 0.6},
         {"epoch": 1, "train/loss": 0.4},
-        {"epoch": 2, "val/loss": 0.8, "test/acc": 0.7},  # the best checkpoint, measured again after training
+        {"epoch": 2, "val/loss": 0.8, "test/acc": 0.7},  # validation of the best checkpoint after training
     ]
     write_rows(tmp_path / "csv" / "metrics.csv", rows)
     history = {"train/loss": {0: 0.75, 1: 0.4}, "val/loss": {0: 0.8}, "val/acc": {0: 0.6}}
     assert read_history(tmp_path) == history
 
 
-def test_a_run_that_only_tested_has_no_history(tmp_path: Path) -> None:
+def test_run_without_training_has_no_history(tmp_path: Path) -> None:
     write_rows(tmp_path / "csv" / "metrics.csv", [{"epoch": 0, "test/acc": 0.7}])
     assert read_history(tmp_path) is None
 
 
-def test_gradients_by_part_in_order(tmp_path: Path) -> None:
+def test_gradients_by_component_in_order_of_steps(tmp_path: Path) -> None:
     with (tmp_path / "gradients.csv").open("w") as file:
         csv.writer(file).writerows([("step", "part", "norm"), (3, "head", 0.5), (0, "head", "nan"), (0, "encoder", 2)])
-    found = read_gradients(tmp_path)
-    assert found is not None and list(found) == ["head", "encoder"]
-    np.testing.assert_array_equal(found["head"], [[0, np.nan], [3, 0.5]])
+    gradients = read_gradients(tmp_path)
+    assert gradients is not None and list(gradients) == ["head", "encoder"]
+    np.testing.assert_array_equal(gradients["head"], [[0, np.nan], [3, 0.5]])
 
 
-def test_validation_stands_in_for_a_test_that_was_not_made(make_run: Callable[..., Path]) -> None:
+def test_predictions_of_validation_without_a_test(make_run: Callable[..., Path]) -> None:
     run = make_run(n=7, names=["bad", "good"])
     (run / "predictions" / "test.npz").rename(run / "predictions" / "val.npz")
-    found = read_predictions(run)
-    assert found is not None
-    assert (found.split, found.class_names, found.probabilities.shape) == ("val", ["bad", "good"], (7, 2))
+    predictions = read_predictions(run)
+    assert predictions is not None
+    assert (predictions.split, predictions.class_names, predictions.probabilities.shape) == (
+        "val",
+        ["bad", "good"],
+        (7, 2),
+    )
 
 
 def test_examples(tmp_path: Path) -> None:
@@ -92,38 +96,38 @@ def test_examples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name.endswith(".npz")])
-def test_no_flipped_byte_of_arrays_is_read_as_something_else(name: str, make_run: Callable[..., Path]) -> None:
+def test_flipped_bytes_of_arrays_never_change_values(name: str, make_run: Callable[..., Path]) -> None:
     run = make_run()
     reader: Any = READERS[name]
     path, original, refused = run / name, reader(run), 0
     whole = path.read_bytes()
-    places = range(0, len(whole), 19)
-    for place in places:
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x81]) + whole[place + 1 :])
+    offsets = range(0, len(whole), 19)
+    for offset in offsets:
+        path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 0x81]) + whole[offset + 1 :])
         try:
             again = reader(run)
         except UserError as error:
             assert str(path) in str(error)
             refused += 1
         else:
-            assert all(np.array_equal(one, other) for one, other in zip(original, again, strict=True))
-    assert refused > len(places) / 2
+            assert all(np.array_equal(before, after) for before, after in zip(original, again, strict=True))
+    assert refused > len(offsets) / 2
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"labels": np.array([0, 1])}, "labels and index must hold 5 whole numbers"),
-        ({"labels": np.array([0, 1, 2, 0, 1])}, "labels of no class"),
-        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities that are no numbers"),
+        ({"labels": np.array([0, 1])}, "labels and index must contain 5 integers"),
+        ({"labels": np.array([0, 1, 2, 0, 1])}, "labels are out of range"),
+        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities are not finite"),
         ({"probabilities": np.zeros(5)}, r"probabilities of shape \(5,\) for 2 classes"),
         ({"class_names": np.array(["a"])}, r"probabilities of shape \(5, 2\) for 1 classes"),
         ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
-        ({"index": np.zeros(5)}, "labels and index must hold 5 whole numbers"),
+        ({"index": np.zeros(5)}, "labels and index must contain 5 integers"),
     ],
     ids=range(7),
 )
-def test_predictions_that_contradict_themselves_are_named(changes: Any, message: str, tmp_path: Path) -> None:
+def test_inconsistent_predictions_are_refused(changes: Any, message: str, tmp_path: Path) -> None:
     arrays = {"probabilities": np.full((5, 2), 0.5), "labels": np.array([0, 1, 1, 0, 1]), "index": np.arange(5)}
     (tmp_path / "predictions").mkdir()
     np.savez(tmp_path / "predictions" / "test.npz", **{**arrays, "class_names": np.array(["a", "b"]), **changes})
@@ -149,7 +153,7 @@ def test_predictions_that_contradict_themselves_are_named(changes: Any, message:
     ],
     ids=str,
 )
-def test_examples_that_contradict_themselves_are_named(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_inconsistent_examples_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
     for content in ([example(3) | changes], example(3) | changes, changes, 7):
         (tmp_path / "attention.json").write_text(json.dumps(content))
         with pytest.raises(UserError, match=r"attention\.json cannot be read"):
@@ -157,17 +161,17 @@ def test_examples_that_contradict_themselves_are_named(changes: dict[str, Any], 
 
 
 @pytest.mark.parametrize("content", ["[]", "7", "{}", '{"words": 3}', "[" * 100_000], ids=range(5))
-def test_a_lexicon_share_that_is_none_is_named(content: str, tmp_path: Path) -> None:
+def test_malformed_lexicon_weights_are_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "lexicon.json").write_text(content)
     with pytest.raises(UserError, match=r"lexicon\.json cannot be read"):
-        read_lexicon_share(tmp_path)
+        read_lexicon_weights(tmp_path)
 
 
 cells = st.sampled_from(["0", "-1", "1e300", "nan", "inf", "x", "", "1,2", '"', "\x00", "3", "0.5"])
 
 
 @given(rows=st.lists(st.lists(cells, max_size=5), max_size=4), data=st.data())
-def test_any_rows_are_read_or_named(rows: list[list[str]], data: st.DataObject, tmp_path_factory: Any) -> None:
+def test_any_rows_are_read_or_refused(rows: list[list[str]], data: st.DataObject, tmp_path_factory: Any) -> None:
     run = tmp_path_factory.mktemp("rows")
     (run / "csv").mkdir()
     heads = data.draw(st.permutations(["epoch", "step", "train/loss", "val/loss", "part", "norm"]))
@@ -180,6 +184,6 @@ def test_any_rows_are_read_or_named(rows: list[list[str]], data: st.DataObject, 
             assert name in str(error)
 
 
-def test_a_name_does_not_lead_out_of_the_folder_of_pictures() -> None:
+def test_name_of_an_example_stays_inside_the_folder() -> None:
     away = {"split": "../../other", "label": None, "predicted": "a", "probabilities": {}, "words": []}
     assert Example(**away, index=3, weights=np.zeros(0), matrix=None).name == "other_3"

@@ -11,7 +11,7 @@ from tests.reports.runs import predictions
 
 
 def printed(table: RenderableType, width: int = 80) -> str:
-    """As it arrives in a pipe."""
+    """The output in a pipe."""
     pipe = io.StringIO()
     Console(file=pipe, width=width).print(table)
     return pipe.getvalue()
@@ -21,7 +21,7 @@ def row(text: str, name: str) -> str:
     return next(" ".join(line.split()) for line in text.splitlines() if line.split()[:1] == [name])
 
 
-def test_metrics_show_value_interval_and_n_within_80_plain_columns() -> None:
+def test_metric_table_fits_80_columns_without_colour() -> None:
     metrics = {f"test/{name}": metric for name, metric in evaluate(*predictions(8, 2), ["no", "yes"]).items()}
     text = printed(metric_table(metrics, "Test split"))
     assert "\x1b" not in text and max(map(len, text.splitlines())) <= 80
@@ -29,7 +29,7 @@ def test_metrics_show_value_interval_and_n_within_80_plain_columns() -> None:
     assert all(name in text for name in metrics)
 
 
-def test_what_is_not_known_is_a_dash() -> None:
+def test_undefined_values_are_a_dash() -> None:
     text = printed(metric_table({"test/auroc": Metric(None, None, None, 25000), "ece": Metric(0.5, None, None, 8)}))
     assert row(text, "test/auroc") == "test/auroc – – 25,000"
     assert row(text, "ece") == "ece 0.500 – 8"
@@ -52,7 +52,7 @@ def test_prediction_shows_label_probabilities_and_words_as_written() -> None:
     assert text.splitlines()[0] == "[b]pos"
     assert row(text, "[b]pos") == "[b]pos"
     assert "0.700   ███████" in text
-    assert [at for at in ("0.700", "0.200", "0.100") if at in text] == ["0.700", "0.200", "0.100"]
+    assert [number for number in ("0.700", "0.200", "0.100") if number in text] == ["0.700", "0.200", "0.100"]
     assert text.index("not") < text.index("[red]bad[/red]") < text.index(":smile:")
     assert "0.5000" in text and " i " not in text  # ten words and no more
     assert max(map(len, text.splitlines())) <= 80
@@ -66,9 +66,9 @@ def test_prediction_of_an_empty_text_and_of_many_classes(classes: int) -> None:
     assert sum(name in text for name in names) == min(10, classes)
 
 
-def test_files_are_listed_by_folder_and_no_name_is_cut() -> None:
+def test_files_are_listed_by_folder_with_complete_names() -> None:
     folder = Path("outputs/train/runs/2025-01-31_12-00-00_123456")
-    names = [f"pictures/strip_test_{at}.png" for at in range(9)] + ["result.json", "checkpoints/best.ckpt"]
+    names = [f"pictures/strip_test_{index}.png" for index in range(9)] + ["result.json", "checkpoints/best.ckpt"]
     text = printed(files_table(folder, [folder / name for name in names]))
     assert text.splitlines()[0] == f"Written to {folder}/"
     assert [line.split()[0] for line in text.splitlines()[1:3]] == ["result.json", "checkpoints/"]

@@ -8,12 +8,12 @@ from src.comparison.labels import heading
 from src.comparison.page.facts import factor_value, factors
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
-from src.reports.page.chart import SHAPES, Shape, dot, linear, logarithmic, mark, plot, upright
+from src.reports.page.chart import SHAPES, Shape, dot, linear_scale, log_scale, mark, plot, vertical_interval
 from src.reports.page.document import Section
-from src.reports.page.formatting import brief, share
+from src.reports.page.formatting import format_compact, format_score
 from src.reports.page.html import Html, join, tag
 from src.reports.page.selector import panes, picker
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 MAX_COLOURS = 7  # in the style sheet
 MAX_LABEL_LENGTH = 24  # letters
@@ -83,23 +83,35 @@ def cost(comparison: Comparison) -> Section | None:
 
 
 def _chart(points: Sequence[tuple[Row, float]], cost: Cost, metric: str, style: PointStyle) -> Html:
-    x = logarithmic(amount for _, amount in points)
-    y = linear((end for row, _ in points for end in row.metrics[metric] if end is not None), ticks=5)
+    x = log_scale(amount for _, amount in points)
+    y = linear_scale((end for row, _ in points for end in row.metrics[metric] if end is not None), ticks=5)
     marks, placed, best, frontier = [], [], None, []
     for row, amount in sorted(points, key=lambda pair: pair[1]):
         score, low, high = row.metrics[metric]
-        left, top = x.at(amount), y.down(score)
+        left, top = x.position(amount), y.from_top(score)
         shape, colour = style.of(row)
-        placed.append(Point(left, top, top if high is None else y.down(high), top if low is None else y.down(low)))
+        placed.append(
+            Point(left, top, top if high is None else y.from_top(high), top if low is None else y.from_top(low))
+        )
         if low is not None and high is not None:
-            marks.append(upright(left, y.down(low), y.down(high), colour))
-        marks.append(dot(left, top, shape, colour, f"{row.variant.name}: {share(score)}, {brief(amount)} {cost.unit}"))
+            marks.append(vertical_interval(left, y.from_top(low), y.from_top(high), colour))
+        marks.append(
+            dot(
+                left,
+                top,
+                shape,
+                colour,
+                f"{row.variant.name}: {format_score(score)}, {format_compact(amount)} {cost.unit}",
+            )
+        )
         if best is None or (score < best if metric in LOWER_IS_BETTER else score > best):
             best = score
             frontier.append((row.variant.name, placed[-1]))
     marks = [*_labels(frontier[::-1], placed), *marks]  # names behind marks, since they may overlap in a narrow chart
     description = f"{heading(metric)} of {len(points)} variants against {cost.label.lower()}"
-    return plot(x, y, join(*marks), across=f"{cost.label} (log scale)", up=heading(metric), said=description)
+    return plot(
+        x, y, join(*marks), x_label=f"{cost.label} (log scale)", y_label=heading(metric), description=description
+    )
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Html]:
@@ -107,7 +119,7 @@ def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> l
     labelled: list[Point] = []
     labels = []
     for text, point in frontier:
-        label = plain(text, MAX_LABEL_LENGTH)
+        label = clean_text(text, MAX_LABEL_LENGTH)
         sides = (1, -1) if point.left < 50 else (-1, 1)
         side = next((side for side in sides if _is_free(point, side * LETTER_WIDTH * len(label), points)), None)
         if side is None or any(

@@ -7,7 +7,7 @@ from typing import TypeVar
 from src.comparison.comparison import Comparison
 from src.comparison.labels import label
 from src.comparison.variants import Variant
-from src.reports.page.formatting import count
+from src.reports.page.formatting import format_count
 from src.reports.page.html import Inside, join, tag
 from src.reports.tables import UNKNOWN
 
@@ -37,10 +37,10 @@ def title(comparison: Comparison) -> str:
 def summary(comparison: Comparison) -> Inside:
     """One sentence on runs, score, test texts and baseline."""
     runs = sum(len(variant.runs) for variant in comparison.variants)
-    score = f"{label(comparison.metric)} on {count(comparison.texts, 'test text')}"
+    score = f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}"
     if len(comparison.rows) == 1:
-        return f"{count(runs, 'run')}, {score}."
-    ranking = f"{count(runs, 'run')}, ranked by {score}."
+        return f"{format_count(runs, 'run')}, {score}."
+    ranking = f"{format_count(runs, 'run')}, ranked by {score}."
     return join(ranking, " Differences are to the baseline, ", tag("strong", comparison.baseline.variant.name), ".")
 
 
@@ -61,7 +61,7 @@ def facts(comparison: Comparison) -> dict[str, Inside]:
     if commits := {str(result["git_commit"])[:10] for result in results if result.get("git_commit")}:
         entries["Commit"] = ", ".join(sorted(commits))
     if comparison.excluded:
-        entries["Not compared"] = tag("a", count(len(comparison.excluded), "folder"), href="#failures")
+        entries["Not compared"] = tag("a", format_count(len(comparison.excluded), "folder"), href="#failures")
     folders = shlex.join(map(str, comparison.folders))
     entries["Command"] = tag("code", f"python -m src.compare {folders}")
     return entries

@@ -9,7 +9,7 @@ from src.comparison.page.ranking import metrics
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.document import Section
-from src.reports.page.formatting import UNKNOWN, share
+from src.reports.page.formatting import UNKNOWN, format_score
 from src.reports.page.html import Html, join, tag
 from src.reports.page.selector import panes, picker
 
@@ -75,4 +75,4 @@ def _cell(row: Row | None, metric: str, shade: Shade) -> Html:
         return tag("td", UNKNOWN, class_="soft")
     value, low, high = row.metrics[metric]
     half = None if low is None or high is None else tag("small", f"± {(high - low) / 2:.3f}")
-    return tag("td", share(value), half, class_="heat", style=f"--w:{shade(value):.3f}")
+    return tag("td", format_score(value), half, class_="heat", style=f"--w:{shade(value):.3f}")

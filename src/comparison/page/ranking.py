@@ -7,12 +7,12 @@ from src.comparison.labels import heading
 from src.comparison.numbers import format_with_margin
 from src.comparison.rows import METRICS, Row
 from src.comparison.scores import LOWER_IS_BETTER
-from src.reports.page.chart import linear
+from src.reports.page.chart import linear_scale
 from src.reports.page.document import Section
-from src.reports.page.formatting import UNKNOWN, between, brief, share
+from src.reports.page.formatting import UNKNOWN, format_compact, format_interval, format_score
 from src.reports.page.html import Html, Inside, join, tag
 from src.reports.page.selector import panes, picker
-from src.reports.page.table import Line, chart_table, plain_table
+from src.reports.page.table import TableRow, chart_table, plain_table
 
 
 def metrics(comparison: Comparison) -> list[str]:
@@ -41,12 +41,12 @@ def _ranked(comparison: Comparison, metric: str) -> Html:
     is_lower_better = metric in LOWER_IS_BETTER
     scores = [(row, row.metrics[metric]) for row in comparison.rows if metric in row.metrics]
     scores.sort(key=lambda pair: pair[1].value if is_lower_better else -pair[1].value)
-    scale = linear(x for _, interval in scores for x in interval if x is not None)
+    scale = linear_scale(x for _, interval in scores for x in interval if x is not None)
     lines = []
     for rank, (row, (value, low, high)) in enumerate(scores, 1):
-        cells = (share(value), between(low, high), row.seeds)
+        cells = (format_score(value), format_interval(low, high), row.seeds)
         kind = "baseline" if row is comparison.baseline else "plain"
-        lines.append(Line(name(row, comparison, rank), value, low, high, cells, kind))
+        lines.append(TableRow(name(row, comparison, rank), value, low, high, cells, kind))
     heads = (heading(metric), "95 % interval", "Seeds")
     order = "lower is better" if is_lower_better else "higher is better"
     return chart_table("Variant", scale, heads, lines, f"{heading(metric)} with its interval, {order}")
@@ -63,9 +63,9 @@ def _numbers(comparison: Comparison, names: Sequence[str]) -> Html:
     rows: list[list[Inside]] = []
     for row in comparison.rows:
         scores = [format_with_margin(row.metrics.get(metric)) for metric in names]
-        seconds = UNKNOWN if row.seconds_per_epoch is None else brief(row.seconds_per_epoch.value)
+        seconds = UNKNOWN if row.seconds_per_epoch is None else format_compact(row.seconds_per_epoch.value)
         memory = UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}"
-        scores.append(share(row.ensemble))
+        scores.append(format_score(row.ensemble))
         rows.append([name(row, comparison), *scores, f"{row.parameters:,}", seconds, memory, row.seeds])
     ensemble = f"{heading(comparison.metric)} of the seeds' ensemble"
     heads = ["Variant", *map(heading, names), ensemble, "Parameters", "Seconds per epoch", "Peak memory, MB", "Seeds"]

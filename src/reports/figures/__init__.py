@@ -1,1 +1,1 @@
-"""One picture a file: data in, a matplotlib Figure out, no global state."""
+"""One figure per module: functions from data to a matplotlib Figure, without global state."""

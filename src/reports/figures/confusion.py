@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""The confusion matrix as a figure."""
 
 from collections.abc import Sequence
 
@@ -6,36 +6,36 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from src.reports.figures.style import INK, WEIGHTS, new_figure, user_text
-from src.reports.words import plain
+from src.reports.words import clean_text
 
-NUMBERED = 25  # classes; beyond, numbers would be too small to read
+MAX_NUMBERED = 25  # classes; with more, the cells are too small for numbers
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:
-    """Counts C×C (true by row) with the share of the row, which also gives the colour."""
-    classes, labels = len(class_names), [plain(name) for name in class_names]
+    """Draw counts C×C (true class by row); the fraction of the row is the colour."""
+    classes, labels = len(class_names), [clean_text(name) for name in class_names]
     rows = table.sum(1, keepdims=True)
-    share = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)
+    fraction = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)
     cell, size = (0.95, 9.0) if classes <= 8 else (0.56, 7.5)  # inches, points
     side = min(14.0, max(2.4, classes * cell))
     longest = max(map(len, labels)) * 0.08
-    upright = longest > side / classes
-    figure = new_figure(side + 1.6 + longest, side + 1.2 + (longest if upright else 0), "compressed")
+    is_vertical = longest > side / classes
+    figure = new_figure(side + 1.6 + longest, side + 1.2 + (longest if is_vertical else 0), "compressed")
     axes = figure.subplots()
-    image = axes.imshow(share, cmap=WEIGHTS, vmin=0, vmax=1)
-    every = -(-classes // 70)  # of more classes only some can be named
+    image = axes.imshow(fraction, cmap=WEIGHTS, vmin=0, vmax=1)
+    step = -(-classes // 70)  # an axis has space for 70 names
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(range(0, classes, every), labels[::every], **user_text(size))
-    axes.tick_params(axis="x", labelrotation=90 if upright else 0)
+        axis.set_ticks(range(0, classes, step), labels[::step], **user_text(size))
+    axes.tick_params(axis="x", labelrotation=90 if is_vertical else 0)
     axes.set_xlabel("predicted class", fontsize=9)
     axes.set_ylabel("true class", fontsize=9)
     axes.set_title(f"Confusion matrix, {split} split, n = {table.sum():,}", loc="left", fontsize=10.5)
-    for row, column in np.ndindex(*table.shape if classes <= NUMBERED else (0, 0)):
-        ink = "white" if share[row, column] > 0.55 else INK
-        percent = f"{share[row, column]:.0%}" if rows[row, 0] else "\N{EN DASH}"
+    for row, column in np.ndindex(*table.shape if classes <= MAX_NUMBERED else (0, 0)):
+        ink = "white" if fraction[row, column] > 0.55 else INK
+        percent = f"{fraction[row, column]:.0%}" if rows[row, 0] else "\N{EN DASH}"
         cell_text = f"{table[row, column]:,}\n{percent}"
         axes.text(column, row, cell_text, ha="center", va="center", color=ink, fontsize=size - 1)
     bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=30, format=lambda value, _: f"{value:.0%}")
-    bar.set_label("share of the true class", fontsize=8)
+    bar.set_label("fraction of the true class", fontsize=8)
     bar.ax.tick_params(labelsize=8)
     return figure

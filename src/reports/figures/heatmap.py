@@ -1,4 +1,4 @@
-"""Which word attends to which: queries down the side, keys along the top."""
+"""Heat maps of word × word attention weights: rows are queries, columns are keys."""
 
 from collections.abc import Sequence
 
@@ -8,84 +8,86 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
-from src.reports.words import full_colour, plain
+from src.reports.words import clean_text, colour_limit
 
-NAMED, IN_GRID = 40, 20  # words that an axis can name, alone and in the grid of heads
-HEADS = 16
-NUMBERED = 12  # words; beyond, cells are too small for numbers
+MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # words on an axis, of a single map and in the grid of heads
+MAX_HEADS = 16
+MAX_NUMBERED = 12  # words; with more, the cells are too small for numbers
 
 
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """The map of one text, mean of its heads; of more than 40 words, whole and for the 40 most attended.
+    """Draw the mean over heads for one text; with more than 40 words, the whole map and the 40 most attended words.
 
     Args:
         words: L words, at least one.
-        matrix: weights L×L, or H×L×L, of which the mean is drawn; rows are queries and sum to 1.
+        matrix: weights L×L or H×L×L; rows are queries and sum to 1.
 
     Raises:
-        ValueError: the matrix has not one row and one column for each word.
+        ValueError: the matrix does not have one row and one column for each word.
     """
     heads = _heads(words, matrix)
     mean, note = heads.mean(0), ""
-    chosen = most_attended(mean, NAMED)
-    kept = mean[np.ix_(chosen, chosen)]
-    side = max(2.6, 0.45 * len(words)) if len(words) <= NUMBERED else 0.19 * len(chosen)
-    if len(words) <= NAMED:
+    columns = most_attended(mean, MAX_NAMED)
+    submatrix = mean[np.ix_(columns, columns)]
+    side = max(2.6, 0.45 * len(words)) if len(words) <= MAX_NUMBERED else 0.19 * len(columns)
+    if len(words) <= MAX_NAMED:
         figure = new_figure(side + 2.6, side + 1.8, "compressed")
         panels = [figure.subplots()]
     else:
         figure = new_figure(1.65 * side + 3.2, side + 1.8)
         panels = list(figure.subplots(1, 2, width_ratios=(0.65, 1)))
         _overview(panels[0], mean)
-        share = mean[:, chosen].sum() / max(mean.sum(), 1e-12)
-        note = f", the {NAMED} that hold {share:.0%} of the weight"
-    image = panels[-1].imshow(kept, cmap=WEIGHTS, vmin=0, vmax=full_colour(mean))
-    names = _names(words, chosen)
+        fraction = mean[:, columns].sum() / max(mean.sum(), 1e-12)
+        note = f": the {MAX_NAMED} words with {fraction:.0%} of the weight"
+    image = panels[-1].imshow(submatrix, cmap=WEIGHTS, vmin=0, vmax=colour_limit(mean))
+    names = _names(words, columns)
     label_words(panels[-1], names, names, 8)
     panels[-1].set_ylabel("attending word (query)", fontsize=8.5)
     panels[-1].set_xlabel("attended word (key)" + note, fontsize=8.5)
-    if len(words) <= NUMBERED:
-        _number(panels[-1], kept, full_colour(mean))
-    what = f"Attention, mean of {len(heads)} heads" if len(heads) > 1 else "Attention"
-    _finish(figure, image, panels, what, title)
+    if len(words) <= MAX_NUMBERED:
+        _number(panels[-1], submatrix, colour_limit(mean))
+    heading = f"Attention weights, mean of {len(heads)} heads" if len(heads) > 1 else "Attention weights"
+    _finish(figure, image, panels, heading, title)
     return figure
 
 
 def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """A map for each head, at most 16, on one scale; of more than 20 words those most attended over all.
+    """Draw a map for each head (at most 16) on one colour scale; with more than 20 words, the 20 most attended.
 
     Args:
         words: L words, at least one.
         matrix: weights H×L×L.
 
     Raises:
-        ValueError: the matrix has not one row and one column for each word.
+        ValueError: the matrix does not have one row and one column for each word.
     """
     heads = _heads(words, matrix)
-    chosen = most_attended(heads.mean(0), IN_GRID)
-    names = _names(words, chosen)
-    shown = heads[:HEADS][:, chosen][:, :, chosen]
-    across = min(4, len(shown))
-    down = -(-len(shown) // across)
-    side = max(1.8, 0.16 * len(chosen))
+    columns = most_attended(heads.mean(0), MAX_NAMED_IN_GRID)
+    names = _names(words, columns)
+    selected = heads[:MAX_HEADS][:, columns][:, :, columns]
+    across = min(4, len(selected))
+    down = -(-len(selected) // across)
+    side = max(1.8, 0.16 * len(columns))
     figure = new_figure(across * side + 2.4, down * (side + 0.35) + 1.8, "compressed")
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    for number, (axes, head) in enumerate(zip(panels, shown, strict=False)):
-        image = axes.imshow(head, cmap=WEIGHTS, vmin=0, vmax=full_colour(heads))
+    for number, (axes, head) in enumerate(zip(panels, selected, strict=False)):
+        image = axes.imshow(head, cmap=WEIGHTS, vmin=0, vmax=colour_limit(heads))
         label_words(axes, names if number < across else None, names if number % across == 0 else None, 7)
         axes.set_xlabel(f"head {number + 1}", fontsize=8.5)
         axes.xaxis.set_label_position("bottom")
-    for axes in panels[len(shown) :]:
+    for axes in panels[len(selected) :]:
         axes.axis("off")
-    what = "Attention by head"
-    what += f", the first {HEADS} of {len(heads)}" if len(heads) > HEADS else ""
-    what += f", the {IN_GRID} most attended of {len(words):,} words" if len(words) > IN_GRID else ""
-    _finish(figure, image, list(panels), what, title)
+    heading = "Attention weights by head"
+    heading += f", the first {MAX_HEADS} of {len(heads)}" if len(heads) > MAX_HEADS else ""
+    heading += (
+        f", the {MAX_NAMED_IN_GRID} most attended of {len(words):,} words" if len(words) > MAX_NAMED_IN_GRID else ""
+    )
+    _finish(figure, image, list(panels), heading, title)
     return figure
 
 
 def most_attended(matrix: np.ndarray, count: int) -> np.ndarray:
-    """Places of the columns that receive most weight, in the order of the text: L×L → at most `count`."""
+    """Indices of the columns with the largest weights, in the order of the text: L×L → at most `count`."""
     return np.sort(np.argsort(-matrix.sum(0), kind="stable")[:count])
 
 
@@ -93,37 +95,37 @@ def _heads(words: Sequence[str], matrix: np.ndarray) -> np.ndarray:
     heads = np.nan_to_num(np.asarray(matrix, dtype=np.float64))
     heads = heads[None] if heads.ndim == 2 else heads
     if len(words) == 0 or heads.ndim != 3 or heads.shape[1:] != (len(words), len(words)):
-        raise ValueError(f"matrix is {np.shape(matrix)} for {len(words)} words: give L×L or H×L×L with L > 0")
+        raise ValueError(f"matrix has shape {np.shape(matrix)} for {len(words)} words: pass L×L or H×L×L with L > 0")
     return heads
 
 
-def _names(words: Sequence[str], chosen: np.ndarray) -> list[str]:
-    """The chosen words, with their place in the text (from 1) where some words are left out."""
-    if len(chosen) == len(words):
-        return [plain(word, 20) for word in words]
-    return [f"{plain(words[at], 20)} {at + 1}" for at in chosen]
+def _names(words: Sequence[str], columns: np.ndarray) -> list[str]:
+    """The words of the columns, with their position in the text (from 1) if words are omitted."""
+    if len(columns) == len(words):
+        return [clean_text(word, 20) for word in words]
+    return [f"{clean_text(words[column], 20)} {column + 1}" for column in columns]
 
 
 def _overview(axes: Axes, matrix: np.ndarray) -> None:
-    """The whole map in small, its colours set by the 99.5th percentile so that faint stripes show."""
+    """Draw the whole map; the colour scale ends at the 99.5th percentile, so that small weights remain visible."""
     length = len(matrix)
-    strongest = max(float(np.percentile(matrix, 99.5)), min(1.0, 3 / length))
-    axes.imshow(matrix, cmap=WEIGHTS, vmin=0, vmax=strongest, extent=(0.5, length + 0.5, length + 0.5, 0.5))
-    axes.set_title(f"all {length:,} words (full colour from {strongest:.2g})", fontsize=9, loc="left")
+    limit = max(float(np.percentile(matrix, 99.5)), min(1.0, 3 / length))
+    axes.imshow(matrix, cmap=WEIGHTS, vmin=0, vmax=limit, extent=(0.5, length + 0.5, length + 0.5, 0.5))
+    axes.set_title(f"all {length:,} words (full colour from {limit:.2g})", fontsize=9, loc="left")
     axes.set_anchor("N")
-    axes.set_xlabel("place of the attended word", fontsize=8.5)
-    axes.set_ylabel("place of the attending word", fontsize=8.5)
+    axes.set_xlabel("position of the attended word", fontsize=8.5)
+    axes.set_ylabel("position of the attending word", fontsize=8.5)
     axes.tick_params(labelsize=8)
 
 
-def _number(axes: Axes, matrix: np.ndarray, strongest: float) -> None:
+def _number(axes: Axes, matrix: np.ndarray, limit: float) -> None:
     for row, column in np.ndindex(*matrix.shape):
-        ink = "white" if matrix[row, column] > 0.55 * strongest else INK
+        ink = "white" if matrix[row, column] > 0.55 * limit else INK
         axes.text(column, row, f"{matrix[row, column]:.2f}", ha="center", va="center", fontsize=7, color=ink)
 
 
-def _finish(figure: Figure, image: AxesImage, panels: list[Axes], what: str, title: str) -> None:
-    figure.suptitle(f"{what}\n{plain(title, 200)}" if title else what, x=0.01, ha="left", **user_text(10.5))
+def _finish(figure: Figure, image: AxesImage, panels: list[Axes], heading: str, title: str) -> None:
+    figure.suptitle(f"{heading}\n{clean_text(title, 200)}" if title else heading, x=0.01, ha="left", **user_text(10.5))
     bar = figure.colorbar(image, ax=panels, shrink=0.7, pad=0.01, panchor=False)
-    bar.set_label("weight; each full row sums to 1", fontsize=8)
+    bar.set_label("attention weight (each full row sums to 1)", fontsize=8)
     bar.ax.tick_params(labelsize=7.5)

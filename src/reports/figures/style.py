@@ -1,4 +1,4 @@
-"""One look for every picture: sizes, colours, fonts, and saving without ever leaving half a file."""
+"""Common style of all figures: sizes, colours, fonts; atomic saving."""
 
 import os
 import warnings
@@ -12,10 +12,10 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from src.reports.words import plain
+from src.reports.words import clean_text
 
 DPI = 150
-WEIGHTS = "Blues"  # one hue, light to dark: the same order for every kind of colour vision and in grey
+WEIGHTS = "Blues"  # one hue, light to dark: readable in grey and with colour blindness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito 2008
 INK, GREY = "#111827", "#6b7280"
 SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans")
@@ -24,12 +24,12 @@ SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaH
 def new_figure(
     width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
 ) -> Figure:
-    """An empty figure, sizes in inches, outside pyplot's global state; "compressed" suits square maps."""
+    """An empty figure with sizes in inches, outside pyplot's global state; "compressed" suits square maps."""
     return Figure((width, height), dpi=DPI, layout=layout)
 
 
 def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
-    """Title and labels, and a frame that keeps out of the way."""
+    """Set title, axis labels and a light frame."""
     axes.set_title(title, loc="left", fontsize=10.5)
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)
@@ -41,20 +41,20 @@ def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
 
 @cache
 def families() -> list[str]:
-    """DejaVu Sans first, then those installed families that hold scripts it lacks."""
+    """DejaVu Sans, then the installed font families for scripts that it lacks."""
     installed = set(font_manager.get_font_names())
     return ["DejaVu Sans", *(family for family in SCRIPTS if family in installed)]
 
 
 def user_text(size: float) -> dict[str, Any]:
-    """Properties of text that users wrote: any script, and a dollar is a dollar."""
+    """Properties of text from users: fonts for every script, no parsing of formulas."""
     return {"fontsize": size, "fontfamily": families(), "parse_math": False}
 
 
 def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, size: float) -> None:
-    """Words along the top of a map and down its side; None leaves that side bare."""
+    """Label the columns (top) and rows (left) of a map with words; None omits the labels."""
     for axis, words in ((axes.xaxis, columns), (axes.yaxis, rows)):
-        labels = [plain(word) for word in words or []]
+        labels = [clean_text(word) for word in words or []]
         axis.set_ticks(range(len(labels)), labels, **user_text(size))
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
     axes.tick_params(axis="x", labelrotation=90 if columns and max(map(len, columns)) > 2 else 0)
@@ -62,14 +62,14 @@ def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, s
 
 @contextmanager
 def missing_glyphs_allowed() -> Iterator[None]:
-    """A letter that no installed font holds is drawn as an empty box, which says enough."""
+    """Suppress the warning about characters that no installed font contains; they are drawn as empty boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
-def save(figure: Figure, path: Path) -> Path:
-    """Write the figure as PNG, whole or not at all."""
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write the figure as PNG atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:

@@ -1,16 +1,16 @@
-"""Pages that need nothing but themselves: one HTML file each, offline, in light and dark, on a screen of any size."""
+"""Self-contained HTML pages: one file each, usable offline, in light and dark mode and on a phone."""
 
 from pathlib import Path
 
-from src.reports.page.document import write
+from src.reports.page.document import write_document
 from src.reports.page.run import run_page
 
 
 def write_page(run: Path) -> Path | None:
-    """Write the page of the run in this folder beside its files; None where the run left nothing to show.
+    """Write `page.html` into the folder of a run; None if the run has no content for a page.
 
     Raises:
         UserError: a file of the run cannot be read.
     """
     html = run_page(run)
-    return None if html is None else write(html, run / "page.html")
+    return None if html is None else write_document(html, run / "page.html")

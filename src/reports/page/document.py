@@ -1,4 +1,4 @@
-"""A whole page: one file that needs nothing but itself, and that no text on it can make do anything."""
+"""A complete HTML page: one self-contained file in which text from users cannot run scripts."""
 
 import base64
 import hashlib
@@ -9,25 +9,27 @@ from typing import NamedTuple
 
 from src.reports.page.html import Html, Inside, join, tag
 
-HERE = Path(__file__).parent
-BARE = Html("[hidden] { display: revert !important } .needs-script { display: none }")  # where scripts are off
+FOLDER = Path(__file__).parent
+NO_SCRIPT_STYLE = Html(
+    "[hidden] { display: revert !important } .needs-script { display: none }"
+)  # if scripts are disabled
 
 
 class Section(NamedTuple):
-    """A part of the page."""
+    """A section of a page."""
 
-    name: str  # what links to it say
+    name: str  # its id, the target of links
     heading: str
-    caption: str  # how to read it
+    caption: str  # how to read the section
     body: Html
 
 
-def document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Sequence[Section]) -> str:
-    """The page: what it is about, its facts, a list of its sections, and the sections.
+def render_document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Sequence[Section]) -> str:
+    """Render a page: title, lede, facts, links to its sections, and the sections.
 
-    Its policy forbids the browser to load anything, and to run any script but its own.
+    Its content security policy forbids to load any resource and to run any other script.
     """
-    style, script = ((HERE / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     head = tag(
@@ -37,15 +39,15 @@ def document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Se
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("title", title),
         tag("style", Html(style)),
-        tag("noscript", tag("style", BARE)),
+        tag("noscript", tag("style", NO_SCRIPT_STYLE)),
     )
-    links = [tag("li", tag("a", part.heading, href=f"#{part.name}")) for part in sections]
-    known = [tag("div", tag("dt", name), tag("dd", fact)) for name, fact in facts.items()]
+    links = [tag("li", tag("a", section.heading, href=f"#{section.name}")) for section in sections]
+    fact_list = [tag("div", tag("dt", name), tag("dd", fact)) for name, fact in facts.items()]
     header = tag(
         "header",
         tag("h1", title),
         tag("p", lede, class_="lede"),
-        tag("dl", *known, class_="facts"),
+        tag("dl", *fact_list, class_="facts"),
         tag("nav", tag("ul", *links), aria_label="Contents"),
     )
     body = tag("body", header, tag("main", *map(_section, sections)), tag("script", Html(script)))
@@ -53,8 +55,8 @@ def document(title: str, lede: Inside, facts: Mapping[str, Inside], sections: Se
     return page.encode(errors="replace").decode()  # a lone surrogate becomes "?"
 
 
-def write(html: str, path: Path) -> Path:
-    """Write a page, whole or not at all."""
+def write_document(html: str, path: Path) -> Path:
+    """Write a page atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:
@@ -65,8 +67,8 @@ def write(html: str, path: Path) -> Path:
     return path
 
 
-def _section(part: Section) -> Html:
-    caption = tag("p", part.caption.replace(" %", "\N{NO-BREAK SPACE}%"), class_="caption")
-    heading = tag("h2", part.heading, id=f"{part.name}-heading")
-    inside = join(heading, caption, part.body)
-    return tag("section", inside, id=part.name, aria_labelledby=f"{part.name}-heading")
+def _section(section: Section) -> Html:
+    caption = tag("p", section.caption.replace(" %", "\N{NO-BREAK SPACE}%"), class_="caption")
+    heading = tag("h2", section.heading, id=f"{section.name}-heading")
+    content = join(heading, caption, section.body)
+    return tag("section", content, id=section.name, aria_labelledby=f"{section.name}-heading")

@@ -1,4 +1,4 @@
-"""Numbers and times as the pages write them."""
+"""Format numbers and times for the pages."""
 
 import math
 from datetime import datetime
@@ -8,37 +8,37 @@ from src.reports.tables import UNKNOWN
 MINUS = "\N{MINUS SIGN}"
 
 
-def share(value: float | None) -> str:
-    """A score in three decimals."""
+def format_score(value: float | None) -> str:
+    """Format a score with three decimals."""
     return UNKNOWN if value is None else f"{value:.3f}".replace("-", MINUS)
 
 
-def change(value: float | None) -> str:
-    """A difference, with its sign."""
+def format_difference(value: float | None) -> str:
+    """Format a difference with its sign and three decimals."""
     return UNKNOWN if value is None else f"{value:+.3f}".replace("-", MINUS)
 
 
-def between(low: float | None, high: float | None, signed: bool = False) -> str:
-    """An interval; a dash where there is none."""
-    say = change if signed else share
-    return UNKNOWN if low is None or high is None else f"{say(low)} to {say(high)}"
+def format_interval(low: float | None, high: float | None, signed: bool = False) -> str:
+    """Format an interval; a dash if it is undefined."""
+    format_end = format_difference if signed else format_score
+    return UNKNOWN if low is None or high is None else f"{format_end(low)} to {format_end(high)}"
 
 
-def brief(value: float) -> str:
-    """Three digits: 0.021, 4.5, 320, 12.3k, 1.9M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+def format_compact(value: float) -> str:
+    """Format a number with three significant digits: 0.021, 4.5, 320, 12.3k, 1.9M."""
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 0.9995:
-            return f"{value / size:.3g}{letter}"
+            return f"{value / size:.3g}{suffix}"
     return f"{value:.3g}" if math.isfinite(value) else UNKNOWN
 
 
-def count(number: int, one: str) -> str:
-    """Such as "1 run" and "3 runs"."""
-    return f"{number:,} {one if number == 1 else f'{one}s'}"
+def format_count(number: int, singular: str) -> str:
+    """Format a count with its noun: "1 run", "3 runs"."""
+    return f"{number:,} {singular if number == 1 else f'{singular}s'}"
 
 
-def moment(iso: str) -> str:
-    """A time as people write it, to the minute; as it stands where it is none."""
+def format_time(iso: str) -> str:
+    """Format an ISO time to the minute; return other text unchanged."""
     try:
         return datetime.fromisoformat(iso).strftime("%Y-%m-%d %H:%M %Z").strip()
     except ValueError:

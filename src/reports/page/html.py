@@ -1,10 +1,10 @@
-"""HTML that cannot be left unescaped: whatever is not made here is text."""
+"""HTML elements; every string that is not Html is escaped."""
 
 from html import escape
 
 
 class Html(str):
-    """Markup; any other string is text, and is escaped where it is put in."""
+    """Markup. `tag` and `join` escape any other string."""
 
     __slots__ = ()
 
@@ -13,22 +13,22 @@ Inside = Html | str | int | None
 VOID = frozenset({"input", "meta"})
 
 
-def tag(name: str, /, *inside: Inside, **attributes: str | float | bool | None) -> Html:
-    """An element with its attributes and what stands in it.
+def tag(name: str, /, *content: Inside, **attributes: str | float | bool | None) -> Html:
+    """An element with its attributes and content.
 
     Args:
-        name: such as "td".
-        inside: text, or markup from here; None is left out.
-        attributes: `_` becomes `-` and a trailing one is dropped (class_, data_pane, aria_label). None and False leave
-            an attribute out, True gives one without a value.
+        name: of the element, for example "td".
+        content: text or Html; None is omitted.
+        attributes: `_` becomes `-`, a trailing `_` is removed (class_, data_pane, aria_label). None and False omit the
+            attribute, True gives an attribute without a value.
     """
-    named = "".join(_attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items())
-    return Html(f"<{name}{named}>" if name in VOID else f"<{name}{named}>{join(*inside)}</{name}>")
+    formatted = "".join(_attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items())
+    return Html(f"<{name}{formatted}>" if name in VOID else f"<{name}{formatted}>{join(*content)}</{name}>")
 
 
-def join(*inside: Inside) -> Html:
-    """One after the other, nothing in between."""
-    return Html("".join(part if isinstance(part, Html) else escape(str(part)) for part in inside if part is not None))
+def join(*content: Inside) -> Html:
+    """Concatenate elements and escaped text."""
+    return Html("".join(part if isinstance(part, Html) else escape(str(part)) for part in content if part is not None))
 
 
 def _attribute(name: str, value: str | float | bool | None) -> str:

@@ -1,4 +1,4 @@
-"""Which word attends to which: a map for every layer and head, drawn by the page as the reader picks."""
+"""Token × token maps for every layer and head; the script of the page draws the selected map."""
 
 import numpy as np
 
@@ -7,43 +7,45 @@ from src.reports.page.html import Html, tag
 from src.reports.page.selector import picker
 
 MEAN = "mean"
-PER_ONE = 10_000  # maps are kept in whole ten-thousandths, as in attention.json
-FULL = 0.995  # share of the cells below full colour, so that faint stripes show beside a few strong cells
+RESOLUTION = 10_000  # weights are stored as integer multiples of 1/10,000, as in attention.json
+COLOUR_QUANTILE = 0.995  # cells above this quantile have the full colour, so that small weights remain visible
 
 
 def token_maps(example: Example) -> Html:
-    """The maps of one text with pickers for layer and head; the words come from the strip beside it."""
+    """The maps of one text with pickers for layer and head; the script reads the words from the strip of the text."""
     layers = example.maps
     if not layers:
         return Html()
-    most = max(len(matrix) for matrix in layers.values())
-    heads = {MEAN: "mean of heads"} | {str(head + 1): f"head {head + 1}" for head in range(most)}
+    max_heads = max(len(matrix) for matrix in layers.values())
+    heads = {MEAN: "mean of heads"} | {str(head + 1): f"head {head + 1}" for head in range(max_heads)}
     pickers = (
         picker(f"layer-{example.name}", "Layer", {name: name for name in layers}),
-        picker(f"head-{example.name}", "Head", heads if most > 1 else {}),
+        picker(f"head-{example.name}", "Head", heads if max_heads > 1 else {}),
     )
-    held = [_held(name, head, weights) for name, matrix in layers.items() for head, weights in _heads(matrix).items()]
+    templates = [
+        _template(name, head, weights) for name, matrix in layers.items() for head, weights in _heads(matrix).items()
+    ]
     size = len(example.words)
-    said = f"Map of {size} × {size} words: rows attend to columns. Arrow keys move over it."
-    ring = tag("span", class_="ring", hidden=True)  # about the cell that is read
+    description = f"Map of {size} × {size} words: rows attend to columns. Arrow keys move the selection."
+    ring = tag("span", class_="ring", hidden=True)  # marks the selected cell
     return tag(
         "div",
         tag("div", *pickers, class_="pickers"),
-        tag("div", tag("canvas", tabindex="0", role="img", aria_label=said), ring, class_="scroll"),
-        tag("output", "Hover, or use the arrow keys, to read a weight.", class_="reading"),
-        *held,
+        tag("div", tag("canvas", tabindex="0", role="img", aria_label=description), ring, class_="scroll"),
+        tag("output", "Hover or use the arrow keys to show a weight.", class_="readout"),
+        *templates,
         class_="map needs-script",
     )
 
 
 def _heads(matrix: np.ndarray) -> dict[str, np.ndarray]:
-    """The mean, and behind it each head where there are several."""
+    """The mean over heads, then each head if there are several."""
     single = {str(head + 1): weights for head, weights in enumerate(matrix)} if len(matrix) > 1 else {}
     return {MEAN: matrix.mean(0)} | single
 
 
-def _held(layer: str, head: str, weights: np.ndarray) -> Html:
+def _template(layer: str, head: str, weights: np.ndarray) -> Html:
     finite = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
-    whole = np.rint(PER_ONE * finite).astype(int).ravel().tolist()
-    strongest = max(float(np.quantile(finite, FULL)), min(1.0, 3 / len(finite)))
-    return tag("template", " ".join(map(str, whole)), data_layer=layer, data_head=head, data_full=f"{strongest:.4f}")
+    integers = np.rint(RESOLUTION * finite).astype(int).ravel().tolist()
+    limit = max(float(np.quantile(finite, COLOUR_QUANTILE)), min(1.0, 3 / len(finite)))
+    return tag("template", " ".join(map(str, integers)), data_layer=layer, data_head=head, data_full=f"{limit:.4f}")

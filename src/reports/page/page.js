@@ -1,6 +1,6 @@
 "use strict";
 
-// Pickers: of the panes that share a picker's name, the one of its value is shown.
+// A picker shows the pane with its name and value and hides the others of that name.
 addEventListener("change", ({ target }) => {
   for (const pane of document.querySelectorAll(`[data-pane="${CSS.escape(target.name)}"]`)) {
     pane.hidden = pane.dataset.value !== target.value;
@@ -9,7 +9,7 @@ addEventListener("change", ({ target }) => {
   drawBars();
 });
 
-// Buttons that step through the list beside them.
+// Buttons that step through the list next to them.
 addEventListener("click", ({ target }) => {
   if (!target.dataset.step) return;
   const list = target.closest(".pickers").querySelector("select");
@@ -18,23 +18,23 @@ addEventListener("click", ({ target }) => {
   list.dispatchEvent(new Event("change", { bubbles: true }));
 });
 
-// The word under the pointer, and its weight.
+// Show the word under the pointer and its weight.
 addEventListener("pointerover", ({ target }) => {
   if (!target.matches?.(".strip span")) return;
-  const reading = target.closest("section").querySelector(".reading");
-  if (reading) reading.textContent = `${target.textContent}: ${target.title}`;
+  const readout = target.closest("section").querySelector(".readout");
+  if (readout) readout.textContent = `${target.textContent}: ${target.title}`;
 });
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Strips in small: a bar for each word, in the colour of its weight.
+// Overviews of strips: a bar for each word in the colour of its weight.
 function drawBars() {
   for (const canvas of document.querySelectorAll("canvas.bars")) {
-    if (canvas.getClientRects().length === 0) continue; // drawn when it comes to be seen
+    if (canvas.getClientRects().length === 0) continue; // drawn when it becomes visible
     const words = canvas.closest("details").querySelectorAll(".strip span");
     const depths = [...words].map((word) => Number(word.style.getPropertyValue("--w")));
     Object.assign(canvas, { width: words.length || 1, height: 1 });
-    canvas.getContext("2d").putImageData(coloured(depths, words.length || 1), 0, 0);
+    canvas.getContext("2d").putImageData(colouredImage(depths, words.length || 1), 0, 0);
     canvas.onpointermove = ({ offsetX }) => {
       const word = words[Math.floor((offsetX / canvas.clientWidth) * words.length)];
       canvas.title = word ? `${word.textContent}: ${word.title}` : "";
@@ -42,11 +42,11 @@ function drawBars() {
   }
 }
 
-// Pixels in the colour of their depth, 0 to 1; `across` of them make a row.
-function coloured(depths, across) {
+// An image with a pixel for each depth (0 to 1), in rows of `width` pixels.
+function colouredImage(depths, width) {
   const [red, green, blue] = style("--hue").split(" ").map(Number);
-  const image = new ImageData(across, Math.max(1, depths.length / across));
-  depths.forEach((depth, at) => image.data.set([red, green, blue, 255 * Math.min(1, depth)], 4 * at));
+  const image = new ImageData(width, Math.max(1, depths.length / width));
+  depths.forEach((depth, pixel) => image.data.set([red, green, blue, 255 * Math.min(1, depth)], 4 * pixel));
   return image;
 }
 
@@ -58,7 +58,7 @@ class TokenMap {
     this.ring = root.querySelector(".ring");
     this.output = root.querySelector("output");
     this.words = [...root.closest("article").querySelectorAll(".strip span")].map((word) => word.textContent);
-    this.at = null; // row and column of the cell that is read
+    this.selected = null; // row and column of the selected cell
     const size = this.words.length;
     this.cell = size <= 12 ? 30 : size <= 40 ? 18 : size <= 64 ? 13 : Math.max(2, Math.floor(640 / size));
     this.canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => this.point(offsetX, offsetY));
@@ -66,92 +66,92 @@ class TokenMap {
     this.draw();
   }
 
-  // The weights of the layer and head that are picked; a layer without that head shows the mean of its own.
-  held() {
-    const picked = (what) =>
-      this.root.querySelector(`select[name^="${what}-"], input[name^="${what}-"]:checked`)?.value;
-    const held = [...this.root.querySelectorAll("template")];
-    const layer = picked("layer") ?? held[0].dataset.layer;
-    const heads = held.filter(({ dataset }) => dataset.layer === layer);
-    return heads.find(({ dataset }) => dataset.head === picked("head")) ?? heads[0];
+  // The weights of the selected layer and head; a layer without that head shows the mean of its heads.
+  template() {
+    const choice = (name) =>
+      this.root.querySelector(`select[name^="${name}-"], input[name^="${name}-"]:checked`)?.value;
+    const templates = [...this.root.querySelectorAll("template")];
+    const layer = choice("layer") ?? templates[0].dataset.layer;
+    const heads = templates.filter(({ dataset }) => dataset.layer === layer);
+    return heads.find(({ dataset }) => dataset.head === choice("head")) ?? heads[0];
   }
 
   draw() {
-    const held = this.held();
+    const template = this.template();
     const size = this.words.length;
-    const full = Number(held.dataset.full);
-    this.weights = held.content.textContent.split(" ").map((whole) => whole / 10000);
-    const isNamed = this.cell > 9; // smaller cells leave no room for letters
+    const full = Number(template.dataset.full);
+    this.weights = template.content.textContent.split(" ").map((integer) => integer / 10000);
+    const isNamed = this.cell > 9; // smaller cells have no space for words
     const font = `${Math.min(13, this.cell - 1)}px ${getComputedStyle(document.body).fontFamily}`;
-    const pen = this.canvas.getContext("2d");
-    pen.font = font;
-    const widths = this.words.map((word) => pen.measureText(short(word)).width);
+    const context = this.canvas.getContext("2d");
+    context.font = font;
+    const widths = this.words.map((word) => context.measureText(shorten(word)).width);
     this.margin = isNamed ? Math.ceil(Math.max(...widths)) + 8 : 0;
     const side = this.margin + this.cell * size;
     Object.assign(this.canvas, { width: side * devicePixelRatio, height: side * devicePixelRatio });
     Object.assign(this.canvas.style, { width: `${side}px`, height: `${side}px` });
-    pen.scale(devicePixelRatio, devicePixelRatio);
+    context.scale(devicePixelRatio, devicePixelRatio);
     const small = new OffscreenCanvas(size, size);
-    const depths = this.weights.map((weight) => Math.max(0.03, weight / full)); // so that an empty cell is seen
-    small.getContext("2d").putImageData(coloured(depths, size), 0, 0);
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, this.margin, this.margin, this.cell * size, this.cell * size);
-    if (isNamed) this.name(pen, font);
-    this.read();
+    const depths = this.weights.map((weight) => Math.max(0.03, weight / full)); // so that a cell of weight 0 is visible
+    small.getContext("2d").putImageData(colouredImage(depths, size), 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, this.margin, this.margin, this.cell * size, this.cell * size);
+    if (isNamed) this.drawNames(context, font);
+    this.showWeight();
   }
 
-  name(pen, font) {
-    Object.assign(pen, { font, fillStyle: style("--ink"), strokeStyle: style("--paper"), textBaseline: "middle" });
-    this.words.forEach((word, at) => {
-      const edge = this.margin + this.cell * at;
-      pen.strokeRect(edge, this.margin, 0, this.canvas.height);
-      pen.strokeRect(this.margin, edge, this.canvas.width, 0);
+  drawNames(context, font) {
+    Object.assign(context, { font, fillStyle: style("--ink"), strokeStyle: style("--paper"), textBaseline: "middle" });
+    this.words.forEach((word, index) => {
+      const edge = this.margin + this.cell * index;
+      context.strokeRect(edge, this.margin, 0, this.canvas.height);
+      context.strokeRect(this.margin, edge, this.canvas.width, 0);
       const middle = edge + this.cell / 2;
-      pen.textAlign = "right";
-      pen.fillText(short(word), this.margin - 5, middle);
-      pen.save();
-      pen.translate(middle, this.margin - 5);
-      pen.rotate(-Math.PI / 2);
-      pen.textAlign = "left";
-      pen.fillText(short(word), 0, 0);
-      pen.restore();
+      context.textAlign = "right";
+      context.fillText(shorten(word), this.margin - 5, middle);
+      context.save();
+      context.translate(middle, this.margin - 5);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = "left";
+      context.fillText(shorten(word), 0, 0);
+      context.restore();
     });
   }
 
-  read() {
-    if (!this.at) return;
-    const [row, column] = this.at;
-    const places = { left: this.margin + this.cell * column, top: this.margin + this.cell * row };
-    const box = { ...places, width: this.cell, height: this.cell };
+  showWeight() {
+    if (!this.selected) return;
+    const [row, column] = this.selected;
+    const corner = { left: this.margin + this.cell * column, top: this.margin + this.cell * row };
+    const box = { ...corner, width: this.cell, height: this.cell };
     for (const [side, size] of Object.entries(box)) this.ring.style[side] = `${size}px`;
     this.ring.hidden = false;
     const weight = this.weights[row * this.words.length + column];
-    const even = (weight * this.words.length).toFixed(1);
-    const [from, to] = this.at.map((place) => `${this.words[place]} (${place + 1})`);
-    this.output.textContent = `${from} → ${to}: weight ${weight.toFixed(4)}, ${even} × even`;
+    const ratio = (weight * this.words.length).toFixed(1);
+    const [from, to] = this.selected.map((index) => `${this.words[index]} (${index + 1})`);
+    this.output.textContent = `${from} → ${to}: weight ${weight.toFixed(4)}, ${ratio} × uniform`;
   }
 
   point(x, y) {
-    const [row, column] = [y, x].map((place) => Math.floor((place - this.margin) / this.cell));
-    this.move(row, column);
+    const [row, column] = [y, x].map((offset) => Math.floor((offset - this.margin) / this.cell));
+    this.select(row, column);
   }
 
   step(event) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!steps) return;
     event.preventDefault();
-    const [row, column] = this.at ?? [0, 0];
-    this.move(row + steps[0], column + steps[1]);
+    const [row, column] = this.selected ?? [0, 0];
+    this.select(row + steps[0], column + steps[1]);
   }
 
-  move(...at) {
-    if (at.some((place) => place < 0 || place >= this.words.length)) return;
-    this.at = at;
-    this.read();
+  select(...cell) {
+    if (cell.some((index) => index < 0 || index >= this.words.length)) return;
+    this.selected = cell;
+    this.showWeight();
   }
 }
 
-const short = (word) => (word.length > 16 ? `${word.slice(0, 15)}…` : word);
+const shorten = (word) => (word.length > 16 ? `${word.slice(0, 15)}…` : word);
 const maps = [...document.querySelectorAll(".map")].map((root) => new TokenMap(root));
 addEventListener("toggle", drawBars, true);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

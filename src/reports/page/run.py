@@ -1,30 +1,30 @@
-"""The page of one run: its numbers, its curves, its mistakes, and what its attention looked at."""
+"""The page of one run: scores, curves, confusion matrix and attention weights."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from src.analysis.metrics import confusion
+from src.analysis.metrics import confusion_matrix
 from src.reports.files import Example, read_examples, read_history, read_predictions, read_result
-from src.reports.page.chart import linear
+from src.reports.page.chart import linear_scale
 from src.reports.page.confusion import confusion_table
-from src.reports.page.curves import single_run
-from src.reports.page.document import Section, document
-from src.reports.page.formatting import between, brief, count, moment, share
+from src.reports.page.curves import run_curves
+from src.reports.page.document import Section, render_document
+from src.reports.page.formatting import format_compact, format_count, format_interval, format_score, format_time
 from src.reports.page.html import Html, Inside, join, tag
 from src.reports.page.maps import token_maps
 from src.reports.page.selector import panes, picker
 from src.reports.page.strips import CAPTION, strip
-from src.reports.page.table import Line, chart_table, plain_table
+from src.reports.page.table import TableRow, chart_table, plain_table
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 
-LIKELIEST = 5  # classes named beside a text
-BEYOND_ONE = ("brier", "nll")  # scores that no scale from 0 to 1 holds
+MAX_CLASSES = 5  # classes listed for a text
+UNBOUNDED = ("brier", "nll")  # scores that can exceed 1
 
 
 def run_page(run: Path) -> str | None:
-    """The page of the run in this folder; None where the run left nothing to show.
+    """Render the page of a run; None if the run has no content for a page.
 
     Raises:
         UserError: a file of the run cannot be read.
@@ -33,26 +33,26 @@ def run_page(run: Path) -> str | None:
     names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
     sections = []
     if result.get("metrics"):
-        sections.append(_numbers(result["metrics"]))
+        sections.append(_scores(result["metrics"]))
     if history:
-        caption = "After each epoch. What was tested is the best checkpoint on validation, which need not be the last."
-        sections.append(Section("curves", "Curves", caption, single_run(history)))
+        caption = "Values after each epoch. The test uses the checkpoint with the best validation score."
+        sections.append(Section("curves", "Curves", caption, run_curves(history)))
     if predictions:
-        counts = confusion(predictions.probabilities, predictions.labels)
+        counts = confusion_matrix(predictions.probabilities, predictions.labels)
         title = f"{predictions.split} split, {counts.sum():,} texts"
-        caption = "Texts by true class (row) and predicted class (column), with their share of the row."
+        caption = "Number of texts by true class (row) and predicted class (column), and the fraction of the row."
         sections.append(Section("confusion", "Confusion", caption, confusion_table(counts, names, title)))
     if examples := read_examples(run, names):
         sections.append(_attention(examples))
     if not sections:
         return None
-    return document(_title(result), tag("code", result.get("command", run.name)), _facts(result), sections)
+    return render_document(_title(result), tag("code", result.get("command", run.name)), _facts(result), sections)
 
 
 def _title(result: Mapping[str, Any]) -> str:
     choices = result.get("choices", {})
-    parts = [choices[part] for part in ("encoder", "attention") if part in choices]
-    return f"{' · '.join(parts)} on {choices['data']}" if parts and "data" in choices else "A run"
+    components = [choices[kind] for kind in ("encoder", "attention") if kind in choices]
+    return f"{' · '.join(components)} on {choices['data']}" if components and "data" in choices else "A run"
 
 
 def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
@@ -69,50 +69,56 @@ def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
     if all(best.get(key) is not None for key in ("epoch", "monitor", "value")):
         facts["Checkpoint"] = f"epoch {best['epoch']}, {best['monitor']} {best['value']:.4f}"
     if epochs := seconds.get("per_epoch"):
-        facts["Training"] = f"{count(len(epochs), 'epoch')} of {brief(sum(epochs) / len(epochs))} s"
+        facts["Training"] = f"{format_count(len(epochs), 'epoch')} of {format_compact(sum(epochs) / len(epochs))} s"
     if "device" in result:
         facts["Machine"] = f"{result['device']}, {result.get('precision', '')}"
     if "started" in result:
-        facts["Started"] = moment(result["started"])
+        facts["Started"] = format_time(result["started"])
     if result.get("git_commit"):
         facts["Commit"] = result["git_commit"][:10]
     return facts
 
 
-def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> Section:
-    by_split: dict[str, list[Line]] = {}
+def _scores(metrics: Mapping[str, Mapping[str, Any]]) -> Section:
+    by_split: dict[str, list[TableRow]] = {}
     for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
         split, _, score = name.partition("/")
         value, low, high, n = (metrics[name].get(key) for key in ("value", "low", "high", "n"))
-        drawn = None if score in BEYOND_ONE else value
-        line = Line(score, drawn, low, high, (share(value), between(low, high), UNKNOWN if n is None else f"{n:,}"))
-        by_split.setdefault(split, []).append(line)
+        charted = None if score in UNBOUNDED else value
+        row = TableRow(
+            score,
+            charted,
+            low,
+            high,
+            (format_score(value), format_interval(low, high), UNKNOWN if n is None else f"{n:,}"),
+        )
+        by_split.setdefault(split, []).append(row)
     caption = (
-        "The lines are 95 % intervals over texts: how far a score would move with other texts of the same kind. They "
-        "say nothing of other seeds."
+        "The lines are 95 % intervals over texts. They show the variation with other texts of the same kind, not the "
+        "variation with other seeds."
     )
-    scale, heads = linear([0.0, 1.0]), ("Value", "95 % interval", "Texts")
-    said = "Scores from 0 to 1 with their intervals"
-    tables = {split: chart_table("Score", scale, heads, lines, said) for split, lines in by_split.items()}
-    pick = tag("div", picker("split", "Split", {split: split for split in tables}), class_="pickers")
-    return Section("numbers", "Numbers", caption, join(pick, panes("split", tables)))
+    scale, heads = linear_scale([0.0, 1.0]), ("Value", "95 % interval", "Texts")
+    description = "Scores from 0 to 1 with their intervals"
+    tables = {split: chart_table("Score", scale, heads, rows, description) for split, rows in by_split.items()}
+    split_picker = tag("div", picker("split", "Split", {split: split for split in tables}), class_="pickers")
+    return Section("numbers", "Scores", caption, join(split_picker, panes("split", tables)))
 
 
 def _attention(examples: Sequence[Example]) -> Section:
     caption = CAPTION
     if any(example.maps for example in examples):
-        caption += " In a map, the word of a row attends to the words of the columns, and each row sums to 1."
+        caption += " In a map, rows are attending words and columns attended words; each row sums to 1."
     return Section("attention", "Attention", caption, join(*map(_example, examples)))
 
 
 def _example(example: Example) -> Html:
     top = top_words(example.words, example.weights)
     rows = [(tag("bdi", word), f"{weight:.4f}", position + 1) for position, word, weight in top]
-    table = plain_table(("most attended", "weight", "place"), rows, numbers=(1, 2))
-    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:LIKELIEST]
+    table = plain_table(("most attended", "weight", "position"), rows, numbers=(1, 2))
+    likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
     return tag(
         "article",
         tag("h3", example.title),
-        tag("p", ", ".join(f"{name} {share:.3f}" for name, share in likeliest), class_="soft"),
+        tag("p", ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest), class_="soft"),
         tag("div", tag("div", strip(example.words, example.weights), token_maps(example)), table, class_="beside"),
     )

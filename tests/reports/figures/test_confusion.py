@@ -4,7 +4,7 @@ import pytest
 from src.reports.figures.confusion import draw_confusion
 
 
-def test_counts_and_shares_of_the_true_class() -> None:
+def test_counts_and_fractions_of_the_true_class() -> None:
     table = np.array([[1200, 300], [0, 0]])
     axes = draw_confusion(table, ["bad", "good"], "test").axes[0]
     assert [text.get_text() for text in axes.texts] == ["1,200\n80%", "300\n20%", "0\n–", "0\n–"]
@@ -24,11 +24,11 @@ def test_any_number_of_classes(classes: int, numbers: int) -> None:
 
 
 @pytest.mark.parametrize(("names", "rotation"), [(["no", "yes"], 0), (["somewhat negative", "positive"], 90)])
-def test_long_names_stand_upright(names: list[str], rotation: int) -> None:
+def test_long_names_are_vertical(names: list[str], rotation: int) -> None:
     axes = draw_confusion(np.eye(2, dtype=int), names, "test").axes[0]
     assert [label.get_rotation() for label in axes.get_xticklabels()] == [rotation, rotation]
 
 
-def test_a_dollar_is_no_formula() -> None:
+def test_names_are_not_parsed_as_formulas() -> None:
     axes = draw_confusion(np.eye(2, dtype=int), ["$5", "$10_$"], "test").axes[0]
     assert not any(label.get_parse_math() for label in axes.get_xticklabels())

@@ -15,8 +15,8 @@ def test_training_against_validation_with_the_best_epoch() -> None:
     lines = {line.get_label(): line for line in accuracy.lines}
     assert list(lines["training"].get_ydata()) == [0.5, 0.7, 0.9]
     assert list(lines["validation"].get_xdata()) == [0, 1, 2]
-    assert list(lines["best: epoch 1"].get_xdata()) == [1, 1]
-    assert [line.get_label() for line in loss.lines] == ["training", "validation", "best: epoch 1"]
+    assert list(lines["best epoch: 1"].get_xdata()) == [1, 1]
+    assert [line.get_label() for line in loss.lines] == ["training", "validation", "best epoch: 1"]
 
 
 def test_no_validation_and_no_best_epoch() -> None:
@@ -26,7 +26,7 @@ def test_no_validation_and_no_best_epoch() -> None:
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 50])
-def test_ticks_are_whole_epochs(epochs: int) -> None:
+def test_ticks_are_integer_epochs(epochs: int) -> None:
     figure = draw_curves({"train/loss": {epoch: 1 / (1 + epoch) for epoch in range(epochs)}}, 0)
     low, high = figure.axes[0].get_xlim()
     ticks = [tick for tick in figure.axes[0].get_xticks() if low <= tick <= high]

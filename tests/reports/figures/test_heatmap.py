@@ -12,7 +12,7 @@ def weights(heads: int, length: int) -> np.ndarray:
 
 
 def words(length: int) -> list[str]:
-    return [f"w{at}" for at in range(length)]
+    return [f"w{index}" for index in range(length)]
 
 
 def labels(axis: Axis) -> list[str]:
@@ -26,53 +26,53 @@ def test_a_short_text_has_its_words_on_both_axes_and_numbers_in_its_cells() -> N
     np.testing.assert_allclose(axes.images[0].get_array(), matrix.mean(0))
     assert labels(axes.xaxis) == labels(axes.yaxis) == words(5)
     assert [text.get_text() for text in axes.texts] == [f"{weight:.2f}" for weight in matrix.mean(0).ravel()]
-    assert figure.get_suptitle() == "Attention, mean of 3 heads\nsome text"
+    assert figure.get_suptitle() == "Attention weights, mean of 3 heads\nsome text"
 
 
-def test_one_map_needs_no_head() -> None:
+def test_single_map_without_head_axis() -> None:
     matrix = weights(1, 7)[0]
     figure = draw_heatmap(words(7), matrix)
     np.testing.assert_allclose(figure.axes[0].images[0].get_array(), matrix)
-    assert figure.get_suptitle() == "Attention"
+    assert figure.get_suptitle() == "Attention weights"
 
 
-def test_a_middling_text_has_words_alone() -> None:
+def test_text_of_31_words_has_no_numbers() -> None:
     axes = draw_heatmap(words(31), weights(2, 31)).axes[0]
     assert labels(axes.yaxis) == words(31) and len(axes.texts) == 0
 
 
-def test_a_long_text_is_shown_whole_and_where_it_matters() -> None:
+def test_long_text_has_overview_and_most_attended_words() -> None:
     matrix = np.full((2, 500, 500), 0.5 / 460)
     matrix[:, :, 100:140] = 0.5 / 40
     figure = draw_heatmap(words(500), matrix)
-    whole, chosen = figure.axes[:2]
-    assert whole.images[0].get_array().shape == (500, 500)
-    assert chosen.images[0].get_array().shape == (40, 40)
-    assert labels(chosen.xaxis) == labels(chosen.yaxis) == [f"w{at} {at + 1}" for at in range(100, 140)]
-    assert "40 that hold 50%" in chosen.get_xlabel()
+    overview, detail = figure.axes[:2]
+    assert overview.images[0].get_array().shape == (500, 500)
+    assert detail.images[0].get_array().shape == (40, 40)
+    assert labels(detail.xaxis) == labels(detail.yaxis) == [f"w{index} {index + 1}" for index in range(100, 140)]
+    assert "40 words with 50%" in detail.get_xlabel()
     rows = figure.dpi * figure.get_figheight() / 40
-    assert rows > 2 * chosen.get_yticklabels()[0].get_fontsize()  # pixels for each label
+    assert rows > 2 * detail.get_yticklabels()[0].get_fontsize()  # pixels for each label
 
 
-@pytest.mark.parametrize(("heads", "length", "shown"), [(2, 5, 5), (5, 20, 20), (16, 3, 3), (3, 500, 20)])
-def test_each_head_has_its_map_on_one_scale(heads: int, length: int, shown: int) -> None:
+@pytest.mark.parametrize(("heads", "length", "named"), [(2, 5, 5), (5, 20, 20), (16, 3, 3), (3, 500, 20)])
+def test_each_head_has_its_map_on_one_scale(heads: int, length: int, named: int) -> None:
     matrix = weights(heads, length)
     figure = draw_heads(words(length), matrix)
     maps = [axes for axes in figure.axes if axes.images]
     assert [axes.get_xlabel() for axes in maps] == [f"head {head + 1}" for head in range(heads)]
     assert {axes.images[0].get_clim() for axes in maps} == {(0, max(matrix.max(), min(1, 3 / length)))}
-    assert len(labels(maps[0].yaxis)) == len(labels(maps[0].xaxis)) == shown
-    kept = most_attended(matrix.mean(0), 20)
-    np.testing.assert_allclose(maps[-1].images[0].get_array(), matrix[-1][np.ix_(kept, kept)])
+    assert len(labels(maps[0].yaxis)) == len(labels(maps[0].xaxis)) == named
+    columns = most_attended(matrix.mean(0), 20)
+    np.testing.assert_allclose(maps[-1].images[0].get_array(), matrix[-1][np.ix_(columns, columns)])
 
 
-def test_of_very_many_heads_the_first_sixteen() -> None:
+def test_many_heads_are_limited_to_sixteen() -> None:
     figure = draw_heads(words(3), weights(37, 3))
     assert sum(len(axes.images) for axes in figure.axes) == 16
     assert "first 16 of 37" in figure.get_suptitle()
 
 
-def test_one_token_and_no_numbers() -> None:
+def test_one_token_and_nan_weights() -> None:
     assert draw_heatmap(["alone"], np.ones((1, 1))).axes[0].texts[0].get_text() == "1.00"
     axes = draw_heatmap(["a", "b"], np.full((2, 2), np.nan)).axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), np.zeros((2, 2)))
@@ -83,7 +83,7 @@ def test_most_attended_by_column_in_the_order_of_the_text() -> None:
 
 
 @pytest.mark.parametrize(("length", "shape"), [(0, (0, 0)), (3, (1, 3)), (3, (2, 1, 3)), (2, (3, 3)), (3, (3,))])
-def test_a_matrix_that_does_not_fit(length: int, shape: tuple[int, ...]) -> None:
+def test_wrong_shapes_are_refused(length: int, shape: tuple[int, ...]) -> None:
     for draw in (draw_heatmap, draw_heads):
         with pytest.raises(ValueError, match=f"for {length} words"):
             draw(words(length), np.zeros(shape))

@@ -15,8 +15,8 @@ def test_lines_fill_from_the_left() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 10, 500])
-def test_every_word_stands_inside_the_picture_and_apart(length: int) -> None:
-    words = [f"word{at}" for at in range(length)]
+def test_words_are_inside_the_figure_without_overlap(length: int) -> None:
+    words = [f"word{index}" for index in range(length)]
     figure = draw_strip(words, np.full(length, 1 / length), "title")
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.texts] == words
@@ -36,15 +36,15 @@ def test_colour_follows_weight() -> None:
     assert axes.texts[0].get_color() == "white" and axes.texts[1].get_color() != "white"
 
 
-def test_the_top_ten_stand_beside_it() -> None:
+def test_ten_most_attended_words() -> None:
     weights = np.arange(13) / 78
-    axes = draw_strip([f"w{at}" for at in range(13)], weights, "title").axes[1]
-    assert [label.get_text() for label in axes.get_yticklabels()] == [f"w{at}" for at in range(12, 2, -1)]
+    axes = draw_strip([f"w{index}" for index in range(13)], weights, "title").axes[1]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [f"w{index}" for index in range(12, 2, -1)]
     assert [bar.get_width() for bar in axes.patches] == pytest.approx(weights[:2:-1])
     assert axes.texts[0].get_text() == "0.1538"
 
 
-def test_of_a_very_long_text_the_first_thousand_words() -> None:
+def test_long_text_is_cut_after_a_thousand_words() -> None:
     weights = np.zeros(1200)
     weights[1100] = 1.0
     figure = draw_strip(["a"] * 1100 + ["late"] + ["a"] * 99, weights, "long")
@@ -53,17 +53,17 @@ def test_of_a_very_long_text_the_first_thousand_words() -> None:
     assert figure.axes[1].get_yticklabels()[0].get_text() == "late"
 
 
-def test_no_words_and_no_numbers() -> None:
+def test_no_words_and_nan_weights() -> None:
     assert draw_strip([], np.array([]), "empty").axes[0].texts[0].get_text() == "(no words)"
     axes = draw_strip(["a", "b"], np.array([np.nan, 0.5]), "half").axes[0]
     assert axes.patches[0].get_facecolor() == colormaps[WEIGHTS](0.0)
 
 
-def test_text_is_no_formula() -> None:
+def test_text_is_not_parsed_as_formula() -> None:
     figure = draw_strip(["$x_1$"], np.array([1.0]), "$y$")
     assert not any(text.get_parse_math() for text in [figure.texts[0], *figure.axes[0].texts])
 
 
 def test_each_word_needs_a_weight() -> None:
-    with pytest.raises(ValueError, match="one weight a word"):
+    with pytest.raises(ValueError, match="one weight for each word"):
         draw_strip(["a"], np.array([0.5, 0.5]), "title")

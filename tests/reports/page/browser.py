@@ -1,4 +1,4 @@
-"""A page as a browser shows it: Chromium without a window, where it is installed."""
+"""Run scripts in a page in headless Chromium, if it is installed."""
 
 import base64
 import hashlib
@@ -14,23 +14,23 @@ import pytest
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which is not installed")
-ASK = "(async () => parent.postMessage(await (async () => { %s })(), '*'))();"
+PROBE = "(async () => parent.postMessage(await (async () => { %s })(), '*'))();"
 FRAME = """<!doctype html><iframe src="page.html" style="width: %dpx; height: 900px; border: 0"></iframe>
 <script>addEventListener("message", ({data}) => document.body.append(JSON.stringify(data)))</script>"""
 
 
 def visit(html: str, folder: Path, script: str, *, width: int = 1280, dark: bool = False) -> Any:
-    """What `script`, which may wait and ends in `return`, returns in the page; a message on the console fails.
+    """Run an asynchronous script that ends with `return` in the page and return its result; console messages fail.
 
-    The page is opened under its own policy, to which that one script is added, in a frame: a window of its own could
-    not be as narrow as a phone.
+    The content security policy of the page stays in force, extended by the script. The page is in a frame, because a
+    window cannot be as narrow as a phone.
     """
-    asked = ASK % script
-    digest = base64.b64encode(hashlib.sha256(asked.encode()).digest()).decode()
+    probe = PROBE % script
+    digest = base64.b64encode(hashlib.sha256(probe.encode()).digest()).decode()
     assert html.count("script-src ") == 1
-    probed = html.replace("script-src ", f"script-src 'sha256-{digest}' ")
-    probed = probed.replace("</body>", f"<script>{asked}</script></body>")
-    (folder / "page.html").write_text(probed, encoding="utf-8")
+    modified = html.replace("script-src ", f"script-src 'sha256-{digest}' ")
+    modified = modified.replace("</body>", f"<script>{probe}</script></body>")
+    (folder / "page.html").write_text(modified, encoding="utf-8")
     (folder / "frame.html").write_text(FRAME % width, encoding="utf-8")
     options = [
         *("--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=5000"),
@@ -39,8 +39,8 @@ def visit(html: str, folder: Path, script: str, *, width: int = 1280, dark: bool
     ]
     line = [str(BROWSER), *options, (folder / "frame.html").as_uri()]
     done = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
-    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert said == []
-    found = re.search(r"</script>(.*)</body>", done.stdout, re.DOTALL)
-    assert found and found[1].strip(), "the script did not come to its end"
-    return json.loads(unescape(found[1]))
+    messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert messages == []
+    output = re.search(r"</script>(.*)</body>", done.stdout, re.DOTALL)
+    assert output and output[1].strip(), "the script did not finish"
+    return json.loads(unescape(output[1]))

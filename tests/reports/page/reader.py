@@ -1,4 +1,4 @@
-"""A page as its markup, read by Python's parser."""
+"""Parse the markup of a page with Python's HTML parser."""
 
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from typing import NamedTuple
 class Element(NamedTuple):
     tag: str
     attributes: dict[str, str | None]
-    within: tuple[str, ...]  # tags around it, outermost first
+    within: tuple[str, ...]  # enclosing tags, outermost first
 
 
 class Reader(HTMLParser):
@@ -46,7 +46,7 @@ class Reader(HTMLParser):
 
 
 def check_page(html: str) -> Reader:
-    """Raises AssertionError if the page needs anything, runs what is not its own, or leaves someone out."""
+    """Raise AssertionError if the page loads resources, runs foreign scripts or is not accessible."""
     reader = Reader(html)
     assert "://" not in html
     assert not {"link", "iframe", "img", "object", "base", "form"} & reader.tags()

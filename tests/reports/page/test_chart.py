@@ -1,19 +1,19 @@
 import pytest
 
-from src.reports.page.chart import Scale, linear, lines, logarithmic, plot, track
+from src.reports.page.chart import Scale, interval_chart, linear_scale, lines, log_scale, plot
 from src.reports.page.html import Html, join
 from tests.reports.page.reader import Reader
 
 
-def test_a_scale_places_its_ends_and_its_middle() -> None:
+def test_positions_on_a_scale() -> None:
     scale = Scale(0.5, 0.9, (0.6, 0.8))
-    assert [scale.at(value) for value in (0.5, 0.6, 0.9)] == [0, 25, 100]
-    assert scale.down(0.6) == 75
-    assert Scale(1, 100, (1, 10, 100), log=True).at(10) == 50
+    assert [scale.position(value) for value in (0.5, 0.6, 0.9)] == [0, 25, 100]
+    assert scale.from_top(0.6) == 75
+    assert Scale(1, 100, (1, 10, 100), log=True).position(10) == 50
 
 
 @pytest.mark.parametrize(
-    ("values", "ticks", "said"),
+    ("values", "ticks", "labels"),
     [
         ([0.81, 0.884], (0.82, 0.84, 0.86, 0.88), ["0.82", "0.84", "0.86", "0.88"]),
         ([-0.012, 0.031], (-0.01, 0, 0.01, 0.02, 0.03), ["\N{MINUS SIGN}0.01", "0.00", "0.01", "0.02", "0.03"]),
@@ -21,53 +21,55 @@ def test_a_scale_places_its_ends_and_its_middle() -> None:
         ([3, 4100], (0, 1000, 2000, 3000, 4000), ["0", "1,000", "2,000", "3,000", "4,000"]),
     ],
 )
-def test_ticks_are_round_numbers_and_told_apart(values: list[float], ticks: tuple[float, ...], said: list[str]) -> None:
-    scale = linear(values)
+def test_ticks_are_round_numbers_with_distinct_labels(
+    values: list[float], ticks: tuple[float, ...], labels: list[str]
+) -> None:
+    scale = linear_scale(values)
     assert scale.ticks == pytest.approx(ticks)
-    assert [scale.say(tick) for tick in scale.ticks] == said
-    assert all(0 < scale.at(value) < 100 for value in values)
+    assert [scale.format_tick(tick) for tick in scale.ticks] == labels
+    assert all(0 < scale.position(value) < 100 for value in values)
 
 
 @pytest.mark.parametrize("epochs", [[0], [0, 1], list(range(7)), list(range(1000))])
-def test_epochs_are_whole(epochs: list[int]) -> None:
-    ticks = linear(epochs, whole=True).ticks
+def test_ticks_of_epochs_are_integers(epochs: list[int]) -> None:
+    ticks = linear_scale(epochs, whole=True).ticks
     assert 1 <= len(ticks) <= 7
     assert all(tick == int(tick) for tick in ticks)
 
 
 @pytest.mark.parametrize("values", [[0.7], [0.7, 0.7], [0.0], [], [float("nan"), 0.2]])
-def test_one_value_or_none_still_has_a_scale(values: list[float]) -> None:
-    scale = linear(values)
+def test_scale_of_one_value_or_none(values: list[float]) -> None:
+    scale = linear_scale(values)
     assert scale.low < scale.high
-    assert all(0 <= scale.at(value) <= 100 for value in values if value == value)
+    assert all(0 <= scale.position(value) <= 100 for value in values if value == value)
 
 
 @pytest.mark.parametrize(
     ("values", "ticks"), [([7, 900], (10, 20, 50, 100, 200, 500)), ([28, 31], (28, 30)), ([5], (5,))]
 )
-def test_ratios_have_round_ticks_too(values: list[float], ticks: tuple[float, ...]) -> None:
-    scale = logarithmic(values)
+def test_ticks_of_a_log_scale_are_round(values: list[float], ticks: tuple[float, ...]) -> None:
+    scale = log_scale(values)
     assert set(ticks) <= {round(tick, 9) for tick in scale.ticks}
     assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
 
 
-def test_a_track_shows_its_interval_where_there_is_one() -> None:
+def test_interval_chart_with_and_without_an_interval() -> None:
     scale = Scale(0, 1, (0, 0.5, 1))
-    whole = Reader(track(scale, 0.4, 0.3, 0.6))
-    (whisker,) = whole.all("line", "whisker")
+    reader = Reader(interval_chart(scale, 0.4, 0.3, 0.6))
+    (whisker,) = reader.all("line", "whisker")
     assert (whisker.attributes["x1"], whisker.attributes["x2"]) == ("30.0%", "60.0%")
-    assert whole.all("circle")[0].attributes["cx"] == "40.0%"
-    assert Reader(track(scale, 0.4, None, None)).all("line", "whisker") == []
+    assert reader.all("circle")[0].attributes["cx"] == "40.0%"
+    assert Reader(interval_chart(scale, 0.4, None, None)).all("line", "whisker") == []
 
 
-def test_a_line_goes_up_where_values_do() -> None:
+def test_points_of_a_line() -> None:
     scale = Scale(0, 1, (0, 1))
     (line,) = Reader(lines(scale, scale, [("val", [(0, 0.25), (0.5, 1)])])).all("polyline")
     assert line.attributes["points"] == "0.0,75.0 50.0,0.0"
 
 
-def test_a_plot_says_what_it_shows() -> None:
+def test_plot_has_a_description() -> None:
     scale = Scale(0, 1, (0, 1))
-    html = plot(scale, scale, Html(), across="<epoch>", up="loss", said="Loss by <epoch>")
+    html = plot(scale, scale, Html(), x_label="<epoch>", y_label="loss", description="Loss by <epoch>")
     assert "&lt;epoch&gt;" in html and "<epoch>" not in html
     assert Reader(join(html)).all("svg")[0].attributes["aria-label"] == "Loss by <epoch>"

@@ -1,6 +1,6 @@
 import numpy as np
 
-from src.reports.page.confusion import WHOLE, confusion_table
+from src.reports.page.confusion import MAX_CLASSES, confusion_table
 from tests.reports.page.reader import Reader
 
 
@@ -8,7 +8,7 @@ def cells(html: str) -> list[str]:
     return [text for tag, text in Reader(html).texts if tag in ("td", "small")]
 
 
-def test_counts_with_their_share_of_the_true_class() -> None:
+def test_counts_with_their_fraction_of_the_true_class() -> None:
     html = confusion_table(np.array([[30, 10], [0, 1005]]), ["<bad>", "good"], "test")
     assert cells(html) == ["30", "75.0%", "10", "25.0%", "0", "0.0%", "1,005", "100.0%"]
     depths = [cell.attributes["style"] for cell in Reader(html).all("td", "heat")]
@@ -16,13 +16,13 @@ def test_counts_with_their_share_of_the_true_class() -> None:
     assert "&lt;bad&gt;" in html
 
 
-def test_a_class_without_texts_has_no_shares() -> None:
+def test_class_without_texts_has_no_fractions() -> None:
     assert "–" in cells(confusion_table(np.array([[0, 0], [3, 4]]), ["a", "b"], "test"))
 
 
-def test_of_many_classes_the_worst_confusions_are_listed() -> None:
-    counts = np.diag(np.full(WHOLE + 1, 40))
+def test_many_classes_give_the_most_frequent_confusions() -> None:
+    counts = np.diag(np.full(MAX_CLASSES + 1, 40))
     counts[2, 5], counts[7, 1] = 10, 60
-    html = confusion_table(counts, [f"class {c}" for c in range(WHOLE + 1)], "test")
+    html = confusion_table(counts, [f"class {c}" for c in range(MAX_CLASSES + 1)], "test")
     rows = [text for tag, text in Reader(html).texts if tag in ("th", "td")]
     assert rows[-8:] == ["class 7", "class 1", "60", "60.0%", "class 2", "class 5", "10", "20.0%"]

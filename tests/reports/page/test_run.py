@@ -1,4 +1,4 @@
-"""The page of one run: its markup, and how a browser takes it."""
+"""The page of one run: its markup and its behaviour in a browser."""
 
 import json
 import re
@@ -10,13 +10,13 @@ import pytest
 
 from src.errors import UserError
 from src.reports.page import write_page
-from src.reports.page.document import HERE
+from src.reports.page.document import FOLDER
 from tests.reports.page.browser import needs_browser, visit
 from tests.reports.page.reader import Reader, check_page
 from tests.reports.runs import example
 
-Made = Callable[..., Path]
-SLY = "</script><script>document.title='broken'</script>"
+MakeRun = Callable[..., Path]
+MALICIOUS = "</script><script>document.title='broken'</script>"
 METRICS = {
     f"{split}/{name}": {"value": 0.75, "low": 0.7, "high": 0.8, "n": 31}
     for split in ("test", "val")
@@ -24,8 +24,8 @@ METRICS = {
 }
 
 
-def described(run: Path, **changes: Any) -> Path:
-    """The run with what a real result.json holds."""
+def add_result(run: Path, **changes: Any) -> Path:
+    """Write a complete result.json into the run folder."""
     result = json.loads((run / "result.json").read_text())
     result |= {
         "command": "python -m src.train",
@@ -43,56 +43,58 @@ def described(run: Path, **changes: Any) -> Path:
     return run
 
 
-def written(run: Path) -> str:
+def read_page(run: Path) -> str:
     path = write_page(run)
     assert path == run / "page.html"
     return path.read_text(encoding="utf-8")
 
 
-def test_a_whole_run_has_every_section_and_needs_nothing(make_run: Made) -> None:
+def test_complete_run_has_every_section_and_loads_nothing(make_run: MakeRun) -> None:
     texts = [example(11, heads=3, index=1), example(7, index=2)]
-    html = written(described(make_run(examples=texts)))
+    html = read_page(add_result(make_run(examples=texts)))
     reader = check_page(html)
     assert [part.attributes["id"] for part in reader.all("section")] == ["numbers", "curves", "confusion", "attention"]
     assert len(reader.all("div", "map")) == 1
-    said = " ".join(text for _, text in reader.texts)
+    content = " ".join(text for _, text in reader.texts)
     for fact in ("lstm · qkv on imdb", "1,009", "2 epochs of 3 s", "2026-11-21 10:11 UTC", "0.700 to 0.800"):
-        assert fact in said
+        assert fact in content
 
 
 @pytest.mark.parametrize(
     ("absent", "section"),
     [("csv/metrics.csv", "curves"), ("predictions/test.npz", "confusion"), ("attention.json", "attention")],
 )
-def test_an_absent_file_costs_its_section_alone(absent: str, section: str, make_run: Made) -> None:
-    run = described(make_run())
-    before = {part.attributes["id"] for part in Reader(written(run)).all("section")}
+def test_absent_file_omits_its_section_only(absent: str, section: str, make_run: MakeRun) -> None:
+    run = add_result(make_run())
+    before = {part.attributes["id"] for part in Reader(read_page(run)).all("section")}
     (run / absent).unlink()
-    assert before - {part.attributes["id"] for part in Reader(written(run)).all("section")} == {section}
+    assert before - {part.attributes["id"] for part in Reader(read_page(run)).all("section")} == {section}
 
 
-def test_a_run_that_left_nothing_has_no_page(tmp_path: Path) -> None:
+def test_empty_run_has_no_page(tmp_path: Path) -> None:
     assert write_page(tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_text_is_escaped_everywhere(make_run: Made) -> None:
-    names = [SLY, "b"]
-    text = example(3, heads=2, names=names) | {"words": [SLY, "a\ud800", "https://example.org"]}
-    html = written(described(make_run(examples=[text], names=names), command=SLY, device=SLY, git_commit=SLY))
+def test_text_is_escaped_everywhere(make_run: MakeRun) -> None:
+    names = [MALICIOUS, "b"]
+    text = example(3, heads=2, names=names) | {"words": [MALICIOUS, "a\ud800", "https://example.org"]}
+    html = read_page(
+        add_result(make_run(examples=[text], names=names), command=MALICIOUS, device=MALICIOUS, git_commit=MALICIOUS)
+    )
     reader = Reader(html)
     assert len(reader.all("script")) == 1 and "document.title" not in html.split("<script>")[1]
     assert not any("href" in element.attributes for element in reader.elements if element.tag != "a")
-    assert SLY in [text for _, text in reader.texts]
-    assert "a?" in [text for _, text in reader.texts]  # half a letter is no letter
+    assert MALICIOUS in [text for _, text in reader.texts]
+    assert "a?" in [text for _, text in reader.texts]  # a lone surrogate becomes "?"
 
 
-def test_a_page_that_fails_leaves_the_one_before(make_run: Made) -> None:
+def test_failed_write_keeps_the_previous_page(make_run: MakeRun) -> None:
     run = make_run()
-    before = written(run)
+    before = read_page(run)
     broken = example(3) | {"weights": [0.5]}
     (run / "attention.json").write_text(json.dumps([broken]))
-    with pytest.raises(UserError, match="1 weights of 3 words"):
+    with pytest.raises(UserError, match="1 weights for 3 words"):
         write_page(run)
     assert (run / "page.html").read_text() == before
     assert not list(run.glob(".*"))
@@ -107,23 +109,29 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_letters_and_lines_stand_out(scheme: int) -> None:
+def test_contrast_of_text_and_marks(scheme: int) -> None:
     """WCAG 2.2, 1.4.3 and 1.4.11: contrast of 4.5 for letters, also on the deepest colour, and of 3 for marks."""
-    root = re.findall(r":root \{(.*?)\}", (HERE / "page.css").read_text(), re.DOTALL)[scheme]
+    root = re.findall(r":root \{(.*?)\}", (FOLDER / "page.css").read_text(), re.DOTALL)[scheme]
     colours = dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", root))
     hue = [int(part) for part in re.findall(r"--hue: (\d+) (\d+) (\d+)", root)[0]]
     depth = float(re.findall(r"--depth: ([.\d]+)", root)[0])
-    paper = [255] * 3 if colours["paper"] == "#fff" else [int(colours["paper"][at : at + 2], 16) for at in (1, 3, 5)]
+    paper = (
+        [255] * 3
+        if colours["paper"] == "#fff"
+        else [int(colours["paper"][start : start + 2], 16) for start in (1, 3, 5)]
+    )
     mixed = [round(depth * over + (1 - depth) * under) for over, under in zip(hue, paper, strict=True)]
     deepest = "#" + "".join(f"{part:02x}" for part in mixed)
 
-    def contrast(one: str, other: str) -> float:
-        low, high = sorted((luminance(one), luminance(other)))
+    def contrast(foreground: str, background: str) -> float:
+        low, high = sorted((luminance(foreground), luminance(background)))
         return (high + 0.05) / (low + 0.05)
 
     assert contrast(colours["ink"], deepest) > 4.5
     assert min(contrast(colours[name], colours["paper"]) for name in ("ink", "soft")) > 4.5
-    assert min(contrast(colours[name], colours["paper"]) for name in ("faint", *(f"s{at}" for at in range(7)))) > 3
+    assert (
+        min(contrast(colours[name], colours["paper"]) for name in ("faint", *(f"s{series}" for series in range(7)))) > 3
+    )
 
 
 PICK = """
@@ -149,16 +157,16 @@ return {
 
 
 @needs_browser
-def test_pickers_change_what_is_shown(make_run: Made, tmp_path: Path) -> None:
+def test_pickers_change_the_visible_panes(make_run: MakeRun, tmp_path: Path) -> None:
     text = example(5, heads=2, index=1)
     text["matrix"][0][2][0], text["matrix"][1][2][0] = 0.75, 0.25  # third row, first column: 0.5 on average
-    html = written(described(make_run(examples=[text])))
-    found = visit(html, tmp_path, PICK)
+    html = read_page(add_result(make_run(examples=[text])))
+    state = visit(html, tmp_path, PICK)
     first, third = text["words"][0], text["words"][2]
-    assert found == {
+    assert state == {
         "differ": 3,
         "same": True,
-        "reading": f"{third} (3) → {first} (1): weight 0.5000, 2.5 × even",
+        "reading": f"{third} (3) → {first} (1): weight 0.5000, 2.5 × uniform",
         "ring": True,
         "before": [True, False],
         "after": [False, True],

@@ -4,7 +4,7 @@ import pytest
 from src.reports.page.strips import strip
 from tests.reports.page.reader import Reader
 
-SLY = '<script>alert("1 & 2")</script>'
+MALICIOUS = '<script>alert("1 & 2")</script>'
 
 
 def words(html: str) -> list[tuple[str, str, str]]:
@@ -14,30 +14,30 @@ def words(html: str) -> list[tuple[str, str, str]]:
     return [(text, *span) for text, span in zip(texts, spans, strict=True)]
 
 
-def test_words_carry_their_weights() -> None:
+def test_each_word_has_its_weight() -> None:
     assert words(strip(["not", "good", "not", "bad"], np.array([0.8, 0.1, 0.06, 0.04])))[:2] == [
-        ("not", "--w:1.000", "weight 0.8000, 3.2 × even"),
-        ("good", "--w:0.125", "weight 0.1000, 0.4 × even"),
+        ("not", "--w:1.000", "weight 0.8000, 3.2 × uniform"),
+        ("good", "--w:0.125", "weight 0.1000, 0.4 × uniform"),
     ]
 
 
-def test_even_weights_stay_pale() -> None:
+def test_uniform_weights_are_light() -> None:
     assert {style for _, style, _ in words(strip(list("abcdef"), np.full(6, 1 / 6)))} == {"--w:0.333"}
 
 
 def test_text_is_escaped() -> None:
-    html = strip([SLY], np.array([1.0]))
+    html = strip([MALICIOUS], np.array([1.0]))
     assert "<script" not in html
-    assert words(html)[0][0] == SLY
+    assert words(html)[0][0] == MALICIOUS
 
 
 @pytest.mark.parametrize(("text", "weights"), [([], []), (["one"], [1.0]), (["a", "b"], [float("nan"), 0.0])])
-def test_few_words_and_no_numbers(text: list[str], weights: list[float]) -> None:
+def test_few_words_and_nan_weights(text: list[str], weights: list[float]) -> None:
     html = strip(text, np.array(weights))
     assert [word for word, *_ in words(html)] == text
     assert "nan" not in html
 
 
-def test_one_weight_a_word() -> None:
-    with pytest.raises(ValueError, match="one weight a word"):
+def test_each_word_needs_a_weight() -> None:
+    with pytest.raises(ValueError, match="one weight for each word"):
         strip(["a"], np.array([0.5, 0.5]))
