@@ -11,6 +11,8 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+import src.cli.entry  # noqa: F401  # registers the resolvers that conf/ uses
+
 ROOT = Path(__file__).parents[1]
 CONF = str(ROOT / "conf")
 

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +17,7 @@ from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
 from src.checkpoint import load
+from src.config import targets
 from src.config.hydra_node import mistakes_in_hydra
 from src.config.places import PLACES, kinds_in, place_at
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_kind
@@ -54,7 +55,26 @@ def loaded_classes() -> Iterator[tuple[str, type]]:
                     yield f"{module_name}.{name}", value
 
 
-def test_at_each_place_every_class_of_another_kind_is_refused() -> None:
+def remember(find: Callable[..., type]) -> Callable[..., type]:
+    """A `find` that resolves each path once, errors included: what it returns does not depend on the place."""
+    results: dict[tuple[str, Collection[str]], type | ValueError] = {}
+
+    def remembering(target: str, trusted: Collection[str]) -> type:
+        if (target, trusted) not in results:
+            try:
+                results[target, trusted] = find(target, trusted)
+            except ValueError as error:
+                results[target, trusted] = error
+        result = results[target, trusted]
+        if isinstance(result, ValueError):
+            raise ValueError(*result.args)
+        return result
+
+    return remembering
+
+
+def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "find", remember(targets.find))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*PACKAGES, SHELL.rpartition(".")[0], "transformers.optimization", "torch.utils.data"):

@@ -1,0 +1,41 @@
+"""The modules of src/ import each other in one direction, so each can be the first that is imported."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from tests.helpers import ROOT
+
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in (ROOT / "src").rglob("*.py")
+}
+
+
+def imports(nodes: list[ast.stmt]) -> Iterator[str]:
+    """The names that are imported when a module is; not those of functions or for type checkers alone."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+            yield from imports(node.body + node.orelse)
+        elif isinstance(node, (ast.Try, ast.With, ast.ClassDef)):
+            yield from imports(node.body)
+
+
+def dependencies(module: str, path: Path) -> set[str]:
+    """The modules and packages that run before `module` does; its own packages are running already."""
+    names = [name.split(".") for name in imports(ast.parse(path.read_text(encoding="utf-8")).body)]
+    loaded = {".".join(name[:length]) for name in names for length in range(1, len(name) + 1)}
+    return {name for name in loaded & MODULES.keys() if not f"{module}.".startswith(f"{name}.")}
+
+
+def test_no_import_is_circular() -> None:
+    assert len(MODULES) > 100
+    order = list(
+        TopologicalSorter({module: dependencies(module, path) for module, path in MODULES.items()}).static_order()
+    )
+    assert set(order) == set(MODULES)
