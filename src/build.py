@@ -11,10 +11,10 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from src.checkpoint import Card, load
+from src.checkpoint import Card, load_checkpoint
 from src.config.mistakes import did_you_mean, nearest
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
-from src.config.validation import check
+from src.config.validation import validate_config
 from src.data.codec import Codec
 from src.errors import UserError
 from src.models.classifier import Classifier
@@ -39,12 +39,12 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     Raises:
         UserError: if its constructor refuses an option; the message starts with the option's dotted path.
     """
-    with named(key):
+    with prefix_errors(key):
         return instantiate(OmegaConf.select(cfg, key), _partial_=True, _convert_="all")(*args, **kwargs)
 
 
 @contextmanager
-def named(key: str) -> Iterator[None]:
+def prefix_errors(key: str) -> Iterator[None]:
     """Give what is refused within its dotted path.
 
     Raises:
@@ -94,11 +94,11 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
     position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
     encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
     if isinstance(encoder, PretrainedEncoder):
-        with named("model.encoder"):
+        with prefix_errors("model.encoder"):
             encoder.require(embedding)
     attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
     if isinstance(position, Rotary):
-        with named("model.position"):
+        with prefix_errors("model.position"):
             position.attach(encoder, attention)
     pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
     head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
@@ -118,7 +118,7 @@ def _output_dim(component: object, key: str) -> int:
 def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
     """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
     per_part = {part: options or {} for part, options in (cfg.per_part or {}).items()}  # null leaves a part as it is
-    with named("per_part"):
+    with prefix_errors("per_part"):
         groups = parameter_groups(model, per_part)
     unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
     made = make(cfg, "optimizer", groups, **unfused)
@@ -181,7 +181,7 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
     return {"scheduler": made, "interval": "epoch", "monitor": "val/loss"}
 
 
-def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
+def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     """What is learned, for data with the card's vocabulary and classes."""
     loss: Loss = make(cfg, "loss", card.class_counts)
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
@@ -191,7 +191,7 @@ def module(cfg: DictConfig, card: Card, parts: tuple[Classifier, Loss] | None = 
     """The LightningModule that trains `parts`, or new ones."""
     from src.lit import LitClassifier
 
-    model, loss = parts or untrained(cfg, card)
+    model, loss = parts or untrained_model(cfg, card)
     return LitClassifier(
         model,
         loss,
@@ -212,15 +212,17 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     Raises:
         UserError: if the file is no checkpoint of Heed's, or names classes that are not trusted.
     """
-    card, weights = load(path)
+    card, weights = load_checkpoint(path)
     cfg = card.cfg
-    check(OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS)
-    model, loss = untrained(cfg, card)
-    fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+    validate_config(
+        OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
+    )
+    model, loss = untrained_model(cfg, card)
+    load_weights(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     return card, (model, loss)
 
 
-def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
+def load_weights(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
     """Load a checkpoint's weights into a module.
 
     Raises:

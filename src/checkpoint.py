@@ -83,7 +83,7 @@ def _escaped(node: Any) -> Any:
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", node) if isinstance(node, str) else node
 
 
-def load(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
+def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
     """Read a checkpoint's card and weights.
 
     Raises:
@@ -93,7 +93,7 @@ def load(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
     return card, content["state_dict"]
 
 
-def read(path: str | Path, *, training: bool = False, mmap: bool = False) -> dict[str, Any]:
+def read_checkpoint(path: str | Path, *, training: bool = False, mmap: bool = False) -> dict[str, Any]:
     """Everything that a checkpoint holds, validated.
 
     Args:

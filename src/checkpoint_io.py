@@ -4,7 +4,7 @@ from typing import Any
 
 from lightning_fabric.plugins import TorchCheckpointIO
 
-from src.checkpoint import read
+from src.checkpoint import read_checkpoint
 
 
 class ValidatedCheckpointIO(TorchCheckpointIO):
@@ -16,4 +16,4 @@ class ValidatedCheckpointIO(TorchCheckpointIO):
         Raises:
             UserError: as `src.checkpoint.read` does.
         """
-        return read(path)
+        return read_checkpoint(path)

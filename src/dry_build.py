@@ -14,9 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.config import signature
-from src.config.mistakes import Mistake, report, shown
-from src.config.required import PARTS, absent
-from src.config.values import asks_for, fits, got
+from src.config.mistakes import Mistake, format_mistakes, format_value
+from src.config.required import PARTS, missing_components
+from src.config.values import describe_type, describe_value, matches_type
 from src.data.files import existing_file
 from src.data.tokenizer import PAD, UNKNOWN, TokenizerBuilder
 from src.errors import UserError
@@ -45,20 +45,20 @@ def dry_build(cfg: DictConfig) -> None:
         UserError: a component is not there, an option is outside its range, components do not go together, or the
             data file lacks a column; the message lists all mistakes.
     """
-    if mistakes := list(absent(cfg)) or refused(cfg):
-        raise UserError(report(mistakes))
+    if mistakes := list(missing_components(cfg)) or build_mistakes(cfg):
+        raise UserError(format_mistakes(mistakes))
 
 
 def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
     """The optimizer of a training with its parameter groups; None where a component cannot be built dry."""
     if _is_pretrained(cfg):
         return None
-    with quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
+    with hide_warnings(), torch.random.fork_rng(devices=[]), torch.device("meta"):
         result = _error(cfg, lambda cfg: build.optimizer(cfg, build.classifier(cfg, (PAD, UNKNOWN), 1)), strict=False)
     return result.component if isinstance(result, Built) else None
 
 
-def refused(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
+def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
     """What the components of a training refuse: numbers out of range, sizes that do not fit, columns that are missing.
 
     A refused option is put back to its default, so that what else is wrong shows as well.
@@ -72,7 +72,7 @@ def refused(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = Fal
     cfg = _without(cfg, known)
     unbuildable = {where.partition("._target_")[0] for where, _ in known if "._target_" in where}
     mistakes: list[Mistake] = []
-    with quiet(), torch.random.fork_rng(devices=[]):
+    with hide_warnings(), torch.random.fork_rng(devices=[]):
         for check in (_model_and_optimizer, _loss, _data, _trainer):
             mistakes += check(cfg, unbuildable, strict)
     return list(dict.fromkeys(mistakes))
@@ -147,8 +147,11 @@ def _per_part(cfg: DictConfig, optimizer: Make, made: Any, strict: bool) -> Iter
         plain: Any = OmegaConf.to_container(options, resolve=True)
         for name, value in plain.items():
             option = takes.get(name)
-            if option is not None and not fits(value, option.hint):
-                yield Mistake(f"{path}.{name}={shown(value)}", f"expects {asks_for(option.hint)}, {got(value)}")
+            if option is not None and not matches_type(value, option.hint):
+                yield Mistake(
+                    f"{path}.{name}={format_value(value)}",
+                    f"expects {describe_type(option.hint)}, {describe_value(value)}",
+                )
             elif name in made.defaults:
                 OmegaConf.update(single, f"optimizer.{name}", value, force_add=True)
         for where, what in _built(single, "optimizer", optimizer, strict).mistakes:
@@ -207,7 +210,7 @@ def _built(cfg: DictConfig, key: str, make: Make, strict: bool) -> Built:
         name, rule = _culprit(options, text) or (_by_trial(cfg, path, options, make, error), text)
         if name is None:
             return Built(None, [*mistakes, Mistake(path, rule)])
-        mistakes.append(Mistake(f"{path}.{name}={shown(options[name])}", rule))
+        mistakes.append(Mistake(f"{path}.{name}={format_value(options[name])}", rule))
         del OmegaConf.select(cfg, path)[name]
         if name in _required(cfg, path):
             return Built(None, mistakes)
@@ -315,7 +318,7 @@ def _is_pretrained(cfg: DictConfig) -> bool:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def hide_warnings() -> Iterator[None]:
     """What libraries remark on the Trainer, they will say again when it is built for the run."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]

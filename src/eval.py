@@ -6,7 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.cli.entry import entry
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
-from src.config.validation import check
+from src.config.validation import validate_config
 
 if TYPE_CHECKING:
     from src.checkpoint import Card
@@ -20,7 +20,7 @@ def main(cfg: DictConfig) -> None:
     from src.run import Run
 
     with Run(cfg) as run:
-        run.track(build.loggers(cfg))
+        run.attach_loggers(build.loggers(cfg))
         card, parts = build.restore(cfg.ckpt_path, cfg.extras)
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
@@ -41,7 +41,7 @@ def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
     own = {**card.cfg.data, "cache_dir": None}  # another machine's folder, or any that a hostile file names
     data = overrides if is_other_set else OmegaConf.merge(own, overrides)
     merged = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
-    check(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)
+    validate_config(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)
     return merged
 
 

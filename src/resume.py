@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from src.checkpoint import read
+from src.checkpoint import read_checkpoint
 from src.errors import UserError
 
 PLANNED = ("OneCycleLR", "LinearLR")  # schedulers that are planned for a number of steps
@@ -22,7 +22,7 @@ def require_resumable(cfg: DictConfig, optimizer: torch.optim.Optimizer | None) 
         UserError: if the checkpoint is damaged, or was trained with another optimizer, other parameter groups,
             another scheduler or for more epochs.
     """
-    content = read(cfg.ckpt_path, training=cfg.train, mmap=True)
+    content = read_checkpoint(cfg.ckpt_path, training=cfg.train, mmap=True)
     if not cfg.train:
         return
     before = content["heed"]["config"]

@@ -26,14 +26,14 @@ from pytorch_lightning.utilities import rank_zero_only
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
-from src.checkpoint import read
+from src.checkpoint import read_checkpoint
 from src.cli.startup import announce
-from src.config.absolute_paths import anchored
+from src.config.absolute_paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.tracker import Report, Tracker, costs
 from src.reports.draw import draw_all
-from src.summary import final_metrics, show
+from src.summary import final_metrics, print_summary
 
 log = logging.getLogger(__name__)
 PACKAGES = (
@@ -65,7 +65,7 @@ class Run:
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.folder = Path(cfg.paths.output_dir)
-        self.config: dict[str, Any] = anchored(OmegaConf.to_container(cfg, resolve=True))
+        self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.loggers: list[Logger] = []
@@ -148,7 +148,7 @@ class Run:
     def _trackers(self) -> list[Tracker]:
         return [logger for logger in self.loggers if isinstance(logger, Tracker)] if self._leads else []
 
-    def track(self, loggers: list[Logger]) -> None:
+    def attach_loggers(self, loggers: list[Logger]) -> None:
         """Begin the logs: from here on, however the run ends, they say so."""
         self.loggers = loggers
         for logger in loggers:
@@ -193,9 +193,9 @@ class Run:
         report = Report.of(self.folder, metrics, drawn, trainer.global_step)
         for tracker in self._trackers:
             tracker.show(report)
-        show(metrics, self.folder)
+        print_summary(metrics, self.folder)
 
-    def selected(self, trainer: pl.Trainer) -> str | None:
+    def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
         """The checkpoint to evaluate: the best one, or the one given when nothing was trained."""
         best = trainer.checkpoint_callback
         if not isinstance(best, ModelCheckpoint) or not best.best_model_path or best.best_model_score is None:
@@ -204,7 +204,7 @@ class Run:
             "checkpoint": os.path.relpath(best.best_model_path, self.folder),
             "monitor": best.monitor,
             "value": best.best_model_score.item(),
-            "epoch": read(best.best_model_path, mmap=True)["epoch"],
+            "epoch": read_checkpoint(best.best_model_path, mmap=True)["epoch"],
         }
         return best.best_model_path
 

@@ -20,7 +20,7 @@ def final_metrics(folder: Path) -> dict[str, Metric]:
     return metrics
 
 
-def show(metrics: dict[str, Metric], folder: Path) -> None:
+def print_summary(metrics: dict[str, Metric], folder: Path) -> None:
     """Print the test metrics, or validation's where nothing was tested, and every file that was written."""
     tested = {name: metric for name, metric in metrics.items() if name.startswith("test/")}
     console = Console(width=None if sys.stdout.isatty() else 100)

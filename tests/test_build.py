@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
-from src.config.validation import check
+from src.config.validation import validate_config
 from src.dry_build import dry_build
 from src.errors import UserError
 from tests.helpers import evaluate, small_config, train, trained
@@ -168,8 +168,8 @@ def test_an_attention_of_ones_own_trains_and_comes_back(tmp_path: Path, monkeypa
     mine = ["model/attention=none", "model.attention._target_=my_attention.Negative"]
     trust = "extras.trusted_modules=[my_attention]"
     with pytest.raises(UserError, match=r"my_attention is not a trusted module; if you trust it, write extras"):
-        check(small_config(tmp_path / "run", mine))
-    check(small_config(tmp_path / "run", [*mine, trust]))
+        validate_config(small_config(tmp_path / "run", mine))
+    validate_config(small_config(tmp_path / "run", [*mine, trust]))
     checkpoint = trained(tmp_path / "run", *mine, trust)
     with pytest.raises(UserError, match="my_attention is not a trusted module"):
         evaluate(tmp_path / "eval", checkpoint)

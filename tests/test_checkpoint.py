@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from src import build
-from src.checkpoint import PARTS, Card, load, read
+from src.checkpoint import PARTS, Card, load_checkpoint, read_checkpoint
 from src.checkpoint_io import ValidatedCheckpointIO
 from src.data.batching import Window
 from src.data.codec import Codec
@@ -29,7 +29,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_holds_plain_values_and_all_that_its_weights_need(checkpoint: Path) -> None:
-    card, weights = load(checkpoint)
+    card, weights = load_checkpoint(checkpoint)
     assert card.config["model"]["encoder"]["hidden_dim"] == 6
     assert card.codec.class_names == ("negative", "neutral", "positive")
     assert sum(card.class_counts) == 28
@@ -38,7 +38,7 @@ def test_it_holds_plain_values_and_all_that_its_weights_need(checkpoint: Path) -
 
 def test_the_model_comes_back(checkpoint: Path) -> None:
     card, (model, _) = build.restore(str(checkpoint), small_config(checkpoint).extras)
-    _, weights = load(checkpoint)
+    _, weights = load_checkpoint(checkpoint)
     for name, value in model.state_dict().items():
         assert torch.equal(value, weights[f"model.{name}"]), name
     assert len(card.codec.tokenizer.vocabulary) == model.embedding.table.num_embeddings
@@ -79,7 +79,7 @@ def test_files_of_another_kind_are_told_apart(content: bytes, said: str, tmp_pat
     path = tmp_path / "odd.ckpt"
     path.write_bytes(content)
     with pytest.raises(UserError, match=rf"odd\.ckpt:? {said}") as error:
-        load(path)
+        load_checkpoint(path)
     assert "\n" not in str(error.value)
 
 
@@ -89,14 +89,14 @@ def test_a_checkpoint_cut_short_is_named(share: float, checkpoint: Path, tmp_pat
     path = tmp_path / "half.ckpt"
     path.write_bytes(data[: int(share * len(data))])
     with pytest.raises(UserError, match=r"half\.ckpt: the checkpoint was cut short"):
-        load(path)
+        load_checkpoint(path)
 
 
 def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is a folder: name a file in it, such as .*checkpoints/best\.ckpt"):
-        load(tmp_path)
+        load_checkpoint(tmp_path)
     with pytest.raises(UserError, match=r"gone\.ckpt: no such checkpoint"):
-        load(tmp_path / "gone.ckpt")
+        load_checkpoint(tmp_path / "gone.ckpt")
 
 
 def test_a_class_that_is_not_trusted_is_not_run(checkpoint: Path, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def is_loaded(path: Path, original: dict[str, Any]) -> bool:
         original: what it held.
     """
     try:
-        card, weights = load(path)
+        card, weights = load_checkpoint(path)
     except UserError as error:
         assert "\n" not in str(error)
         return False
@@ -200,7 +200,7 @@ def test_every_reader_refuses_flipped_bits(checkpoint: Path, tmp_path: Path) -> 
     path = flip(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
     torch.load(path, weights_only=True)  # torch itself reads them without an objection
     said = r"last\.ckpt: the checkpoint is damaged: its checksums do not match; take another one, or copy it again"
-    for reads in (load, read, ValidatedCheckpointIO().load_checkpoint):
+    for reads in (load_checkpoint, read_checkpoint, ValidatedCheckpointIO().load_checkpoint):
         with pytest.raises(UserError, match=said):
             reads(path)
     with pytest.raises(UserError, match=said):
@@ -226,10 +226,10 @@ def test_a_weight_that_is_no_number_is_named(value: float, tmp_path: Path) -> No
     with pytest.raises(
         UserError, match=r"odd\.ckpt: its weights cannot be used \(state_dict\.model\.weight: has NaN or"
     ):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
     content["state_dict"]["model.weight"][1, 2] = 1
     torch.save(content, tmp_path / "odd.ckpt")
-    read(tmp_path / "odd.ckpt", training=True)  # the optimizer's numbers are no weights
+    read_checkpoint(tmp_path / "odd.ckpt", training=True)  # the optimizer's numbers are no weights
 
 
 def hundred_levels() -> Any:
@@ -287,7 +287,7 @@ def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
         for value in WRONG:
             torch.save(changed(content, ("heed", *place), value), path)
             try:
-                load(path)
+                load_checkpoint(path)
             except UserError as error:
                 assert "\n" not in str(error) and len(str(error)) < 600
                 assert "odd.ckpt: was written by another version of Heed, or is damaged (" in str(error)
@@ -319,14 +319,14 @@ def test_a_damaged_card_says_what_is_wrong(place: tuple[str, ...], value: Any, s
     with pytest.raises(
         UserError, match=rf"odd\.ckpt: was written by another version of Heed, or is damaged \(.*{said}"
     ):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize("name", NESTED)
 def test_a_card_of_endless_containers_is_refused(name: str, tmp_path: Path) -> None:
     torch.save(changed(small(), ("heed", "config", "data"), {"limit": NESTED[name]()}), tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"config: has (more than 64 levels|too many values)"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 def tokenizer(**changes: Any) -> str:
@@ -351,7 +351,7 @@ def tokenizer(**changes: Any) -> str:
 def test_a_tokenizer_that_cannot_read_is_refused(text: str, tmp_path: Path) -> None:
     torch.save(changed(small(), ("heed", "codec", "tokenizer"), text), tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt: .*tokenizer: cannot be used"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_a_tokenizer_that_cannot_read_is_refused(text: str, tmp_path: Path) -> N
 def test_weights_that_are_no_tensors_are_named(weights: Any, said: str, tmp_path: Path) -> None:
     torch.save({**small(), "state_dict": weights}, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=rf"odd\.ckpt: its weights cannot be used \({said}"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize("other", [torch.int32, torch.bool, torch.complex64])
@@ -378,8 +378,8 @@ def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -
     module = torch.nn.Linear(3, 2)
     weights = {name: value.to(other) for name, value in module.state_dict().items()}
     with pytest.raises(UserError, match=rf"odd\.ckpt: its weights do not fit this model: type mismatch .*{other}"):
-        build.fill(module, weights, "odd.ckpt")
-    build.fill(module, {name: value.half() for name, value in module.state_dict().items()}, "of 16 bits")
+        build.load_weights(module, weights, "odd.ckpt")
+    build.load_weights(module, {name: value.half() for name, value in module.state_dict().items()}, "of 16 bits")
 
 
 @pytest.mark.parametrize(
@@ -401,15 +401,15 @@ def test_what_training_resumes_from_is_checked_for_training_alone(
     place: tuple[str, ...], value: Any, said: str, tmp_path: Path
 ) -> None:
     torch.save(changed(small(), place, value), tmp_path / "odd.ckpt")
-    load(tmp_path / "odd.ckpt")
+    load_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({said}"):
-        read(tmp_path / "odd.ckpt", training=True)
+        read_checkpoint(tmp_path / "odd.ckpt", training=True)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])
 def test_what_is_no_file_is_named(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="cannot be read"):
-        load("a" * 5000)
+        load_checkpoint("a" * 5000)

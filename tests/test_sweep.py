@@ -11,7 +11,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from src.cli.presets import store_variants
-from src.config.validation import check
+from src.config.validation import validate_config
 from tests.helpers import CONF, recorded, run
 from tests.loggers.records import records
 
@@ -27,7 +27,7 @@ def test_the_report_has_twenty_variants() -> None:
         kinds = set()
         for variant in variants:
             cfg = compose("train", [*given, *(f"{key}={choice}" for key, choice in variant)])
-            check(cfg)
+            validate_config(cfg)
             kinds.add((cfg.model.encoder._target_, cfg.model.encoder.cell, cfg.model.encoder.bidirectional, variant[1]))
             assert cfg.data._target_.endswith("Imdb")
             assert (cfg.data.max_length, cfg.data.batch_size) == (500, 32)

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from src.cli.parsing import Given
-from src.config.mistakes import Mistake, listed, nearest, no_such_choice, shown
-from src.config.required import is_required
+from src.config.mistakes import Mistake, format_names, format_value, nearest, no_such_choice
+from src.config.required import required_message
 from src.sweep.launchers import how_to_get
 
 Groups = Mapping[str, list[str]]  # group → its choices
@@ -24,19 +24,21 @@ def check_choice(given: Given, groups: Groups, required: Collection[str]) -> tup
     """
     choices = groups[given.key]
     if given.mark == "~" and given.key in required:
-        return [Mistake(given.line, is_required(given.key, choices))], []
+        return [Mistake(given.line, required_message(given.key, choices))], []
     if given.mark == "~" and choices:
         return [], given.lines
     if not choices:
         within = [group for group in groups if group.startswith(f"{given.key}/")]
-        return [Mistake(given.line, f"has no choices of its own; there are {listed(sorted(within))}")], []
+        return [Mistake(given.line, f"has no choices of its own; there are {format_names(sorted(within))}")], []
     mistakes, meant = [], []
     if not given.values:
-        mistakes.append(Mistake(given.line, f"fits none of the choices ({listed(sorted(choices))})"))
+        mistakes.append(Mistake(given.line, f"fits none of the choices ({format_names(sorted(choices))})"))
     for value, line in zip(given.values, given.lines, strict=True):
         names = value if isinstance(value, list) else [value]
         wrong = [name for name in names if not _exists(given.key, name, groups)]
-        mistakes += [Mistake(given.with_value(shown(name)), _advice(name, given, choices, required)) for name in wrong]
+        mistakes += [
+            Mistake(given.with_value(format_value(name)), _advice(name, given, choices, required)) for name in wrong
+        ]
         right = [near for name in names for near in (nearest(str(name), choices) if name in wrong else [name])]
         if not wrong:
             meant.append(line)
@@ -56,5 +58,7 @@ def _advice(name: object, given: Given, choices: list[str], required: Collection
     plugin = f"; {how_to_get(name) or 'is its plugin installed?'}" if hydras else ""
     if name is None and "none" not in choices:
         is_needed = given.key in required
-        return is_required(given.key, choices) if is_needed else f"no such choice; to leave it out write ~{given.key}"
+        return (
+            required_message(given.key, choices) if is_needed else f"no such choice; to leave it out write ~{given.key}"
+        )
     return no_such_choice("none" if name is None else name, choices) + plugin

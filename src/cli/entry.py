@@ -15,17 +15,17 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, InstantiationException
 from omegaconf import DictConfig, OmegaConf
 
-from src.cli.exits import one_message
-from src.cli.help import page, show
-from src.cli.overrides import mistakes_of
+from src.cli.exits import exit_with_message
+from src.cli.help import help_page, print_page
+from src.cli.overrides import command_line_mistakes
 from src.cli.presets import store_variants
 from src.config.composition import Repository
 from src.config.hydra_errors import explain
 from src.config.job_folder import job_folder
-from src.config.job_names import job as job_called
-from src.config.mistakes import report
-from src.config.quoting import quoted
-from src.config.validation import check
+from src.config.job_names import job_name
+from src.config.mistakes import format_mistakes
+from src.config.quoting import quote_values
+from src.config.validation import validate_config
 from src.errors import UserError
 from src.kernels.malloc import keep_freed_memory
 from src.sweep import processes
@@ -36,7 +36,7 @@ CONF = SRC.parent / "conf"
 Task = Callable[[DictConfig], Any]
 
 OmegaConf.register_new_resolver("job_folder", job_folder, replace=True)
-OmegaConf.register_new_resolver("job", job_called, replace=True)
+OmegaConf.register_new_resolver("job", job_name, replace=True)
 
 
 def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:
@@ -60,8 +60,8 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
             @functools.wraps(task)
             def job(cfg: DictConfig) -> Any:
                 sys.argv = typed  # Lightning starts the other processes of a run with what was typed
-                with one_message(HydraConfig.get().runtime.output_dir):
-                    check(cfg, config_name)
+                with exit_with_message(HydraConfig.get().runtime.output_dir):
+                    validate_config(cfg, config_name)
                     if OmegaConf.select(cfg, "sweep.dry_run"):
                         raise UserError("sweep.dry_run shows the plan of a sweep: add -m")
                     keep_freed_memory()
@@ -71,17 +71,17 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
-                with one_message("standard output or the folder of the run"):
-                    sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
+                with exit_with_message("standard output or the folder of the run"):
+                    sys.argv, flags = arrange_arguments([typed[0], *quote_values(typed[1:], free_text)])
                     if config_name == "train" and resumes(flags.overrides):
-                        sys.argv, flags = arranged([typed[0], *command_line(flags.overrides)])
+                        sys.argv, flags = arrange_arguments([typed[0], *command_line(flags.overrides)])
                     if flags.hydra_help or flags.shell_completion:
                         run_hydra(job)()
                         return
-                    repository = look_over(flags, config_name)
+                    repository = validate_command_line(flags, config_name)
                     if flags.help:
                         about = sys.modules[task.__module__].__doc__ or ""
-                        show(page(repository, flags.overrides, about, shutil.get_terminal_size().columns))
+                        print_page(help_page(repository, flags.overrides, about, shutil.get_terminal_size().columns))
                     else:
                         run_hydra(job)()
             except InstantiationException:
@@ -98,7 +98,7 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
     return decorate
 
 
-def arranged(argv: list[str]) -> tuple[list[str], Namespace]:
+def arrange_arguments(argv: list[str]) -> tuple[list[str], Namespace]:
     """The command line with its flags behind its overrides, as Hydra wants it, and what it holds."""
     flags = get_args_parser().parse_intermixed_args(argv[1:])
     rest = argv[1:]
@@ -107,7 +107,7 @@ def arranged(argv: list[str]) -> tuple[list[str], Namespace]:
     return [argv[0], *flags.overrides, *rest], flags
 
 
-def look_over(flags: Namespace, config_name: str) -> Repository:
+def validate_command_line(flags: Namespace, config_name: str) -> Repository:
     """The config files that the command reads.
 
     Raises:
@@ -120,7 +120,7 @@ def look_over(flags: Namespace, config_name: str) -> Repository:
     repository = Repository(folder, config_name, flags.config_name, flags.config_dir, search)
     only_shows = bool(flags.help or flags.cfg or flags.info)
     if flags.overrides or not only_shows:
-        found = mistakes_of(repository, flags.overrides, sweeps=flags.multirun, deep=not only_shows)
+        found = command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=not only_shows)
         if found:
-            raise UserError(report(found))
+            raise UserError(format_mistakes(found))
     return repository

@@ -39,7 +39,7 @@ CAUSES = {  # by the error numbers that only the environment causes
 
 
 @contextmanager
-def one_message(folder: str) -> Iterator[None]:
+def exit_with_message(folder: str) -> Iterator[None]:
     """End the program with one message where the user can mend the matter: a mistake, or an error of the environment.
 
     What was printed is flushed within, so that a full disk or a closed pipe behind standard output shows here.

@@ -18,7 +18,7 @@ FLAGS = """\
 """
 
 
-def page(repository: Repository, overrides: list[str], about: str, width: int) -> str:
+def help_page(repository: Repository, overrides: list[str], about: str, width: int) -> str:
     """The page for a command, with what `overrides` make of its configuration.
 
     Args:
@@ -38,7 +38,7 @@ def page(repository: Repository, overrides: list[str], about: str, width: int) -
     return "\n".join([*lines, "Flags:", "", FLAGS])
 
 
-def show(text: str) -> None:
+def print_page(text: str) -> None:
     """Print; a reader that has seen enough, as in `--help | head`, is no error."""
     try:
         print(text, flush=True)

@@ -8,8 +8,8 @@ from omegaconf import DictConfig, OmegaConf
 from src.cli.choices import Groups
 from src.cli.parsing import Given
 from src.config.dotted_paths import paths_in
-from src.config.mistakes import Mistake, did_you_mean, listed, nearest, no_such_choice
-from src.config.required import is_required
+from src.config.mistakes import Mistake, did_you_mean, format_names, nearest, no_such_choice
+from src.config.required import required_message
 from src.config.schema import WITHIN
 from src.config.validation import option_at
 
@@ -35,7 +35,7 @@ def check_key(given: Given, cfg: DictConfig, command: str, groups: Groups) -> Mi
     inner = isinstance(paths[given.key], dict) and not given.key.startswith("hydra.")
     if inner and not is_mapping and any(value is not None for value in given.values):
         within = [f"{given.key}.{name}" for name in paths[given.key] if not str(name).startswith("_")]
-        return Mistake(given.line, f"is not one option but several: {listed(within)}")
+        return Mistake(given.line, f"is not one option but several: {format_names(within)}")
     return None
 
 
@@ -47,7 +47,7 @@ def _left_out(given: Given, groups: Groups) -> Mistake | None:
         return Mistake(given.line, f"names the class of {parent}: choose another with {group}=…")
     group = given.key.replace(".", "/")
     if groups.get(group) and parent in ("", *WITHIN, "data"):
-        return Mistake(given.line, is_required(group, groups[group]))
+        return Mistake(given.line, required_message(group, groups[group]))
     return Mistake(given.line, "cannot be left out") if parent in ("", *WITHIN) else None
 
 
@@ -57,7 +57,7 @@ def _as_choice(given: Given, group: str, groups: Groups) -> str:
     choices = groups[group]
     if not choices:
         within = sorted(name for name in groups if name.startswith(f"{group}/"))
-        return f"is a folder of groups; there are {listed(within)}"
+        return f"is a folder of groups; there are {format_names(within)}"
     if all(value in choices for value in given.values):
         return f"names a file, so with a slash: write {given.mark}{group}={value}"
     wrong = f"{value} is {no_such_choice(value, choices)}"

@@ -9,7 +9,7 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
 from src.config.mistakes import Mistake
-from src.config.quoting import literal
+from src.config.quoting import quote
 
 
 class Given(NamedTuple):
@@ -38,7 +38,7 @@ class Given(NamedTuple):
         return f"{self.mark}{self.key}{package}={text}"
 
 
-def read(lines: list[str], loader: ConfigLoader) -> tuple[list[Given], list[Mistake]]:
+def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[Given], list[Mistake]]:
     """Read overrides; of one that cannot be read, a mistake in itself, the key is still returned."""
     parser = OverridesParser.create(loader)
     given, mistakes = [], []
@@ -50,7 +50,7 @@ def read(lines: list[str], loader: ConfigLoader) -> tuple[list[Given], list[Mist
         except (HydraException, ValueError) as error:
             key, _, value = line.partition("=")
             bare = key.lstrip("+~")
-            in_quotes = f"{key}={literal(value)}"
+            in_quotes = f"{key}={quote(value)}"
             if not _can_be_read(in_quotes, parser):
                 given.append(Given(line, key[: len(key) - len(bare)], bare, None, [value], [], False))
             elif "=" not in line:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from src.comparison.runs import FinishedRun
-from src.config.mistakes import shown
+from src.config.mistakes import format_value
 
 GROUPS = {  # of the configuration, by the name of the choice, in the order in which a variant's name has them
     "data": "data",
@@ -121,7 +121,7 @@ def _said(
     labels = _short(rest)
     return [
         {name: str(chosen[name]) for name in groups if name in chosen}
-        | {labels[key]: shown(json.loads(text)) for key in rest if (text := held[key]) is not None}
+        | {labels[key]: format_value(json.loads(text)) for key in rest if (text := held[key]) is not None}
         for chosen, held in zip(choices, values, strict=True)
     ]
 

@@ -106,7 +106,7 @@ class Repository:
         except YAMLError as error:
             raise UserError(explain_yaml(error)) from error
 
-    def compose_what_can_be(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
+    def compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
         """The configuration of those overrides that can be applied, and for each of the others why it cannot.
 
         Raises:
@@ -114,10 +114,10 @@ class Repository:
         """
         known = self._composed.get(tuple(overrides))
         if known is None:
-            known = self._composed[tuple(overrides)] = self._compose_what_can_be(overrides)
+            known = self._composed[tuple(overrides)] = self._compose_valid(overrides)
         return known
 
-    def _compose_what_can_be(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
+    def _compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
         try:
             return self.compose(overrides), {}
         except HydraException:

@@ -7,7 +7,7 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 
-def job(what: str) -> str | None:
+def job_name(what: str) -> str | None:
     """A name of the job that Hydra runs; None where it runs none.
 
     Args:

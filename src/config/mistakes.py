@@ -96,29 +96,29 @@ def did_you_mean(names: list[str]) -> str:
     return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
-def listed(names: Iterable[str]) -> str:
+def format_names(names: Iterable[str]) -> str:
     names = list(names)
     return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
 def no_such_choice(name: object, choices: list[str]) -> str:
-    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({listed(sorted(choices))})"
+    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({format_names(sorted(choices))})"
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as one would write it on the command line, cut to a readable length."""
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{key}: {shown(item)}" for key, item in value.items()) + "}"
+        text = "{" + ", ".join(f"{key}: {format_value(item)}" for key, item in value.items()) + "}"
     elif isinstance(value, list):
-        text = "[" + ", ".join(map(shown, value)) + "]"
+        text = "[" + ", ".join(map(format_value, value)) + "]"
     else:
         text = str(value)
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def report(mistakes: Iterable[Mistake]) -> str:
+def format_mistakes(mistakes: Iterable[Mistake]) -> str:
     """All mistakes as one message, each once."""
     unique = list(dict.fromkeys(mistakes))
     width = max((len(where) for where, _ in unique if len(where) <= WIDEST), default=0)

@@ -7,13 +7,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config.metrics import LOGGED
-from src.config.mistakes import Mistake, did_you_mean, listed, nearest, shown
+from src.config.mistakes import Mistake, did_you_mean, format_names, format_value, nearest
 
 MODES = ("min", "max")
 OURS = ("src.", "pytorch_lightning.")
 
 
-def wrong_monitors(cfg: DictConfig) -> Iterator[Mistake]:
+def monitor_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
     """Each `monitor` of a callback that no metric provides, and each `mode` that is no direction.
 
     A callback of the user's own may log metrics, which nobody knows before it runs: beside one, any name may be right.
@@ -29,9 +29,9 @@ def wrong_monitors(cfg: DictConfig) -> Iterator[Mistake]:
         monitor, mode = node.get("monitor"), node.get("mode")
         if all_known and isinstance(monitor, str) and monitor not in LOGGED:
             meant = did_you_mean([nearest_metric(monitor)]) if nearest_metric(monitor) else ""
-            yield Mistake(f"{path}.monitor={shown(monitor)}", f"no such metric{meant} ({listed(LOGGED)})")
+            yield Mistake(f"{path}.monitor={format_value(monitor)}", f"no such metric{meant} ({format_names(LOGGED)})")
         if "monitor" in node and isinstance(mode, str) and mode not in MODES:
-            yield Mistake(f"{path}.mode={shown(mode)}", f"must be one of {listed(MODES)}")
+            yield Mistake(f"{path}.mode={format_value(mode)}", f"must be one of {format_names(MODES)}")
 
 
 def nearest_metric(name: str) -> str:

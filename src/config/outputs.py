@@ -10,7 +10,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, shown
+from src.config.mistakes import Mistake, format_value
 
 PATHS = ("path", "dir", "folder", "file", "pictures")  # how the options end that hold a path
 WRITTEN = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")  # folders to write to
@@ -20,7 +20,7 @@ LONGEST_IN_A_PATH = 255  # bytes, a limit of file systems
 LONGEST_TAG = 64  # characters, as W&B allows
 
 
-def misplaced(cfg: DictConfig) -> Iterator[Mistake]:
+def output_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
     """What is wrong with the paths and names of a composed configuration, without `hydra`."""
     plain: Any = {str(key): _resolved(cfg, str(key)) for key in cfg if not OmegaConf.is_missing(cfg, key)}
     unwritable: list[str] = []
@@ -33,28 +33,28 @@ def misplaced(cfg: DictConfig) -> Iterator[Mistake]:
     for group, names in (("callbacks", ("filename",)), ("logger", ("name", "version"))):
         for node, options in _nodes(plain.get(group)):
             for name in names:
-                yield from inner_path(f"{group}.{node}.{name}", options.get(name), empty=group == "logger")
+                yield from relative_path_mistakes(f"{group}.{node}.{name}", options.get(name), empty=group == "logger")
 
 
-def misplaced_by_hydra(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
+def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
     """What is wrong with the folders that Hydra makes for a run or a sweep."""
     yield from _plain_name("hydra.job.name", _resolved(hydra, "job.name"))
-    yield from inner_path("hydra.output_subdir", _resolved(hydra, "output_subdir"))
+    yield from relative_path_mistakes("hydra.output_subdir", _resolved(hydra, "output_subdir"))
     key = "hydra.sweep.dir" if sweeps else "hydra.run.dir"
-    folder = folder_of(hydra, sweeps=sweeps)
+    folder = output_folder(hydra, sweeps=sweeps)
     yield from _empty(key, folder)
     yield from _unwritable(key, folder)
     if sweeps:
-        yield from inner_path("hydra.sweep.subdir", _resolved(hydra, "sweep.subdir"))
+        yield from relative_path_mistakes("hydra.sweep.subdir", _resolved(hydra, "sweep.subdir"))
 
 
-def folder_of(hydra: DictConfig, *, sweeps: bool) -> str | None:
+def output_folder(hydra: DictConfig, *, sweeps: bool) -> str | None:
     """The folder of the run, or of the sweep; None where an interpolation leads nowhere."""
     folder = _resolved(hydra, "sweep.dir" if sweeps else "run.dir")
     return None if folder is None else str(folder)
 
 
-def why_unwritable(folder: Path) -> str | None:
+def unwritable_reason(folder: Path) -> str | None:
     """Why no file can be written to a folder, or why the folder cannot be made; None where nothing speaks against it.
 
     Nothing stays behind: the nearest folder that exists is tried.
@@ -108,12 +108,12 @@ def _empty(key: str, value: Any) -> Iterator[Mistake]:
     if isinstance(value, str) and not value.strip():
         yield Mistake(f"{key}=", "is empty, which is no path: write one, or leave the option out")
     elif isinstance(value, str) and not _is_one_line(value):
-        yield Mistake(f"{key}={shown(value)!r}", "holds a control character: leave it out")
+        yield Mistake(f"{key}={format_value(value)!r}", "holds a control character: leave it out")
 
 
 def _unwritable(key: str, value: Any) -> Iterator[Mistake]:
-    if isinstance(value, str) and value.strip() and _is_one_line(value) and (why := why_unwritable(Path(value))):
-        yield Mistake(f"{key}={shown(value)}", f"cannot be written to ({why}): choose another folder")
+    if isinstance(value, str) and value.strip() and _is_one_line(value) and (why := unwritable_reason(Path(value))):
+        yield Mistake(f"{key}={format_value(value)}", f"cannot be written to ({why}): choose another folder")
 
 
 def _plain_name(key: str, value: Any) -> Iterator[Mistake]:
@@ -122,10 +122,10 @@ def _plain_name(key: str, value: Any) -> Iterator[Mistake]:
     if value.strip() in ("", ".", "..") or "/" in value or "\\" in value or not _is_one_line(value):
         yield Mistake(f"{key}={_quoted(value)}", "is not the plain name of a folder: leave out slashes and line breaks")
     elif len(value.encode(errors="replace")) > LONGEST_NAME:
-        yield Mistake(f"{key}={shown(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
+        yield Mistake(f"{key}={format_value(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
 
 
-def inner_path(key: str, value: Any, *, empty: bool = False) -> Iterator[Mistake]:
+def relative_path_mistakes(key: str, value: Any, *, empty: bool = False) -> Iterator[Mistake]:
     """A path relative to a folder, which it must not leave; `empty` allows none at all."""
     if not isinstance(value, str) or (empty and not value):
         return
@@ -133,7 +133,7 @@ def inner_path(key: str, value: Any, *, empty: bool = False) -> Iterator[Mistake
     if not value.strip() or value.startswith("/") or ".." in steps or not _is_one_line(value):
         yield Mistake(f"{key}={_quoted(value)}", "does not name a place in its folder: write a name without ..")
     elif max(len(step.encode(errors="replace")) for step in steps) > LONGEST_NAME:
-        yield Mistake(f"{key}={shown(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
+        yield Mistake(f"{key}={format_value(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
 
 
 def _tag(tag: Any) -> Iterator[Mistake]:
@@ -146,4 +146,4 @@ def _is_one_line(text: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    return shown(text if _is_one_line(text) else repr(text))
+    return format_value(text if _is_one_line(text) else repr(text))

@@ -60,7 +60,7 @@ def place_at(path: str) -> Place | None:
 
 
 @cache
-def kinds_in(hint: Any) -> tuple[type, ...]:
+def accepted_classes(hint: Any) -> tuple[type, ...]:
     """The classes whose objects an option takes, read from its annotation; none where plain values belong.
 
     Classes within a union, a list or the values of a mapping count; `Any`, callables, numbers, texts, enums and
@@ -68,11 +68,11 @@ def kinds_in(hint: Any) -> tuple[type, ...]:
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType) or origin in LISTS:
-        return tuple(dict.fromkeys(kind for argument in arguments for kind in kinds_in(argument)))
+        return tuple(dict.fromkeys(kind for argument in arguments for kind in accepted_classes(argument)))
     if origin is Annotated:
-        return kinds_in(arguments[0])
+        return accepted_classes(arguments[0])
     if origin in MAPS or origin is Mapping:
-        return kinds_in(arguments[1]) if len(arguments) == 2 else ()
+        return accepted_classes(arguments[1]) if len(arguments) == 2 else ()
     if not isinstance(origin, type) or typing.is_typeddict(origin) or issubclass(origin, Enum):
         return ()
     is_plain = origin.__module__ in PLAIN_MODULES or origin.__module__.split(".")[0] in ("numpy", "datetime")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, shown
+from src.config.mistakes import Mistake, format_value
 
 LARGEST = 2**63 - 1  # what an integer of torch or numpy holds
 CHECKED = ("src.", "torch.", "pytorch_lightning.")  # classes for which infinity is never a value
@@ -82,7 +82,7 @@ RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
 }
 
 
-def out_of_range(cfg: DictConfig) -> Iterator[Mistake]:
+def range_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
     """The numbers of a composed configuration that are outside their range, or no numbers at all.
 
     Values of a wrong type are left to the check of types, and those of components to their constructors.
@@ -96,7 +96,7 @@ def out_of_range(cfg: DictConfig) -> Iterator[Mistake]:
         if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
             yield Mistake(f"{path}={value}", "must be a finite number")
         elif isinstance(value, int) and abs(value) > LARGEST:
-            yield Mistake(f"{path}={shown(value)}", "has more digits than any number that is used")
+            yield Mistake(f"{path}={format_value(value)}", "has more digits than any number that is used")
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
     yield from _devices(plain)
@@ -132,7 +132,7 @@ def _devices(plain: Any) -> Iterator[Mistake]:
     if not isinstance(trainer, dict):
         return
     devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")
-    where = f"trainer.devices={shown(devices)}"
+    where = f"trainer.devices={format_value(devices)}"
     number = int(devices) if isinstance(devices, str) and devices.removeprefix("-").isdecimal() else devices
     if isinstance(number, int) and not isinstance(number, bool):
         if number == -1 and accelerator == "cpu":

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.mistakes import Mistake, listed
+from src.config.mistakes import Mistake, format_names
 
 PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # of a model, in the order of its flow
 COMPONENTS = ("data", "data.tokenizer", *(f"model.{part}" for part in PARTS), "loss", "optimizer", "trainer")
 SEVERAL = ("callbacks", "logger")  # groups of components
 
 
-def without_class(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+def missing_classes(cfg: DictConfig, command: str) -> Iterator[Mistake]:
     """The components of a configuration that name no class, or give it values by position.
 
     One that is not there at all is no mistake here.
@@ -36,7 +36,7 @@ def without_class(cfg: DictConfig, command: str) -> Iterator[Mistake]:
         yield Mistake("scheduler._target_", "is required with options: write scheduler=none to have no scheduler")
 
 
-def without_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+def missing_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
     """A training that trains nothing has only the weights of a checkpoint to test."""
     if command != "train" or cfg.get("train") is not False:
         return
@@ -46,7 +46,7 @@ def without_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
         yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=… of a checkpoint")
 
 
-def absent(cfg: DictConfig) -> Iterator[Mistake]:
+def missing_components(cfg: DictConfig) -> Iterator[Mistake]:
     """The components of a training that are not there."""
     for path in (*COMPONENTS, "scheduler", *SEVERAL, "paths", "extras"):
         parent, _, name = path.rpartition(".")
@@ -56,11 +56,11 @@ def absent(cfg: DictConfig) -> Iterator[Mistake]:
             yield Mistake(path, f"is required: {_remedy(path)}")
 
 
-def is_required(group: str, choices: Sequence[str]) -> str:
+def required_message(group: str, choices: Sequence[str]) -> str:
     """What to write in place of an override that takes a group away."""
     if "none" in choices:
         return f"cannot be left out: write {group}=none"
-    return f"is required: choose one of {listed(sorted(choices))}"
+    return f"is required: choose one of {format_names(sorted(choices))}"
 
 
 def _names(cfg: DictConfig, group: str) -> list[str]:

@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from src.config.mistakes import did_you_mean, listed, nearest
+from src.config.mistakes import did_you_mean, format_names, nearest
 from src.errors import UserError
 
 TRUSTED = frozenset(
@@ -26,7 +26,7 @@ TRUSTED = frozenset(
 TRUSTED_IN_CHECKPOINTS = frozenset({"src.models", "src.data.tokenizer", "src.data.sources"})
 
 
-def find(target: object, trusted: Collection[str]) -> type:
+def find_class(target: object, trusted: Collection[str]) -> type:
     """The class with the dotted path `target`; a module outside `trusted` is never imported.
 
     Args:
@@ -46,7 +46,7 @@ def find(target: object, trusted: Collection[str]) -> type:
     return resolved
 
 
-def find_kind(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
+def find_subclass(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
     """As `find`, for a place that takes subclasses of `bases` only.
 
     Raises:
@@ -54,8 +54,8 @@ def find_kind(target: object, trusted: Collection[str], bases: Collection[type])
     """
     if not bases:
         raise ValueError("no object may be created here; write a plain value")
-    cls = find(target, trusted)
-    kinds = listed(f"{base.__module__}.{base.__qualname__}" for base in bases)
+    cls = find_class(target, trusted)
+    kinds = format_names(f"{base.__module__}.{base.__qualname__}" for base in bases)
     if not issubclass(cls, tuple(bases)):
         raise ValueError(f"is not a subclass of {kinds}, which this place takes")
     if inspect.isabstract(cls):

@@ -9,15 +9,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
 from src.config.dotted_paths import paths_in
-from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
-from src.config.monitors import wrong_monitors
-from src.config.outputs import misplaced
-from src.config.places import Place, kinds_in, place_at
-from src.config.ranges import out_of_range
-from src.config.required import without_class, without_weights
+from src.config.mistakes import Mistake, did_you_mean, format_mistakes, format_names, format_value, nearest
+from src.config.monitors import monitor_mistakes
+from src.config.outputs import output_mistakes
+from src.config.places import Place, accepted_classes, place_at
+from src.config.ranges import range_mistakes
+from src.config.required import missing_classes, missing_weights
 from src.config.schema import COMMANDS, WITHIN
 from src.config.signature import Option, Signature
-from src.config.values import asks_for, fits, got
+from src.config.values import describe_type, describe_value, matches_type
 from src.errors import UserError
 
 HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # in the node of an object
@@ -30,7 +30,7 @@ class Unresolved(NamedTuple):
     reason: str
 
 
-def check(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
+def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
     """Look over a composed configuration, without `hydra`.
 
     Imports the classes that it names, as far as they are trusted.
@@ -43,23 +43,23 @@ def check(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.T
     Raises:
         UserError: if anything is wrong; the message lists all mistakes by their dotted paths.
     """
-    mistakes = list(mistakes_in(cfg, command, trusted))
+    mistakes = list(config_mistakes(cfg, command, trusted))
     if mistakes:
-        raise UserError(report(mistakes))
+        raise UserError(format_mistakes(mistakes))
 
 
-def mistakes_in(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
+def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
     """All mistakes of a composed configuration."""
     yield from _record(cfg, COMMANDS[command], "")
     yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
-    yield from misplaced(cfg)
-    yield from without_class(cfg, command)
-    yield from without_weights(cfg, command)
-    yield from out_of_range(cfg)
-    yield from wrong_monitors(cfg)
+    yield from output_mistakes(cfg)
+    yield from missing_classes(cfg, command)
+    yield from missing_weights(cfg, command)
+    yield from range_mistakes(cfg)
+    yield from monitor_mistakes(cfg)
 
 
-def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
+def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
     """Those of several values for one option of `cfg` that are of the wrong type."""
     option = option_at(cfg, command, path)
     for value in values:
@@ -77,7 +77,7 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
     if not isinstance(node, DictConfig) or "_target_" not in node:
         return None
     try:
-        cls = targets.find(_value(node, "_target_"), trusted_modules(cfg))
+        cls = targets.find_class(_value(node, "_target_"), trusted_modules(cfg))
         return signature.of_class(cls).options.get(name)
     except ValueError:  # the target is a mistake of its own
         return None
@@ -114,9 +114,9 @@ def _nodes(
     if isinstance(node, DictConfig) and "_target_" in node:
         place = place_at(path)
         try:
-            cls = targets.find_kind(_value(node, "_target_"), trusted, kinds if place is None else [place.kind])
+            cls = targets.find_subclass(_value(node, "_target_"), trusted, kinds if place is None else [place.kind])
         except ValueError as error:
-            yield Mistake(f"{_join(path, '_target_')}={shown(_value(node, '_target_'))}", str(error))
+            yield Mistake(f"{_join(path, '_target_')}={format_value(_value(node, '_target_'))}", str(error))
         else:
             options = signature.of_class(cls).options
             yield from _object(node, signature.of_class(cls), path, place)
@@ -129,7 +129,9 @@ def _nodes(
         if isinstance(value := _value(node, key), Unresolved):
             yield Mistake(f"{here}={value.written}", f"does not resolve: {value.reason}")
         elif isinstance(value, (dict, list)):
-            inner = kinds if isinstance(node, ListConfig) else kinds_in(options[key].hint) if key in options else ()
+            inner = (
+                kinds if isinstance(node, ListConfig) else accepted_classes(options[key].hint) if key in options else ()
+            )
             child = OmegaConf.create(value) if OmegaConf.is_interpolation(node, key) else node[key]
             yield from _nodes(child, here, trusted, inner)
 
@@ -140,7 +142,9 @@ def _object(node: DictConfig, takes: Signature, path: str, place: Place | None) 
     passed = {*positional[: place.first], *place.names} if place else set()
     for key in ("_args_", "_recursive_") if place else ("_args_", "_recursive_", "_partial_"):
         if key in node:
-            yield Mistake(f"{_join(path, key)}={shown(_value(node, key))}", "is not supported: write key=value options")
+            yield Mistake(
+                f"{_join(path, key)}={format_value(_value(node, key))}", "is not supported: write key=value options"
+            )
     yield from _options(node, takes, path, passed)
     for name, option in takes.options.items():
         is_named = name in set(node)  # `in node` would be False for a value that is still missing
@@ -158,15 +162,15 @@ def _options(node: DictConfig, takes: Signature, path: str, given: Collection[st
         if isinstance(value, Unresolved):
             continue
         if key in given:
-            yield Mistake(f"{here}={shown(value)}", "is set by the program: leave it out")
+            yield Mistake(f"{here}={format_value(value)}", "is set by the program: leave it out")
         elif option := takes.options.get(key):
             yield from _wrong_type(here, value, option)
         elif not takes.open:
             meant = did_you_mean(
                 [_join(path, name) for name in nearest(key, choices)] or ([] if path else _anywhere(node, key))
             )
-            takes_instead = f"; it takes {listed(choices) or 'none'}"
-            yield Mistake(f"{here}={shown(value)}", f"no such option{meant or takes_instead}")
+            takes_instead = f"; it takes {format_names(choices) or 'none'}"
+            yield Mistake(f"{here}={format_value(value)}", f"no such option{meant or takes_instead}")
 
 
 def _anywhere(node: DictConfig, key: str) -> list[str]:
@@ -176,8 +180,8 @@ def _anywhere(node: DictConfig, key: str) -> list[str]:
 
 
 def _wrong_type(here: str, value: Any, option: Option) -> Iterator[Mistake]:
-    if not fits(value, option.hint) and not (value is None and option.nullable):
-        yield Mistake(f"{here}={shown(value)}", f"expects {asks_for(option.hint)}, {got(value)}")
+    if not matches_type(value, option.hint) and not (value is None and option.nullable):
+        yield Mistake(f"{here}={format_value(value)}", f"expects {describe_type(option.hint)}, {describe_value(value)}")
 
 
 def _value(node: DictConfig | ListConfig, key: Any) -> Any:

@@ -38,10 +38,10 @@ def test_speed_is_measured_of_all_contestants(
 
 def test_every_work_names_parts_that_there_are(tmp_path: Path) -> None:
     from benchmarks.ours import configuration
-    from src.config.validation import check
+    from src.config.validation import validate_config
 
     for work in WORKS.values():
-        check(configuration([*work.overrides, "data=imdb"], tmp_path, "cpu"))
+        validate_config(configuration([*work.overrides, "data=imdb"], tmp_path, "cpu"))
         assert work.contestants[0] == HEED
         for plain in work.plain.values():
             assert plain.model(11)(torch.ones(2, 3, dtype=torch.long), torch.tensor([3, 3])).shape[0] == 2

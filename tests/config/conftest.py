@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.overrides import mistakes_of
+from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository
 
 FAKE = Path(__file__).parent / "conf"
@@ -23,7 +23,7 @@ def look() -> Look:
     """The mistakes of a command line against tests/config/conf, what was written → what is wrong with it."""
 
     def look(*lines: str, sweeps: bool = False, deep: bool = True, command: str = "train") -> dict[str, str]:
-        mistakes = mistakes_of(repository(command), list(lines), sweeps=sweeps, deep=deep)
+        mistakes = command_line_mistakes(repository(command), list(lines), sweeps=sweeps, deep=deep)
         assert len(dict(mistakes)) == len(set(mistakes)), "one mistake was called two different things"
         return dict(mistakes)
 

@@ -6,7 +6,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.cli.entry import CONF
-from src.cli.overrides import mistakes_of
+from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository, without_hydra
 from src.config.mistakes import Mistake
 from src.config.schema import COMMANDS, WITHIN
@@ -21,7 +21,7 @@ WHOLE_RUNS = ("experiment", "debug", "hparams_search")  # groups whose files set
 
 
 def wrong(command: str, *lines: str) -> list[Mistake]:
-    found = mistakes_of(Repository(CONF, command), list(lines), sweeps=True, deep=True)
+    found = command_line_mistakes(Repository(CONF, command), list(lines), sweeps=True, deep=True)
     return [mistake for mistake in found if mistake.where not in NEEDED]
 
 

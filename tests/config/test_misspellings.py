@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.cli.overrides import mistakes_of
+from src.cli.overrides import command_line_mistakes
 from src.config.composition import without_hydra
 from src.config.dotted_paths import paths_in
 from tests.config.conftest import repository
@@ -46,6 +46,6 @@ def misspellings(draw: st.DrawFn) -> tuple[str, str]:
 def test_one_edit_from_a_key_is_one_mistake_with_a_suggestion(pair: tuple[str, str]) -> None:
     key, misspelt = pair
     assume(misspelt not in keys() and not misspelt.endswith("@"))
-    found = mistakes_of(repository(), [f"{misspelt}={keys()[key]}"], sweeps=False, deep=False)
+    found = command_line_mistakes(repository(), [f"{misspelt}={keys()[key]}"], sweeps=False, deep=False)
     assert len(found) == 1
     assert "did you mean " in found[0].what or ": write " in found[0].what

@@ -4,7 +4,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.config.metrics import LOGGED
-from src.config.monitors import wrong_monitors
+from src.config.monitors import monitor_mistakes
 from src.lit import classification_metrics
 
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
@@ -12,7 +12,7 @@ STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
 def wrong(*others: str, **options: Any) -> dict[str, str]:
     callbacks = {"stop": {"_target_": STOP, **options}} | {name: {"_target_": name} for name in others}
-    return dict(wrong_monitors(OmegaConf.create({"callbacks": callbacks})))
+    return dict(monitor_mistakes(OmegaConf.create({"callbacks": callbacks})))
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_the_names_are_those_that_are_logged() -> None:
 
 
 def test_no_callbacks_are_no_mistake() -> None:
-    assert list(wrong_monitors(OmegaConf.create({"callbacks": None}))) == []
+    assert list(monitor_mistakes(OmegaConf.create({"callbacks": None}))) == []

@@ -16,11 +16,11 @@ from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
-from src.checkpoint import load
-from src.config.hydra_node import mistakes_in_hydra
-from src.config.places import PLACES, kinds_in, place_at
-from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_kind
-from src.config.validation import check, mistakes_in
+from src.checkpoint import load_checkpoint
+from src.config.hydra_node import hydra_mistakes
+from src.config.places import PLACES, accepted_classes, place_at
+from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_subclass
+from src.config.validation import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
 from tests.helpers import small_config, trained
@@ -67,7 +67,7 @@ def test_at_each_place_every_class_of_another_kind_is_refused() -> None:
         accepted[place] = set()
         for path, cls in classes.items():
             try:
-                resolved = find_kind(path, TRUSTED, [kind])
+                resolved = find_subclass(path, TRUSTED, [kind])
             except ValueError:
                 continue
             assert resolved is cls and issubclass(cls, kind), f"{base} took {path}"
@@ -81,7 +81,7 @@ def test_at_each_place_every_class_of_another_kind_is_refused() -> None:
 def test_a_checkpoint_may_name_none_of_them() -> None:
     for path, cls in loaded_classes():
         with pytest.raises(ValueError):
-            find_kind(path, TRUSTED_IN_CHECKPOINTS, [cls])
+            find_subclass(path, TRUSTED_IN_CHECKPOINTS, [cls])
 
 
 class Mode(Enum):
@@ -102,11 +102,11 @@ class Mode(Enum):
     ],
 )
 def test_the_annotation_of_an_option_names_the_objects_it_takes(hint: Any, kinds: tuple[type, ...]) -> None:
-    assert kinds_in(hint) == kinds
+    assert accepted_classes(hint) == kinds
 
 
 def complaints(**config: Any) -> dict[str, str]:
-    return dict(mistakes_in(OmegaConf.create(config), "train"))
+    return dict(config_mistakes(OmegaConf.create(config), "train"))
 
 
 def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
@@ -158,7 +158,7 @@ def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> Non
 
 
 def hydra_complaints(**node: Any) -> dict[str, str]:
-    return dict(mistakes_in_hydra(OmegaConf.create(node), set()))
+    return dict(hydra_mistakes(OmegaConf.create(node), set()))
 
 
 LOG = {
@@ -194,7 +194,7 @@ def test_the_usual_logging_configuration_passes() -> None:
 def test_a_logging_configuration_imports_nothing_else(path: str, value: Any, reason: str) -> None:
     node = OmegaConf.create({"job_logging": LOG})
     OmegaConf.update(node, f"job_logging.{path}", value, force_add=True)
-    messages = list(dict(mistakes_in_hydra(node, set())).values())
+    messages = list(dict(hydra_mistakes(node, set())).values())
     assert messages and all(message.startswith(reason) for message in messages)
 
 
@@ -245,7 +245,7 @@ def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed: dict[str, An
     for path in paths:
         spoilt = OmegaConf.create(planted(composed, path, node))
         with pytest.raises(UserError, match="_target_"):
-            check(spoilt, "train")
+            validate_config(spoilt, "train")
     assert not marker.exists()
 
 
@@ -259,14 +259,14 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
 ) -> None:
     extras = small_config(tmp_path).extras
     cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}})
-    card, weights = load(checkpoint)
+    card, weights = load_checkpoint(checkpoint)
     node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
     paths = [path for path in leaves(card.config) if path.split(".")[0] in ("model", "loss", "data")]
     paths.remove("data.cache_dir")  # not read from a checkpoint
     assert len(paths) > 40
     for path in paths:
         spoilt = type(card)(planted(card.config, path, node), card.codec, card.class_counts)
-        monkeypatch.setattr(build, "load", lambda _, card=spoilt: (card, weights))
+        monkeypatch.setattr(build, "load_checkpoint", lambda _, card=spoilt: (card, weights))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 eval.with_data(cfg, spoilt)
@@ -285,13 +285,13 @@ def test_a_card_may_name_heeds_own_classes_alone(checkpoint: Path, tmp_path: Pat
 
 def test_a_card_cannot_read_the_environment(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_TESTS", "rnn")
-    card, _ = load(checkpoint)
+    card, _ = load_checkpoint(checkpoint)
     spoilt = type(card)(planted(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}"), card.codec, [])
     assert spoilt.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
 
 
 def test_every_place_has_a_kind_that_the_shipped_classes_are_of(composed: dict[str, Any]) -> None:
     cfg: DictConfig = OmegaConf.create(composed)
-    assert list(mistakes_in(cfg, "train")) == []
+    assert list(config_mistakes(cfg, "train")) == []
     assert place_at("callbacks.best_checkpoint").kind is pl.Callback  # type: ignore[union-attr]
     assert place_at("callbacks.best_checkpoint.mode") is None

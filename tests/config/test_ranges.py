@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.ranges import out_of_range
+from src.config.ranges import range_mistakes
 
 TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
 
@@ -39,7 +39,7 @@ TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
     ],
 )
 def test_a_number_out_of_range_is_named_with_its_rule(config: dict[str, Any], where: str, what: str) -> None:
-    (mistake,) = out_of_range(OmegaConf.create(config))
+    (mistake,) = range_mistakes(OmegaConf.create(config))
     assert mistake.where == where
     assert mistake.what.startswith(what)
 
@@ -57,9 +57,9 @@ def test_a_number_out_of_range_is_named_with_its_rule(config: dict[str, Any], wh
     ],
 )
 def test_other_numbers_pass(config: dict[str, Any]) -> None:
-    assert list(out_of_range(OmegaConf.create(config))) == []
+    assert list(range_mistakes(OmegaConf.create(config))) == []
 
 
 def test_a_reference_is_not_a_second_mistake() -> None:
     cfg = OmegaConf.create({"seed": -1, "data": {"_target_": "src.data.X", "seed": "${seed}"}})
-    assert [mistake.where for mistake in out_of_range(cfg)] == ["seed=-1"]
+    assert [mistake.where for mistake in range_mistakes(cfg)] == ["seed=-1"]

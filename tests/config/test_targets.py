@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from src.config.targets import TRUSTED, find
+from src.config.targets import TRUSTED, find_class
 from tests.config.parts import Encoder
 
 TESTS = TRUSTED | {"tests"}
 
 
 def test_a_trusted_class_is_found() -> None:
-    assert find("tests.config.parts.Encoder", TESTS) is Encoder
+    assert find_class("tests.config.parts.Encoder", TESTS) is Encoder
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_trusted_class_is_found() -> None:
 )
 def test_anything_else_is_refused(target: object, says: str) -> None:
     with pytest.raises(ValueError) as error:
-        find(target, TESTS)
+        find_class(target, TESTS)
     assert str(error.value).startswith(says)
 
 
@@ -60,19 +60,19 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_an_untrusted_module_is_not_even_imported(package: str) -> None:
     with pytest.raises(ValueError, match="not a trusted module"):
-        find(f"{package}.Mine", TRUSTED)
+        find_class(f"{package}.Mine", TRUSTED)
     assert package not in sys.modules
 
 
 def test_a_package_of_the_user_may_be_trusted(package: str) -> None:
-    assert find(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
+    assert find_class(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
 
 
 def test_what_a_module_needs_is_named(package: str) -> None:
     with pytest.raises(ValueError, match=r"mine_of_tests\.lame needs the module nowhere_at_all"):
-        find(f"{package}.lame.Thing", TRUSTED | {package})
+        find_class(f"{package}.lame.Thing", TRUSTED | {package})
 
 
 def test_a_module_that_does_not_exist_is_said_to() -> None:
     with pytest.raises(ValueError, match="there is no module nowhere_at_all"):
-        find("nowhere_at_all.Thing", TRUSTED | {"nowhere_at_all"})
+        find_class("nowhere_at_all.Thing", TRUSTED | {"nowhere_at_all"})

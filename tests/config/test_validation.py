@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.validation import check
+from src.config.validation import validate_config
 from src.errors import UserError
 
 PARTS = "tests.config.parts"
@@ -11,12 +11,12 @@ PARTS = "tests.config.parts"
 
 def complaint(**config: Any) -> str:
     with pytest.raises(UserError) as error:
-        check(OmegaConf.create({"extras": {"trusted_modules": ["tests"]}, **config}))
+        validate_config(OmegaConf.create({"extras": {"trusted_modules": ["tests"]}, **config}))
     return str(error.value)
 
 
 def test_a_right_configuration_passes() -> None:
-    check(OmegaConf.create({"seed": 3, "optimizer": {"_target_": "torch.optim.Adam", "lr": 0.1}}))
+    validate_config(OmegaConf.create({"seed": 3, "optimizer": {"_target_": "torch.optim.Adam", "lr": 0.1}}))
 
 
 def test_the_message_lists_every_mistake_with_its_path_in_one_column() -> None:
@@ -85,7 +85,7 @@ def test_each_mistake(config: dict[str, Any], line: str) -> None:
 
 def test_what_the_program_gives_is_neither_needed_nor_allowed() -> None:
     head = {"_target_": f"{PARTS}.Head"}  # the program passes input_dim and num_logits
-    check(OmegaConf.create({"model": {"head": head}, "extras": {"trusted_modules": ["tests"]}}))
+    validate_config(OmegaConf.create({"model": {"head": head}, "extras": {"trusted_modules": ["tests"]}}))
     text = complaint(model={"head": head | {"num_logits": 3}})
     assert "model.head.num_logits=3   is set by the program: leave it out" in text
 
@@ -102,7 +102,7 @@ def test_resolved_values_are_checked() -> None:
 
 def test_hydras_own_keys_are_no_options() -> None:
     node = {"_target_": "torch.optim.Adam", "_partial_": True, "_convert_": "all"}
-    check(OmegaConf.create({"optimizer": node}))
+    validate_config(OmegaConf.create({"optimizer": node}))
 
 
 @pytest.mark.parametrize(("key", "value"), [("_args_", [1]), ("_recursive_", False)])
@@ -113,6 +113,6 @@ def test_what_would_bypass_the_checks_of_options_is_refused(key: str, value: Any
 
 def test_a_command_has_options_of_its_own() -> None:
     cfg = OmegaConf.create({"ckpt_path": "a.ckpt", "text": "x"})
-    check(cfg, "predict")
+    validate_config(cfg, "predict")
     with pytest.raises(UserError, match="text=x   no such option"):
-        check(cfg, "eval")
+        validate_config(cfg, "eval")
