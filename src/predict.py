@@ -7,7 +7,7 @@ from src.cli.entry import entry
 
 @entry("predict", free_text=("text",))
 def main(cfg: DictConfig) -> None:
-    """One prediction for each text, with the words that the attention looked at most."""
+    """Print a prediction for each text, with the most attended words."""
     from pathlib import Path
 
     from src import build
@@ -21,10 +21,10 @@ def main(cfg: DictConfig) -> None:
         raise UserError("standard output is closed, so no prediction can be printed: redirect it to a file")
     texts = read_texts(cfg.text, cfg.file)
     card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
-    explained = explain(model, loss, card.codec, texts, cfg.batch_size, maps=cfg.pictures is not None)
-    show(texts, explained, card.codec.class_names, cfg.json, cfg.top)
+    explanations = explain(model, loss, card.codec, texts, cfg.batch_size, maps=cfg.pictures is not None)
+    show(texts, explanations, card.codec.class_names, cfg.json, cfg.top)
     if cfg.pictures is not None:
-        draw(explained, Path(cfg.pictures))
+        draw(explanations, Path(cfg.pictures))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from src.cli.entry import entry
 
 @entry("train")
 def main(cfg: DictConfig) -> float | None:
-    """One run; returns the selected checkpoint's score, which a search over hyperparameters optimizes."""
+    """Run one training; return the score of the selected checkpoint, which a hyperparameter search optimizes."""
     from src import build
     from src.callbacks.predictions import Predictions
     from src.checkpoint import Card, load_checkpoint

@@ -86,9 +86,9 @@ def test_classes_go_by_name(own: tuple[Path, dict[str, Any]], tmp_path: Path, na
     listed = f"data.labels=[{','.join(names)}]"
     result = evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other), listed)
     assert result["data"]["class_names"] == list(NAMES)
-    with np.load(tmp_path / "eval" / "predictions" / "test.npz") as held:
-        said = [NAMES[label] for label in held["labels"]]
-    assert said == [names[i % len(names)] for i in range(37)]
+    with np.load(tmp_path / "eval" / "predictions" / "test.npz") as arrays:
+        names_read = [NAMES[label] for label in arrays["labels"]]
+    assert names_read == [names[i % len(names)] for i in range(37)]
 
 
 def test_a_class_that_the_model_lacks_is_named(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_data_that_are_gone_are_named(own: tuple[Path, dict[str, Any]], tmp_path
 
 def test_the_command_needs_nothing_but_the_checkpoint(tmp_path: Path) -> None:
     checkpoint = trained(tmp_path / "run")
-    said = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
-    assert "test/acc" in said
+    output = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
+    assert "test/acc" in output
     (result,) = (tmp_path / "outputs" / "eval" / "runs").glob("*/result.json")
     assert json.loads(result.read_text())["command"].startswith("python -m src.eval ckpt_path=")

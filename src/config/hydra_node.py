@@ -1,4 +1,4 @@
-"""Hydra's own part of a configuration, which creates plugins, callbacks and log handlers: what it may create."""
+"""Validate the node `hydra` of a configuration, which creates plugins, callbacks and log handlers."""
 
 import logging
 from collections.abc import Iterator, Mapping, Set
@@ -19,11 +19,11 @@ STREAMS = ("ext://sys.stdout", "ext://sys.stderr")
 
 
 def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake]:
-    """Everything in `hydra` that would create an object of a wrong kind or from a module that is not trusted.
+    """Find targets in `hydra` whose class has the wrong base class or is in a module that is not trusted.
 
     Args:
-        node: the part `hydra` of a composed configuration.
-        user_modules: those that `extras.trusted_modules` names.
+        node: `hydra` of a composed configuration.
+        user_modules: the modules in `extras.trusted_modules`.
     """
     plain = _resolved(node)
     for name, value in plain.items():
@@ -34,7 +34,7 @@ def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake
 
 
 def _resolved(node: DictConfig) -> dict[str, Any]:
-    """Plain values; an entry with a reference that leads nowhere keeps its references as written."""
+    """Plain values; an entry whose interpolation fails keeps its interpolations as written."""
     plain: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
     for name in plain:
         with suppress(OmegaConfBaseException):
@@ -44,11 +44,11 @@ def _resolved(node: DictConfig) -> dict[str, Any]:
 
 
 def _objects(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
-    """Check every `_target_`; each belongs to the place of a plugin or a callback."""
+    """Check every `_target_`; only plugins and callbacks may have one."""
     if isinstance(node, dict) and "_target_" in node:
         place, target = place_at(path), node["_target_"]
         try:
-            find_subclass(target, trusted, [] if place is None else [place.kind])
+            find_subclass(target, trusted, [] if place is None else [place.base_class])
         except ValueError as error:
             yield Mistake(f"{path}._target_={format_value(target)}", str(error))
     for key, value in _items(node):
@@ -77,11 +77,9 @@ def _references(node: Any, path: str, checked: Set[str]) -> Iterator[Mistake]:
     for key, value in _items(node):
         here = f"{path}.{key}"
         if isinstance(value, str) and value.startswith(("ext://", "cfg://")) and value not in STREAMS:
-            yield Mistake(
-                f"{here}={format_value(value)}", f"is not supported: a log may refer to {' or '.join(STREAMS)}"
-            )
+            yield Mistake(f"{here}={format_value(value)}", f"is not supported: use {' or '.join(STREAMS)}")
         elif key in ("()", "class", "queue", "listener", "_target_") and here not in checked and value is not None:
-            yield Mistake(f"{here}={format_value(value)}", "no object may be created here; write a plain value")
+            yield Mistake(f"{here}={format_value(value)}", "cannot be an object: write a plain value")
         yield from _references(value, here, checked)
 
 

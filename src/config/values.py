@@ -1,4 +1,4 @@
-"""Whether a value suits a type annotation, and what the annotation asks for in plain words."""
+"""Compare values with type annotations, and describe annotations in plain words."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 
 
 def matches_type(value: Any, hint: Any) -> bool:
-    """Whether a plain value of a config may be given where `hint` is annotated.
+    """Whether a plain value of a configuration matches the annotation `hint`.
 
-    Whole numbers suit `float`, true and false suit only `bool`, text suits paths and the names of an enum. A
-    part of its own (`_target_`) suits everything, and every value suits an annotation that is not known here.
+    Whole numbers match `float`; true and false match only `bool`; text matches paths and the names of an enum. A node
+    with `_target_` matches any annotation, and an unknown annotation matches any value.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if isinstance(value, dict) and "_target_" in value:
@@ -48,7 +48,7 @@ def matches_type(value: Any, hint: Any) -> bool:
 
 
 def _matches_union(value: Any, hints: tuple[Any, ...]) -> bool:
-    """A class that is not known here, such as a Tensor, has no plain value; alone it may be anything."""
+    """Compare with a union; an unknown class in it, such as Tensor, matches mappings, or anything if it is alone."""
     known = [hint for hint in hints if _known(hint)]
     if all(hint in (None, NoneType) for hint in known):
         return True
@@ -69,7 +69,7 @@ def _items_match(values: list[Any], origin: Any, hints: tuple[Any, ...]) -> bool
 
 
 def describe_type(hint: Any) -> str:
-    """The annotation in plain words: `int | None` is 'a whole number or null'."""
+    """Describe an annotation in plain words: `int | None` is 'a whole number or null'."""
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Annotated:
         return describe_type(arguments[0])
@@ -92,7 +92,7 @@ def describe_type(hint: Any) -> str:
 
 
 def _members(hint: Any) -> Iterator[Any]:
-    """What a union offers, those within a union of its own included."""
+    """The members of a union, including those of nested unions."""
     if get_origin(hint) in (Union, UnionType):
         for member in get_args(hint):
             yield from _members(member)
@@ -107,4 +107,5 @@ def _describe_list_type(origin: Any, hints: tuple[Any, ...]) -> str:
 
 
 def describe_value(value: Any) -> str:
+    """Describe a value at the end of an error message."""
     return f"got '{format_value(value)}'" if isinstance(value, str) else f"got {format_value(value)}"

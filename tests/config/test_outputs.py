@@ -1,4 +1,4 @@
-"""Where a configuration writes: found wrong before anything starts, with nothing left behind."""
+"""Output paths are validated before anything starts, and no file is left behind."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.config.outputs import hydra_output_mistakes, output_mistakes, unwritable_reason
-from tests.config.conftest import Look
+from tests.config.conftest import FindMistakes
 
 LONG = "x" * 300
 
@@ -99,12 +99,14 @@ def test_a_writable_folder_is_left_as_it_is(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_is_checked(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_is_checked(
+    find_mistakes: FindMistakes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").touch()  # no mistake where the run has another folder
-    assert look("hydra.run.dir=other") == {}
-    assert list(look("hydra.run.dir=")) == ["hydra.run.dir="]
-    assert list(look("hydra.run.dir=run/x")) == ["hydra.run.dir=run/x"]
-    assert list(look("hydra.sweep.dir=", "seed=1,2", sweeps=True)) == ["hydra.sweep.dir="]
-    assert list(look("task_name=../../x", "hydra.run.dir=other")) == ["task_name=../../x"]
+    assert find_mistakes("hydra.run.dir=other") == {}
+    assert list(find_mistakes("hydra.run.dir=")) == ["hydra.run.dir="]
+    assert list(find_mistakes("hydra.run.dir=run/x")) == ["hydra.run.dir=run/x"]
+    assert list(find_mistakes("hydra.sweep.dir=", "seed=1,2", sweeps=True)) == ["hydra.sweep.dir="]
+    assert list(find_mistakes("task_name=../../x", "hydra.run.dir=other")) == ["task_name=../../x"]
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]

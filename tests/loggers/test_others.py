@@ -105,7 +105,7 @@ def test_mlflow_holds_everything(folder: Path, result: dict[str, Any]) -> None:
 
 def test_a_database_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"logger\.mlflow: tracking_uri=.* cannot be written to .*file is no folder"):
+    with pytest.raises(UserError, match=r"logger\.mlflow: tracking_uri=.* cannot be written to .*file is not a folder"):
         train(tmp_path / "run", "logger=mlflow", f"logger.mlflow.tracking_uri='{uri(tmp_path / 'file')}'")
 
 
