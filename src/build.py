@@ -1,4 +1,4 @@
-"""The only place that makes objects of configuration."""
+"""Create objects from the configuration; no other module does."""
 
 import logging
 import re
@@ -13,10 +13,10 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from src.checkpoint import Card, load
+from src.checkpoint import Card, load_checkpoint
 from src.config.mistakes import did_you_mean, nearest
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
-from src.config.validation import check
+from src.config.validation import validate_config
 from src.data.codec import Codec
 from src.errors import UserError
 from src.models.classifier import Classifier
@@ -39,25 +39,25 @@ TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of mem
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
-    """An object of the node `cfg.<key>`, given positional arguments that only the run knows.
+    """Create the object of the node `cfg.<key>`, with positional arguments from the run.
 
     Raises:
-        UserError: if its constructor refuses an option; the message starts with the option's dotted path.
+        UserError: if its constructor rejects an option; the message starts with the option's dotted path.
     """
-    with named(key):
+    with prefix_errors(key):
         return instantiate(OmegaConf.select(cfg, key), _partial_=True, _convert_="all")(*args, **kwargs)
 
 
 @contextmanager
-def named(key: str) -> Iterator[None]:
-    """Give what is refused within its dotted path.
+def prefix_errors(key: str) -> Iterator[None]:
+    """Prefix errors about options with their dotted path.
 
     Raises:
-        UserError: for a ValueError, for Lightning's own of that kind, and for one of a component within this one.
+        UserError: for a ValueError or a MisconfigurationException, also of a nested component.
     """
     try:
         yield
-    except InstantiationException as error:  # of a nested component; its path stands on the last line
+    except InstantiationException as error:  # of a nested component; the last line has its path
         path = re.search(r"^full_key: (\S+)$", str(error), re.MULTILINE)
         if not isinstance(error.__cause__, (ValueError, UserError)) or path is None:
             raise
@@ -69,17 +69,17 @@ def named(key: str) -> Iterator[None]:
 
 
 def make_all(cfg: DictConfig, group: str) -> list[Any]:
-    """An object of each node of a group; a node that a command set to null makes none."""
+    """Create an object of each node of a group, except nodes set to null."""
     nodes = cfg[group] or {}
     return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
 
 
 def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
-    """The data, tokenized and split: vocabulary, classes and sizes are known from here on.
+    """Create the data module, tokenized and split, with its vocabulary, classes and sizes.
 
     Args:
         cfg: has `data`.
-        codec: of a trained model that is to read the data; None lets the data's own tokenizer learn.
+        codec: codec of a trained model; None trains the tokenizer of the data.
     """
     data: TextDataModule = make(cfg, "data")
     if codec is not None:
@@ -90,20 +90,20 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
 
 
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
-    """Wire the parts in the order of the flow; each is told how many features the one before gives.
+    """Create the components in the order of the data flow; each gets the output size of the one before it.
 
     Raises:
-        UserError: if a part refuses its options, does not go with another, or has no `output_dim`.
+        UserError: if a component rejects its options, is incompatible with another, or has no `output_dim`.
     """
     embedding = make(cfg, "model.embedding", vocabulary)
     position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
     encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
     if isinstance(encoder, PretrainedEncoder):
-        with named("model.encoder"):
+        with prefix_errors("model.encoder"):
             encoder.require(embedding)
     attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
     if isinstance(position, Rotary):
-        with named("model.position"):
+        with prefix_errors("model.position"):
             position.attach(encoder, attention)
     pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
     head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
@@ -121,24 +121,24 @@ def _output_dim(component: object, key: str) -> int:
 
 
 def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
-    """An optimizer over everything that is trained, with the options of `per_part` for single parts."""
-    per_part = {part: options or {} for part, options in (cfg.per_part or {}).items()}  # null leaves a part as it is
-    with named("per_part"):
+    """Create the optimizer of all trained parameters, with the options of `per_part` for single components."""
+    per_part = {part: options or {} for part, options in (cfg.per_part or {}).items()}  # null sets no options
+    with prefix_errors("per_part"):
         groups = parameter_groups(model, per_part)
     unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
-    made = make(cfg, "optimizer", groups, **unfused)
+    created = make(cfg, "optimizer", groups, **unfused)
     for part, options in per_part.items():
-        require_options(options, made, f"per_part.{part}")
+        require_options(options, created, f"per_part.{part}")
     if any(getattr(module, "sparse", False) for module in model.modules()):
-        _require_sparse(made, cfg)
-    return made
+        _require_sparse(created, cfg)
+    return created
 
 
 def require_options(options: Mapping[str, Any], optimizer: torch.optim.Optimizer, path: str) -> None:
-    """Torch takes a group's unknown option without a word, and does nothing with it.
+    """Check the option names of a parameter group; torch silently ignores unknown names.
 
     Raises:
-        UserError: if there is one.
+        UserError: if a name is unknown.
     """
     known = list(optimizer.defaults)
     for name in map(str, options):
@@ -150,28 +150,28 @@ def require_options(options: Mapping[str, Any], optimizer: torch.optim.Optimizer
 
 
 def _clips_in_mixed_precision(cfg: DictConfig) -> bool:
-    """Which Lightning does for no fused optimizer."""
+    """Whether gradients are clipped in mixed precision; Lightning cannot do so with a fused optimizer."""
     return cfg.trainer.get("gradient_clip_val") is not None and "mixed" in str(cfg.trainer.get("precision"))
 
 
 def _require_sparse(optimizer: torch.optim.Optimizer, cfg: DictConfig) -> None:
-    """Row-sparse gradients are not for every optimizer, nor for what looks at all of a gradient.
+    """Check that the optimizer and the trainer support row-sparse gradients.
 
     Raises:
-        UserError: if the configuration asks for both.
+        UserError: if they do not.
     """
-    dense = "or leave model.embedding.sparse=false"
+    dense = "or set model.embedding.sparse=false"
     if not isinstance(optimizer, (Adagrad, torch.optim.SGD)):
         name = type(optimizer).__name__
-        raise UserError(f"optimizer: {name} takes no row-sparse gradients; choose optimizer=adagrad {dense}")
+        raise UserError(f"optimizer: {name} does not support row-sparse gradients; choose optimizer=adagrad {dense}")
     if any(group["weight_decay"] for group in optimizer.param_groups):
-        raise UserError(f"weight_decay: row-sparse gradients allow none; set it to 0, {dense}")
+        raise UserError(f"weight_decay: row-sparse gradients do not support it; set it to 0, {dense}")
     if cfg.trainer.get("gradient_clip_val") is not None:
-        raise UserError(f"trainer.gradient_clip_val: row-sparse gradients are not clipped; set it to null, {dense}")
+        raise UserError(f"trainer.gradient_clip_val: row-sparse gradients cannot be clipped; set it to null, {dense}")
 
 
 def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> dict[str, Any] | None:
-    """Lightning's scheduler config; a scheduler by the step is told how many steps there will be."""
+    """Create Lightning's scheduler config; a scheduler that steps every batch gets the number of steps."""
     if "_target_" not in cfg.scheduler:
         return None
     name = cfg.scheduler._target_.rpartition(".")[2]
@@ -180,23 +180,23 @@ def scheduler(cfg: DictConfig, optimizer: torch.optim.Optimizer, steps: int) -> 
         by_step = {"max_lr": [group["lr"] for group in optimizer.param_groups], "total_steps": steps}
     elif name == "LinearLR":
         by_step = {"total_iters": steps}
-    made = make(cfg, "scheduler", optimizer, **by_step)
+    created = make(cfg, "scheduler", optimizer, **by_step)
     if by_step:
-        return {"scheduler": made, "interval": "step"}
-    return {"scheduler": made, "interval": "epoch", "reduce_on_plateau": False}  # LitClassifier steps it
+        return {"scheduler": created, "interval": "step"}
+    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}  # LitClassifier steps it
 
 
-def untrained(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
-    """What is learned, for data with the card's vocabulary and classes."""
+def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
+    """Create an untrained model and its loss, for the vocabulary and the classes of the card."""
     loss: Loss = make(cfg, "loss", card.class_counts)
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
 
 
-def module(cfg: DictConfig, card: Card, parts: tuple[Classifier, Loss] | None = None) -> "LitClassifier":
-    """The LightningModule that trains `parts`, or new ones."""
+def module(cfg: DictConfig, card: Card, model_and_loss: tuple[Classifier, Loss] | None = None) -> "LitClassifier":
+    """Create the LightningModule of a model and its loss, by default new ones."""
     from src.lit import LitClassifier
 
-    model, loss = parts or untrained(cfg, card)
+    model, loss = model_and_loss or untrained_model(cfg, card)
     return LitClassifier(
         model,
         loss,
@@ -208,21 +208,23 @@ def module(cfg: DictConfig, card: Card, parts: tuple[Classifier, Loss] | None = 
 
 
 def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss]]:
-    """A trained model from a checkpoint alone, and what the checkpoint says of it.
+    """Restore the card, the trained model and its loss from a checkpoint.
 
     Args:
-        path: of the checkpoint.
-        extras: of the command, not of the checkpoint: a file must not say itself which modules to trust.
+        path: path of the checkpoint.
+        extras: those of the command, because a file must not choose the modules to trust.
 
     Raises:
-        UserError: if the file is no checkpoint of Heed's, or names classes that are not trusted.
+        UserError: if the file is not a checkpoint of Heed, or names classes that are not trusted.
     """
-    card, weights = load(path)
+    card, weights = load_checkpoint(path)
     cfg = card.cfg
-    check(OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS)
+    validate_config(
+        OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
+    )
     _require_same_sizes(cfg, card, weights, path)
-    model, loss = untrained(cfg, card)
-    fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+    model, loss = untrained_model(cfg, card)
+    load_weights(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     return card, (model, loss)
 
 
@@ -235,8 +237,8 @@ def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, torch.Te
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's, that nothing is copied to the meta device
-            model, loss = untrained(cfg, card)
-            fill(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+            model, loss = untrained_model(cfg, card)
+            load_weights(torch.nn.ModuleDict({"model": model, "loss": loss}), weights, path)
     except UserError:
         raise
     except Exception as error:
@@ -245,11 +247,11 @@ def _require_same_sizes(cfg: DictConfig, card: Card, weights: dict[str, torch.Te
         log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need numbers
 
 
-def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
+def load_weights(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
     """Load a checkpoint's weights into a module.
 
     Raises:
-        UserError: if they belong to a module of other sizes, types or components.
+        UserError: if sizes, types or components differ.
     """
     _require_types(module, weights, path)
     try:
@@ -260,27 +262,27 @@ def fill(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str) -
 
 
 def _require_types(module: torch.nn.Module, weights: Mapping[str, torch.Tensor], path: str) -> None:
-    """Torch converts weights of another type without a word: 0.7 becomes 0 as a whole number.
+    """Check the types of weights; torch silently converts them, such as 0.7 to 0 for integers.
 
     Raises:
-        UserError: unless both are whole numbers of one size, or both floating point of any.
+        UserError: if types differ, unless both are floating point.
     """
-    for name, own in module.state_dict().items():
-        other = weights.get(name, own)
-        if own.dtype != other.dtype and not (own.is_floating_point() and other.is_floating_point()):
+    for name, expected in module.state_dict().items():
+        other = weights.get(name, expected)
+        if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):
             raise UserError(
                 f"{path}: its weights do not fit this model: type mismatch for {name}: "
-                f"{other.dtype} in the checkpoint, {own.dtype} in the model"
+                f"{other.dtype} in the checkpoint, {expected.dtype} in the model"
             )
 
 
 def loggers(cfg: DictConfig) -> "list[Logger]":
-    """The configured loggers; those that write elsewhere make sure that they can."""
+    """Create the configured loggers."""
     return make_all(cfg, "logger")
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
-    """The Trainer with the configured callbacks, and with the run's own watchers and loggers."""
+    """Create the Trainer with the configured callbacks, and with the watchers and loggers of the run."""
     from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
 
@@ -288,7 +290,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
 
     callbacks = make_all(cfg, "callbacks")
 
-    def chosen(kind: type) -> bool:
+    def has(kind: type) -> bool:
         return any(isinstance(callback, kind) for callback in callbacks)
 
     trainer: pl.Trainer = make(
@@ -296,10 +298,10 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
         "trainer",
         callbacks=[*watchers, *callbacks],
         logger=list(loggers) or False,
-        enable_checkpointing=chosen(Checkpoint),
-        enable_progress_bar=chosen(ProgressBar),
-        enable_model_summary=chosen(ModelSummary),
+        enable_checkpointing=has(Checkpoint),
+        enable_progress_bar=has(ProgressBar),
+        enable_model_summary=has(ModelSummary),
     )
-    if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # not a plugin of the user's
+    if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # no other plugin is configured
         trainer.strategy.checkpoint_io = ValidatedCheckpointIO()
     return trainer

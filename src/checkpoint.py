@@ -1,4 +1,4 @@
-"""What a checkpoint holds besides weights, so that it can be used alone, and how one is read."""
+"""The content of a checkpoint, and its validation when it is read."""
 
 import re
 import zipfile
@@ -17,7 +17,7 @@ from src.files.plain import require, require_plain
 PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")
 CONFIG = {"model": dict.fromkeys(PARTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
 CARD = {"config": CONFIG, "codec": dict, "class_counts": [int]}
-TRAINING = {  # what training resumes from, besides weights and card
+TRAINING = {  # required to resume training, besides weights and card
     "epoch": int,
     "global_step": int,
     "pytorch-lightning_version": str,
@@ -31,12 +31,12 @@ TRAINING = {  # what training resumes from, besides weights and card
 
 @dataclass(frozen=True)
 class Card:
-    """Everything of a training run that its weights need to be understood.
+    """The metadata of a checkpoint, which make its weights usable without other files.
 
     Args:
         config: the resolved configuration.
-        codec: how text becomes tokens, and the names of the classes.
-        class_counts: training texts of each class.
+        codec: the tokenizer and the class names.
+        class_counts: number of training texts of each class.
     """
 
     config: dict[str, Any]
@@ -44,12 +44,12 @@ class Card:
     class_counts: list[int]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain containers only, so that a checkpoint loads with `weights_only=True`."""
+        """Convert to plain containers, so that a checkpoint loads with `weights_only=True`."""
         return {"config": self.config, "codec": self.codec.to_dict(), "class_counts": self.class_counts}
 
-    def with_options(self, found: Mapping[str, Mapping[str, Any]]) -> "Card":
-        """With these options of parts of the model written into its configuration."""
-        model = {name: {**options, **found.get(name, {})} for name, options in self.config["model"].items()}
+    def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
+        """A copy whose configuration has these options of the model's components."""
+        model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return replace(self, config={**self.config, "model": model})
 
     @classmethod
@@ -70,12 +70,12 @@ class Card:
 
     @property
     def cfg(self) -> DictConfig:
-        """The configuration as the run saw it: what looks like a reference in it is text."""
+        """The configuration; interpolations in it are read as plain text."""
         return OmegaConf.create(_escaped(self.config))
 
 
 def _escaped(node: Any) -> Any:
-    """Texts with `${` in OmegaConf's notation for exactly that text, so that a file cannot read the environment."""
+    """Escape interpolations in texts, so that a file cannot read environment variables."""
     if isinstance(node, dict):
         return {key: _escaped(value) for key, value in node.items()}
     if isinstance(node, list):
@@ -83,26 +83,26 @@ def _escaped(node: Any) -> Any:
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", node) if isinstance(node, str) else node
 
 
-def load(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
+def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
     """Read a checkpoint's card and weights.
 
     Raises:
-        UserError: if the file is missing, damaged, or not one of Heed's; if a weight is NaN or infinite.
+        UserError: if the file is missing, damaged, or not a checkpoint of Heed, or if a weight is NaN or infinite.
     """
     content, card = _validated(path, mmap=True)
     return card, content["state_dict"]
 
 
-def read(path: str | Path, *, training: bool = False, mmap: bool = False) -> dict[str, Any]:
-    """Everything that a checkpoint holds, validated.
+def read_checkpoint(path: str | Path, *, training: bool = False, mmap: bool = False) -> dict[str, Any]:
+    """Read the whole content of a checkpoint, validated.
 
     Args:
         path: of the file.
-        training: validate what training resumes from, too.
-        mmap: leave tensors in the file until they are used, for who uses few of them.
+        training: also validate the state that training resumes from.
+        mmap: map the file into memory, so that only tensors in use are read.
 
     Raises:
-        UserError: as `load` does; or training cannot resume from it.
+        UserError: as `load_checkpoint` does, or if training cannot resume from it.
     """
     content, _ = _validated(path, mmap)
     if training:
@@ -110,7 +110,7 @@ def read(path: str | Path, *, training: bool = False, mmap: bool = False) -> dic
             _require_training(content)
         except ValueError as error:
             raise UserError(
-                f"{path}: training cannot resume from it ({error}); resume from another checkpoint, or train anew"
+                f"{path}: training cannot resume from it ({error}); use another one, or train from scratch"
             ) from error
     return content
 
@@ -121,10 +121,10 @@ def _validated(path: str | Path, mmap: bool) -> tuple[dict[str, Any], Card]:
     try:
         _require_checksums(path)
         content = torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
-    except Exception as error:  # torch and zipfile raise a different one for every way in which a file can be broken
-        raise UserError(f"{path}: {_ailment(path)}") from error
+    except Exception as error:  # torch and zipfile raise many types for damaged files
+        raise UserError(f"{path}: {_describe_damage(path)}") from error
     if not isinstance(content, dict) or "heed" not in content or "state_dict" not in content:
-        raise UserError(f"{path} is a checkpoint, but not one of Heed's: it lacks the configuration and the tokenizer")
+        raise UserError(f"{path} is a checkpoint, but not of Heed: it lacks the configuration and the tokenizer")
     try:
         card = Card.from_dict(content["heed"])
     except ValueError as error:
@@ -133,9 +133,9 @@ def _validated(path: str | Path, mmap: bool) -> tuple[dict[str, Any], Card]:
         ) from error
     try:
         _require_weights(content["state_dict"])
-    except (ValueError, RuntimeError) as error:  # torch has no test for some types of numbers
+    except (ValueError, RuntimeError) as error:  # torch lacks the test for some types of numbers
         raise UserError(
-            f"{path}: its weights cannot be used ({error}); take another checkpoint, or train again"
+            f"{path}: its weights cannot be used ({error}); use another checkpoint, or train again"
         ) from error
     return content, card
 
@@ -148,13 +148,13 @@ def _require_file(path: Path) -> None:
     if is_folder:
         raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")
     if not exists:
-        raise UserError(f"{path}: no such checkpoint; a run keeps its own in <run folder>/checkpoints/")
+        raise UserError(f"{path}: no such checkpoint; a run writes its checkpoints to <run folder>/checkpoints/")
     if not is_file:
         raise UserError(f"{path} is a pipe or a device: name a checkpoint file")
 
 
 def _require_checksums(path: Path) -> None:
-    """Torch itself does not check them, and loads flipped bits."""
+    """Check the CRCs of the zip file; torch does not check them, and would load flipped bits."""
     with zipfile.ZipFile(path) as archive:
         if (damaged := archive.testzip()) is not None:
             raise zipfile.BadZipFile(damaged)
@@ -180,13 +180,13 @@ def _require_training(content: dict[str, Any]) -> None:
     require(content, TRAINING)
     if min(content["epoch"], content["global_step"]) < 0:
         raise ValueError("epoch and global_step must be at least 0")
-    state, now = content["rng"]["cpu"], torch.get_rng_state()
-    if state.dtype != now.dtype or state.shape != now.shape:
-        raise ValueError("rng.cpu: is no state of torch's random numbers")
+    state, expected = content["rng"]["cpu"], torch.get_rng_state()
+    if state.dtype != expected.dtype or state.shape != expected.shape:
+        raise ValueError("rng.cpu: is not a state of torch's random number generator")
 
 
-def _ailment(path: Path) -> str:
-    """Why a file cannot be read; torch writes zip files, whose directory stands at their end."""
+def _describe_damage(path: Path) -> str:
+    """Describe why a file cannot be read; torch writes zip files, whose directory is at the end."""
     try:
         with path.open("rb") as file:
             start = file.read(2)
@@ -196,15 +196,15 @@ def _ailment(path: Path) -> str:
         return "the file is empty"
     if start == b"PK" and not _is_intact(path):
         is_cut = not _has_directory(path)
-        damage = "was cut short" if is_cut else "is damaged: its checksums do not match"
-        return f"the checkpoint {damage}; take another one, or copy it again"
-    return "is no checkpoint, or one that holds more than plain values and tensors"
+        damage = "is truncated" if is_cut else "is damaged: its checksums do not match"
+        return f"the checkpoint {damage}; use another one, or copy it again"
+    return "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
 
 
 def _has_directory(path: Path) -> bool:
     try:
         return zipfile.is_zipfile(path)
-    except zipfile.BadZipFile:  # it has one that contradicts itself
+    except zipfile.BadZipFile:  # the directory contradicts itself
         return True
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from src.cli.exits import one_message
+from src.cli.exits import exit_with_message
 from src.errors import UserError
 
 DESCRIPTION = """\
@@ -15,13 +15,13 @@ Groups the runs below the folders into variants, compares these over seeds and t
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Compare the runs, write the files, and print the tables and the paths of the files."""
-    with one_message("standard output"):
+    with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
         out = args.out or (args.folders[0] if len(args.folders) == 1 else _default_folder())
 
-        from src.config.outputs import why_unwritable
+        from src.config.outputs import unwritable_reason
 
-        if (args.out or out.is_dir()) and (reason := why_unwritable(out)):
+        if (args.out or out.is_dir()) and (reason := unwritable_reason(out)):
             raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")
 
         from src.comparison.comparison import compare

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from src.cli.exits import one_message
+from src.cli.exits import exit_with_message
 from src.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ where there is an account. docs/wandb.md says more."""
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Build the workspace, then print or save it."""
-    with one_message("standard output"):
+    with exit_with_message("standard output"):
         parser = arguments()
         args = parser.parse_args(argv)
         entity, slash, project = (args.save or "entity/project").partition("/")

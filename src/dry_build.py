@@ -1,4 +1,4 @@
-"""A dry build: every component is made without its numbers, and all that they refuse is reported together."""
+"""The dry build: construct every component on torch's meta device, and collect all errors."""
 
 import logging
 import re
@@ -14,9 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.config import signature
-from src.config.mistakes import Mistake, report, shown
-from src.config.required import PARTS, absent
-from src.config.values import asks_for, fits, got
+from src.config.mistakes import Mistake, format_mistakes, format_value
+from src.config.required import PARTS, missing_components
+from src.config.values import describe_type, describe_value, matches_type
 from src.data.files import existing_file
 from src.data.tokenizer import PAD, UNKNOWN, TokenizerBuilder
 from src.errors import UserError
@@ -25,53 +25,55 @@ from src.models.embedding.glove import GloveEmbedding
 from src.models.shapes import check_shapes
 
 log = logging.getLogger(__name__)
-WIDTH = 128  # features that a component gets of one that cannot be built
+FEATURES = 128  # input size of a component if the one before it cannot be built
 
 Make = Callable[[DictConfig], Any]
 
 
-class Built(NamedTuple):
-    """A component, or None if it cannot be built, and what it refuses."""
+class BuildResult(NamedTuple):
+    """A component, or None if it cannot be built, and the mistakes in its options."""
 
     component: Any
     mistakes: list[Mistake]
 
 
 def dry_build(cfg: DictConfig) -> None:
-    """Build what a training needs without its numbers, in milliseconds, before anything is written or read.
+    """Construct the components of a training without memory for weights, before anything is written or read.
 
     Raises:
-        UserError: a component is not there, an option is outside its range, components do not go together, or the
+        UserError: if a component is missing, an option is outside its range, components are incompatible, or the
             data file lacks a column; the message lists all mistakes.
     """
-    if mistakes := list(absent(cfg)) or refused(cfg):
-        raise UserError(report(mistakes))
+    if mistakes := list(missing_components(cfg)) or build_mistakes(cfg):
+        raise UserError(format_mistakes(mistakes))
 
 
 def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
-    """The optimizer of a training with its parameter groups; None where a component cannot be built dry."""
+    """The optimizer of a training with its parameter groups; None if a component cannot be built dry."""
     if _is_pretrained(cfg):
         return None
-    with quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
-        result = _error(cfg, lambda cfg: build.optimizer(cfg, build.classifier(cfg, (PAD, UNKNOWN), 1)), strict=False)
-    return result.component if isinstance(result, Built) else None
+    with hide_warnings(), torch.random.fork_rng(devices=[]), torch.device("meta"):
+        result = _try_build(
+            cfg, lambda cfg: build.optimizer(cfg, build.classifier(cfg, (PAD, UNKNOWN), 1)), strict=False
+        )
+    return result.component if isinstance(result, BuildResult) else None
 
 
-def refused(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
-    """What the components of a training refuse: numbers out of range, sizes that do not fit, columns that are missing.
+def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
+    """Find the errors of the components of a training: ranges, incompatible sizes, missing columns.
 
-    A refused option is put back to its default, so that what else is wrong shows as well.
+    An invalid option is reset to its default, so that further errors are found, too.
 
     Args:
-        cfg: the configuration; a component that is not there is left out.
-        known: mistakes that were reported before; their options are not tried.
-        strict: let pass whatever is not meant for the user. Without it a component that needs more than a dry build
-            gives, such as one of the user's own, is left to the run itself.
+        cfg: the configuration; missing components are skipped.
+        known: mistakes that are already reported; their options are not tried.
+        strict: raise exceptions that are not `UserError`. Otherwise a component that needs more than a dry build
+            provides, such as a user's own class, is skipped.
     """
     cfg = _without(cfg, known)
-    unbuildable = {where.partition("._target_")[0] for where, _ in known if "._target_" in where}
+    unbuildable = {entry.partition("._target_")[0] for entry, _ in known if "._target_" in entry}
     mistakes: list[Mistake] = []
-    with quiet(), torch.random.fork_rng(devices=[]):
+    with hide_warnings(), torch.random.fork_rng(devices=[]):
         for check in (_model_and_optimizer, _loss, _data, _trainer):
             mistakes += check(cfg, unbuildable, strict)
     return list(dict.fromkeys(mistakes))
@@ -80,57 +82,59 @@ def refused(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = Fal
 def _model_and_optimizer(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
     with torch.device("meta"):
         model = None
-        if all(_is_there(cfg, f"model.{part}", unbuildable) for part in PARTS) and not _is_pretrained(cfg):
-            mistakes = list(_parts(cfg, strict))
+        if all(_is_present(cfg, f"model.{part}", unbuildable) for part in PARTS) and not _is_pretrained(cfg):
+            mistakes = list(_component_mistakes(cfg, strict))
             yield from mistakes
             if not mistakes:
                 model, mistakes = _built(cfg, "model", lambda cfg: build.classifier(cfg, (PAD, UNKNOWN), 1), strict)
                 yield from mistakes
         if model is not None:
-            yield from _refusals(lambda: require_memory(model), "model")
-            yield from _refusals(lambda: check_shapes(model, num_logits=1), "model")
-    if not _is_there(cfg, "optimizer", unbuildable):
+            yield from _check_mistakes(lambda: require_memory(model), "model")
+            yield from _check_mistakes(lambda: check_shapes(model, num_logits=1), "model")
+    if not _is_present(cfg, "optimizer", unbuildable):
         return
 
     def optimizer(cfg: DictConfig) -> Any:
         return build.make(cfg, "optimizer", [torch.nn.Parameter(torch.zeros(1))])
 
-    made, mistakes = _built(cfg, "optimizer", optimizer, strict)
+    component, mistakes = _built(cfg, "optimizer", optimizer, strict)
     yield from mistakes
     cfg = _without(cfg, mistakes)
-    per_part = list(_per_part(cfg, optimizer, made, strict))
+    per_part = list(_per_part_mistakes(cfg, optimizer, component, strict))
     yield from per_part
-    if model is not None and made is not None and not mistakes and not per_part:
+    if model is not None and component is not None and not mistakes and not per_part:
         yield from _built(cfg, "optimizer", lambda cfg: build.optimizer(cfg, model), strict).mistakes
-    if made is not None and _is_there(cfg, "scheduler", unbuildable):
+    if component is not None and _is_present(cfg, "scheduler", unbuildable):
         yield from _built(cfg, "scheduler", lambda cfg: build.scheduler(cfg, optimizer(cfg), steps=1), strict).mistakes
 
 
-def _parts(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """What the components of the model refuse, each with as many features as the one before it gives."""
-    width: Any = WIDTH
-    is_sure = True  # that `width` is what the configuration means
+def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
+    """Find errors of the model's components; each gets the output size of the one before it."""
+    input_dim: Any = FEATURES
+    is_exact = True  # whether the configuration determines `input_dim`
     for part in PARTS:
-        made, mistakes = _part(cfg, part, width, strict and is_sure)
-        if mistakes and not is_sure:  # those that any other width would bring, too
-            others = _part(cfg, part, width + 1, strict=False).mistakes
+        component, mistakes = _build_component(cfg, part, input_dim, strict and is_exact)
+        if mistakes and not is_exact:  # keep mistakes that do not depend on input_dim
+            others = _build_component(cfg, part, input_dim + 1, strict=False).mistakes
             mistakes = [mistake for mistake in mistakes if mistake in others]
-        if isinstance(made, GloveEmbedding) and made.path is not None:
-            mistakes += _refusals(partial(existing_file, made.path, "model.embedding.path"), "model.embedding")
+        if isinstance(component, GloveEmbedding) and component.path is not None:
+            mistakes += _check_mistakes(
+                partial(existing_file, component.path, "model.embedding.path"), "model.embedding"
+            )
         yield from mistakes
-        output = getattr(made, "output_dim", None)
-        is_sure = is_sure and not mistakes and isinstance(output, int)
-        width = output if isinstance(output, int) else width
+        output = getattr(component, "output_dim", None)
+        is_exact = is_exact and not mistakes and isinstance(output, int)
+        input_dim = output if isinstance(output, int) else input_dim
 
 
-def _part(cfg: DictConfig, part: str, width: int, strict: bool) -> Built:
-    sizes: tuple[Any, ...] = (width, 1) if part == "head" else (width,)
-    given = ((PAD, UNKNOWN),) if part == "embedding" else sizes
-    return _built(cfg, f"model.{part}", lambda cfg: build.make(cfg, f"model.{part}", *given), strict)
+def _build_component(cfg: DictConfig, part: str, input_dim: int, strict: bool) -> BuildResult:
+    sizes: tuple[Any, ...] = (input_dim, 1) if part == "head" else (input_dim,)
+    arguments = ((PAD, UNKNOWN),) if part == "embedding" else sizes
+    return _built(cfg, f"model.{part}", lambda cfg: build.make(cfg, f"model.{part}", *arguments), strict)
 
 
-def _per_part(cfg: DictConfig, optimizer: Make, made: Any, strict: bool) -> Iterator[Mistake]:
-    """What the optimizer refuses of the options for one component: torch itself takes any."""
+def _per_part_mistakes(cfg: DictConfig, optimizer: Make, component: Any, strict: bool) -> Iterator[Mistake]:
+    """Check the optimizer options of single components; torch accepts any."""
     for part, options in (cfg.get("per_part") or {}).items():
         if not options:
             continue
@@ -138,84 +142,90 @@ def _per_part(cfg: DictConfig, optimizer: Make, made: Any, strict: bool) -> Iter
         if part not in PARTS:
             yield Mistake(path, f"no such component; there are {', '.join(PARTS)}")
             continue
-        if not isinstance(made, torch.optim.Optimizer):
+        if not isinstance(component, torch.optim.Optimizer):
             continue
-        yield from _refusals(partial(build.require_options, options, made, path), path)
-        takes = signature.of_class(type(made)).options  # type: ignore[arg-type]  # it has a hash
+        yield from _check_mistakes(partial(build.require_options, options, component, path), path)
+        takes = signature.of_class(type(component)).options  # type: ignore[arg-type]  # it has a hash
         single = cfg.copy()
         plain: Any = OmegaConf.to_container(options, resolve=True)
         for name, value in plain.items():
             option = takes.get(name)
-            if option is not None and not fits(value, option.hint):
-                yield Mistake(f"{path}.{name}={shown(value)}", f"expects {asks_for(option.hint)}, {got(value)}")
-            elif name in made.defaults:
+            if option is not None and not matches_type(value, option.hint):
+                yield Mistake(
+                    f"{path}.{name}={format_value(value)}",
+                    f"expects {describe_type(option.hint)}, {describe_value(value)}",
+                )
+            elif name in component.defaults:
                 OmegaConf.update(single, f"optimizer.{name}", value, force_add=True)
-        for where, what in _built(single, "optimizer", optimizer, strict).mistakes:
-            yield Mistake(where.replace("optimizer", path, 1), what)
+        for entry, message in _built(single, "optimizer", optimizer, strict).mistakes:
+            yield Mistake(entry.replace("optimizer", path, 1), message)
 
 
 def _loss(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
-    """The number of classes is not known yet: the loss may assume two, or as many as it has weights."""
-    if not _is_there(cfg, "loss", unbuildable):
+    """Check the loss for two classes and for as many as it has weights: the number is not known yet."""
+    if not _is_present(cfg, "loss", unbuildable):
         return
     weights = cfg.loss.get("class_weights")
     sizes = {2, len(weights) if OmegaConf.is_list(weights) and len(weights) > 1 else 2}
 
-    def refusals(size: int) -> list[Mistake]:
+    def mistakes_for(size: int) -> list[Mistake]:
         return _built(cfg, "loss", lambda cfg: build.make(cfg, "loss", [1] * size), strict).mistakes
 
-    yield from min(map(refusals, sizes), key=len)
+    yield from min(map(mistakes_for, sizes), key=len)
 
 
 def _data(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
-    if {"data", "data.tokenizer"} & set(unbuildable) or not _is_there(cfg, "data", ()):
+    if {"data", "data.tokenizer"} & set(unbuildable) or not _is_present(cfg, "data", ()):
         return
     data, mistakes = _built(cfg, "data", lambda cfg: build.make(cfg, "data"), strict)
     yield from mistakes
     if data is None:
         return
     if hasattr(data, "tokenizer") and not isinstance(data.tokenizer, TokenizerBuilder):
-        yield Mistake("data.tokenizer", "is no tokenizer: choose one with data/tokenizer=…")
+        yield Mistake("data.tokenizer", "is not a tokenizer: choose one with data/tokenizer=…")
     if hasattr(data, "require_columns"):
-        yield from _refusals(data.require_columns, "data")
+        yield from _check_mistakes(data.require_columns, "data")
 
 
 def _trainer(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
     for name in cfg.get("callbacks") or {}:
         path = f"callbacks.{name}"
-        if _is_there(cfg, path, unbuildable):
+        if _is_present(cfg, path, unbuildable):
             yield from _built(cfg, path, partial(build.make, key=path), strict).mistakes
-    if _is_there(cfg, "trainer", unbuildable):
+    if _is_present(cfg, "trainer", unbuildable):
         alone = cfg.copy()
         alone.callbacks = {}
         yield from _built(alone, "trainer", build.trainer, strict).mistakes
 
 
-def _built(cfg: DictConfig, key: str, make: Make, strict: bool) -> Built:
-    """Make the component `key`; one that refuses an option is made again without it."""
+def _built(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildResult:
+    """Construct the component `key`; after an error, construct it again without the invalid option."""
     cfg = cfg.copy()
     mistakes: list[Mistake] = []
     while True:
-        error = _error(cfg, make, strict)
+        error = _try_build(cfg, make, strict)
         if not isinstance(error, str):
-            return Built(error.component, mistakes)
+            return BuildResult(error.component, mistakes)
         path, text = _split(error, key)
-        if any(where.startswith(f"{path}.{text.partition('=')[0]}=") for where, _ in mistakes):
-            return Built(None, mistakes)  # its default does not fit either
+        if any(entry.startswith(f"{path}.{text.partition('=')[0]}=") for entry, _ in mistakes):
+            return BuildResult(None, mistakes)  # its default is invalid, too
         options = _options(cfg, path)
-        name, rule = _culprit(options, text) or (_by_trial(cfg, path, options, make, error), text)
+        name, rule = _option_in_message(options, text) or (
+            _option_by_elimination(cfg, path, options, make, error),
+            text,
+        )
         if name is None:
-            return Built(None, [*mistakes, Mistake(path, rule)])
-        mistakes.append(Mistake(f"{path}.{name}={shown(options[name])}", rule))
+            return BuildResult(None, [*mistakes, Mistake(path, rule)])
+        mistakes.append(Mistake(f"{path}.{name}={format_value(options[name])}", rule))
         del OmegaConf.select(cfg, path)[name]
         if name in _required(cfg, path):
-            return Built(None, mistakes)
+            return BuildResult(None, mistakes)
 
 
-def _error(cfg: DictConfig, make: Make, strict: bool) -> str | Built:
-    """Why a component cannot be made, or the component."""
+def _try_build(cfg: DictConfig, make: Make, strict: bool) -> str | BuildResult:
+    """Construct a component; return it, or the error message."""
     try:
-        return Built(make(cfg), [])
+        return BuildResult(make(cfg), [])
     except UserError as error:
         return str(error)
     except Exception as error:
@@ -224,11 +234,11 @@ def _error(cfg: DictConfig, make: Make, strict: bool) -> str | Built:
         if strict:
             raise
         log.debug("A component cannot be built dry: %s", error)
-        return Built(None, [])
+        return BuildResult(None, [])
 
 
 def _split(text: str, key: str) -> tuple[str, str]:
-    """`model.head: dropout=2 must …` → model.head, dropout=2 must …; also where the path ends in a value."""
+    """`model.head: dropout=2 must …` → model.head, dropout=2 must …; also if the path ends in a value."""
     if match := re.match(rf"({re.escape(key)}[\w.]*)(: |(?==))", text):
         path = match[1]
         if match[2]:
@@ -246,20 +256,20 @@ def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if not str(name).startswith("_")}
 
 
-def _culprit(options: dict[str, Any], text: str) -> tuple[str, str] | None:
-    """The option that a message begins with, as those of Heed's constructors do, and the rest of the message."""
+def _option_in_message(options: dict[str, Any], text: str) -> tuple[str, str] | None:
+    """The option at the start of a message of Heed's constructors, and the rest of the message."""
     match = re.match(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", text, re.DOTALL)
     return (match[1], match[3]) if match and match[1] in options else None
 
 
-def _by_trial(cfg: DictConfig, path: str, options: dict[str, Any], make: Make, error: str) -> str | None:
-    """The option without which a component raises nothing, or something else."""
+def _option_by_elimination(cfg: DictConfig, path: str, options: dict[str, Any], make: Make, error: str) -> str | None:
+    """The option whose removal changes the error of a component."""
     required = _required(cfg, path)
     for name in options:
         if name not in required:
             without = cfg.copy()
             del OmegaConf.select(without, path)[name]
-            if _error(without, make, strict=False) != error:
+            if _try_build(without, make, strict=False) != error:
                 return name
     return None
 
@@ -267,20 +277,20 @@ def _by_trial(cfg: DictConfig, path: str, options: dict[str, Any], make: Make, e
 def _required(cfg: DictConfig, path: str) -> set[str]:
     """Options without a default."""
     target = OmegaConf.select(cfg, f"{path}._target_")
-    found = _class(str(target))
-    takes = signature.of_class(found).options if found is not None else {}
-    return {name for name, option in takes.items() if option.required}
+    cls = _class(str(target))
+    options = signature.of_class(cls).options if cls is not None else {}
+    return {name for name, option in options.items() if option.required}
 
 
 def _class(target: str) -> type | None:
-    """The class of a target that was imported already."""
+    """The class of a target whose module is already imported."""
     module, _, name = target.rpartition(".")
-    found = getattr(sys.modules.get(module), name, None)
-    return found if isinstance(found, type) else None
+    value = getattr(sys.modules.get(module), name, None)
+    return value if isinstance(value, type) else None
 
 
-def _refusals(check: Callable[[], object], key: str) -> list[Mistake]:
-    """What a check refuses, with the place that its message begins with."""
+def _check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
+    """Run a check; return its error as a mistake, with the path at the start of the message."""
     try:
         check()
     except UserError as error:
@@ -290,12 +300,12 @@ def _refusals(check: Callable[[], object], key: str) -> list[Mistake]:
 
 
 def _without(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
-    """The configuration with its defaults in place of mistaken options."""
+    """A copy of the configuration without the options of `mistakes`, so that defaults apply."""
     cfg = cfg.copy()
     OmegaConf.set_struct(cfg, False)
     OmegaConf.set_readonly(cfg, False)
-    for where, _ in mistakes:
-        path = re.split(r"=|\[", where)[0].lstrip("+~")
+    for entry, _ in mistakes:
+        path = re.split(r"=|\[", entry)[0].lstrip("+~")
         parent, _, name = path.rpartition(".")
         node = OmegaConf.select(cfg, parent, throw_on_missing=False) if parent else None
         if isinstance(node, DictConfig) and name in set(node) and not name.startswith("_"):
@@ -303,19 +313,19 @@ def _without(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
     return cfg
 
 
-def _is_there(cfg: DictConfig, path: str, unbuildable: Collection[str]) -> bool:
+def _is_present(cfg: DictConfig, path: str, unbuildable: Collection[str]) -> bool:
     target = OmegaConf.select(cfg, f"{path}._target_", throw_on_missing=False)
     return target is not None and path not in unbuildable
 
 
 def _is_pretrained(cfg: DictConfig) -> bool:
-    """A pretrained model takes long to read itself: it is built in the run alone."""
+    """Whether a component is pretrained; reading it takes long, so the dry build skips it."""
     return "pretrained" in f"{cfg.model.embedding._target_} {cfg.model.encoder._target_}"
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """What libraries remark on the Trainer, they will say again when it is built for the run."""
+def hide_warnings() -> Iterator[None]:
+    """Hide the messages of libraries about the Trainer; they appear again when the run builds it."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The one exception that means: the user can mend this."""
+"""The exception for errors that the user can fix."""
 
 
 class UserError(Exception):

@@ -6,7 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.cli.entry import entry
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
-from src.config.validation import check
+from src.config.validation import validate_config
 
 if TYPE_CHECKING:
     from src.checkpoint import Card
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Measure a checkpoint on the data that it was trained on, or on `data=…` of the same classes."""
+    """Evaluate a checkpoint on its own data, or on `data=…` with the same classes."""
     from src import build
     from src.callbacks.predictions import Predictions
     from src.run import Run
 
     with Run(cfg) as run:
-        run.track(build.loggers(cfg))
+        run.attach_loggers(build.loggers(cfg))
         card, parts = build.restore(cfg.ckpt_path, cfg.extras)
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
@@ -31,17 +31,17 @@ def main(cfg: DictConfig) -> None:
 
 
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
-    """`cfg` with the data to evaluate on: those it chooses, or the checkpoint's own with `+data.…=…` changed.
+    """The configuration with the data to evaluate: those of `cfg`, or the checkpoint's with `+data.…=…` applied.
 
     Raises:
-        UserError: an option or a class of the data is wrong or not trusted.
+        UserError: if an option of the data is invalid, or a class is not trusted.
     """
     overrides = cfg.get("data") or {}
     is_other_set = "_target_" in overrides
-    own = {**card.cfg.data, "cache_dir": None}  # another machine's folder, or any that a hostile file names
+    own = {**card.cfg.data, "cache_dir": None}  # a file must not choose a folder to write to
     data = overrides if is_other_set else OmegaConf.merge(own, overrides)
     merged = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
-    check(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)
+    validate_config(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)
     return merged
 
 

@@ -1,4 +1,4 @@
-"""Packages that come with an extra of Heed's."""
+"""Packages of Heed's optional extras."""
 
 from importlib import import_module
 
@@ -11,19 +11,19 @@ def how_to_install(extra: str) -> str:
 
 
 class MissingExtra(UserError, ModuleNotFoundError):
-    """A package is not installed; the message says what brings it."""
+    """A package is not installed; the message names the extra to install."""
 
 
 def require(*modules: str, by: str, extra: str) -> None:
-    """Make sure that modules can be imported.
+    """Check that modules can be imported.
 
     Args:
         modules: their names.
-        by: what needs them, as it is written on the command line.
-        extra: what of Heed installs them.
+        by: the option that needs them, as it is written on the command line.
+        extra: the extra that installs them.
 
     Raises:
-        MissingExtra: if one cannot.
+        MissingExtra: if a module is not installed.
     """
     for module in modules:
         try:

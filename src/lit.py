@@ -1,4 +1,4 @@
-"""The LightningModule: what is learned from a batch, and what is measured on it."""
+"""The LightningModule: training, evaluation and metrics of a classifier."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +28,7 @@ MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
 
 
 def classification_metrics(num_classes: int) -> MetricCollection:
-    """The metrics of every evaluation, by the names that logs and tables use."""
+    """The metrics of every evaluation, by their names in logs and tables."""
     averaged = {"precision": MulticlassPrecision, "recall": MulticlassRecall, "f1": MulticlassF1Score}
     metrics: dict[str, Any] = {
         f"{name}_{average}": averaged[name](num_classes, average=average) for name in AVERAGED for average in AVERAGES
@@ -44,11 +44,11 @@ class LitClassifier(pl.LightningModule):
 
     Args:
         model: the classifier.
-        loss: what to minimize; it also makes probabilities of logits.
+        loss: the training loss; it also converts logits to probabilities.
         num_classes: C.
-        make_optimizer: given the model.
-        make_scheduler: given the optimizer and the number of steps; returns Lightning's scheduler config or None.
-        card: what a checkpoint must hold besides weights to be used alone; plain containers only.
+        make_optimizer: creates the optimizer of a model.
+        make_scheduler: creates Lightning's scheduler config, or None, from the optimizer and the number of steps.
+        card: metadata of the checkpoint, in plain containers.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class LitClassifier(pl.LightningModule):
         return loss
 
     def _log_loss(self, stage: str, loss: Tensor, batch: Batch) -> None:
-        """The mean over texts. Lightning averages their number over the processes too, and would round an int down."""
+        """Log the mean over texts. The batch size is a float, because Lightning averages it over processes."""
         size: Any = float(len(batch.labels))
         self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
 
@@ -125,7 +125,7 @@ class LitClassifier(pl.LightningModule):
         self._is_validated = False
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
-        """Lightning steps a plateau scheduler after the epoch's checkpoint is written: on_train_epoch_end did it."""
+        """Skip plateau schedulers: on_train_epoch_end steps them before the epoch's checkpoint is written."""
         if not isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step()
 
@@ -135,7 +135,7 @@ class LitClassifier(pl.LightningModule):
         checkpoint["rng"] = {"cpu": torch.get_rng_state(), "cuda": cuda}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if self.trainer.state.fn == "fit":  # dropout goes on where it stopped
+        if self.trainer.state.fn == "fit":  # resume the random numbers of dropout
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
@@ -144,13 +144,12 @@ class LitClassifier(pl.LightningModule):
 def _total_steps(trainer: pl.Trainer) -> int:
     """Optimizer steps of the whole training.
 
-    Lightning's own `estimated_stepping_batches` would set the loaders up before a checkpoint has told them where to
-    resume.
+    Lightning's `estimated_stepping_batches` would create the loaders before the checkpoint restores their position.
     """
     batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
     limit = trainer.limit_train_batches
     batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
-    if trainer.max_epochs == -1:  # Lightning's word for max_epochs=null with max_steps
+    if trainer.max_epochs == -1:  # Lightning sets it for max_epochs=null with max_steps
         return trainer.max_steps
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
     return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps

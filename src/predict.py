@@ -7,7 +7,7 @@ from src.cli.entry import entry
 
 @entry("predict", free_text=("text",))
 def main(cfg: DictConfig) -> None:
-    """One prediction for each text, with the words that the attention looked at most."""
+    """Print a prediction for each text, with the most attended words."""
     from pathlib import Path
 
     from src import build

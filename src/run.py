@@ -1,4 +1,4 @@
-"""A run: its folder, its record in `result.json`, and its end, whatever that is."""
+"""The lifecycle of a run: its folder, its record in `result.json`, and its status."""
 
 import json
 import logging
@@ -26,14 +26,14 @@ from pytorch_lightning.utilities import rank_zero_only
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import StopOnSignal, Stopped
-from src.checkpoint import read
+from src.checkpoint import read_checkpoint
 from src.cli.startup import announce
-from src.config.absolute_paths import anchored
+from src.config.absolute_paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.tracker import Report, Tracker, costs
 from src.reports.draw import draw_all
-from src.summary import final_metrics, show
+from src.summary import final_metrics, print_summary
 
 log = logging.getLogger(__name__)
 PACKAGES = (
@@ -51,12 +51,12 @@ PACKAGES = (
 class Run:
     """Context of one training run.
 
-    On entry it writes the resolved config, sets the seed and takes over Ctrl-C, SIGTERM and SIGHUP. On exit it closes
+    On entry it writes the resolved config, sets the seed and handles Ctrl-C, SIGTERM and SIGHUP. On exit it closes
     the loggers and writes `result.json` with the status completed, pruned, interrupted or failed. A run that a signal
-    stopped leaves the process with 128 plus the signal's number.
+    interrupts exits with 128 plus the signal's number.
 
-    A run in the folder of an earlier one replaces `config.yaml` and `result.json` from `describe` on: where it is
-    refused before, those of the earlier run stay.
+    In the folder of an earlier run, `config.yaml` and `result.json` are replaced only after `describe` is called. If
+    the new run fails before, the files of the earlier run remain.
 
     Args:
         cfg: the whole configuration.
@@ -65,7 +65,7 @@ class Run:
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.folder = Path(cfg.paths.output_dir)
-        self.config: dict[str, Any] = anchored(OmegaConf.to_container(cfg, resolve=True))
+        self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.loggers: list[Logger] = []
@@ -80,7 +80,7 @@ class Run:
             "choices": _choices(),
         }
         self._started = time.perf_counter()
-        self._replaces = True  # the files of a run in the same folder
+        self._replaces = True  # files of an earlier run in the same folder
 
     def __enter__(self) -> "Run":
         self.record["started"] = _now()
@@ -107,26 +107,26 @@ class Run:
             self.record["status"] = "completed"
         else:
             self.record["error"] = f"{type(error).__name__}: {error}"
-        self._write()
+        self._write_record()
         for tracker in self._trackers:
             try:
                 tracker.close(self.record["status"], costs(self.record))
-            except Exception as failure:  # a server that is gone must not hide how the run ended
+            except Exception as failure:  # an unreachable server must not change the status of the run
                 log.warning("%s could not be closed: %s", type(tracker).__name__, failure)
         if isinstance(error, Stopped):
-            if self._leads and Path(self.stop.checkpoint).exists():
+            if self._is_writer and Path(self.stop.checkpoint).exists():
                 announce(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}")
             raise SystemExit(128 + error.signum) from None
         return isinstance(error, Pruned)
 
     @property
-    def _leads(self) -> bool:
-        """Whether this is the process that writes, where several train together."""
+    def _is_writer(self) -> bool:
+        """Whether this process writes files; false for all but one process of a distributed run."""
         return getattr(rank_zero_only, "rank", 0) == 0
 
-    def _write(self) -> None:
-        """Put the record down; a run that ends in the midst of its reports has one all the same."""
-        if not (self._leads and self._replaces):
+    def _write_record(self) -> None:
+        """Write result.json; it is also called before the reports, in case they fail."""
+        if not (self._is_writer and self._replaces):
             return
         self.record["seconds"] = {
             "total": time.perf_counter() - self._started,
@@ -141,25 +141,25 @@ class Run:
         (self.folder / "result.json").write_text(text, encoding="utf-8")
 
     def _write_config(self) -> None:
-        if self._leads and self._replaces:
+        if self._is_writer and self._replaces:
             (self.folder / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
 
     @property
     def _trackers(self) -> list[Tracker]:
-        return [logger for logger in self.loggers if isinstance(logger, Tracker)] if self._leads else []
+        return [logger for logger in self.loggers if isinstance(logger, Tracker)] if self._is_writer else []
 
-    def track(self, loggers: list[Logger]) -> None:
-        """Begin the logs: from here on, however the run ends, they say so."""
+    def attach_loggers(self, loggers: list[Logger]) -> None:
+        """Log the configuration to the loggers, which are closed with the status of the run."""
         self.loggers = loggers
         for logger in loggers:
             logger.log_hyperparams(self.config)
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record what is trained, on what, and where; from here on, the run has really started."""
+        """Record data, parameters, device and versions, and replace the files of an earlier run."""
         self._replaces = True
         self._write_config()
-        own = {group: choice for group, choice in self.record["choices"].items() if choice != "None"}
-        choices = self.record["choices"] = {**module.card["config"].get("choices", {}), **own}
+        selected = {group: choice for group, choice in self.record["choices"].items() if choice != "None"}
+        choices = self.record["choices"] = {**module.card["config"].get("choices", {}), **selected}
         variant = " · ".join(choices[part] for part in ("encoder", "attention") if part in choices)
         for tracker in self._trackers:
             tracker.describe({"choices": choices, "variant": variant, "overrides": self.record["overrides"]})
@@ -183,30 +183,34 @@ class Run:
         self.record["git_commit"] = _git_commit()
 
     def report(self, trainer: pl.Trainer) -> None:
-        """Measure the predictions, draw, and show the table."""
+        """Compute final metrics, draw figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
         metrics = final_metrics(self.folder)
         self.record["metrics"] = {name: metric._asdict() for name, metric in metrics.items()}
-        self._write()
-        drawn = draw_all(self.folder)
-        report = Report.of(self.folder, metrics, drawn, trainer.global_step)
+        self._write_record()
+        figures = draw_all(self.folder)
+        report = Report.of(self.folder, metrics, figures, trainer.global_step)
         for tracker in self._trackers:
             tracker.show(report)
-        show(metrics, self.folder)
+        print_summary(metrics, self.folder)
 
-    def selected(self, trainer: pl.Trainer) -> str | None:
-        """The checkpoint to evaluate: the best one, or the one given when nothing was trained."""
-        best = trainer.checkpoint_callback
-        if not isinstance(best, ModelCheckpoint) or not best.best_model_path or best.best_model_score is None:
+    def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
+        """Select the checkpoint to evaluate: the best one, or `ckpt_path` if nothing was trained."""
+        callback = trainer.checkpoint_callback
+        if (
+            not isinstance(callback, ModelCheckpoint)
+            or not callback.best_model_path
+            or callback.best_model_score is None
+        ):
             return self.cfg.ckpt_path if not self.cfg.train else None
         self.record["best"] = {
-            "checkpoint": os.path.relpath(best.best_model_path, self.folder),
-            "monitor": best.monitor,
-            "value": best.best_model_score.item(),
-            "epoch": read(best.best_model_path, mmap=True)["epoch"],
+            "checkpoint": os.path.relpath(callback.best_model_path, self.folder),
+            "monitor": callback.monitor,
+            "value": callback.best_model_score.item(),
+            "epoch": read_checkpoint(callback.best_model_path, mmap=True)["epoch"],
         }
-        return best.best_model_path
+        return callback.best_model_path
 
 
 def _now() -> str:
@@ -220,13 +224,13 @@ def _overrides() -> list[str]:
 
 
 def _choices() -> dict[str, str]:
-    """Which option of each config group was chosen, by the group's last name."""
+    """The choice of each config group, by the last word of the group."""
     from hydra.core.hydra_config import HydraConfig
 
     if not HydraConfig.initialized():
         return {}
-    chosen = HydraConfig.get().runtime.choices
-    return {key.split("/")[-1]: str(value) for key, value in chosen.items() if not key.startswith("hydra")}
+    choices = HydraConfig.get().runtime.choices
+    return {key.split("/")[-1]: str(value) for key, value in choices.items() if not key.startswith("hydra")}
 
 
 def _versions() -> dict[str, str]:
@@ -239,8 +243,8 @@ def _versions() -> dict[str, str]:
 
 def _git_commit() -> str | None:
     here = Path(__file__).parent
-    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or None
+    result = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or None
 
 
 def _peak_memory() -> dict[str, float | None]:

@@ -1,4 +1,4 @@
-"""What a finished run shows: final numbers with intervals, and a table on the terminal."""
+"""Final metrics of a run with intervals, and their table on the terminal."""
 
 import sys
 from pathlib import Path
@@ -11,21 +11,23 @@ from src.reports.tables import files_table, metric_table
 
 
 def final_metrics(folder: Path) -> dict[str, Metric]:
-    """Every metric of every split that was predicted, by names such as test/acc."""
+    """All metrics of all predicted splits, by names such as test/acc."""
     metrics: dict[str, Metric] = {}
     for path in sorted((folder / "predictions").glob("*.npz")):
         arrays = read_arrays(path)
-        found = evaluate(arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]])
-        metrics |= {f"{path.stem}/{name}": metric for name, metric in found.items()}
+        split_metrics = evaluate(
+            arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]]
+        )
+        metrics |= {f"{path.stem}/{name}": metric for name, metric in split_metrics.items()}
     return metrics
 
 
-def show(metrics: dict[str, Metric], folder: Path) -> None:
-    """Print the test metrics, or validation's where nothing was tested, and every file that was written."""
+def print_summary(metrics: dict[str, Metric], folder: Path) -> None:
+    """Print the metrics of the test split, or of validation without a test, and the written files."""
     tested = {name: metric for name, metric in metrics.items() if name.startswith("test/")}
     console = Console(width=None if sys.stdout.isatty() else 100)
     console.print(metric_table(tested or metrics))
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
-        console.print(f"W&B, kept offline: wandb sync {offline}", soft_wrap=True)
+        console.print(f"W&B run, offline: to upload it, run wandb sync {offline}", soft_wrap=True)

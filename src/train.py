@@ -7,10 +7,10 @@ from src.cli.entry import entry
 
 @entry("train")
 def main(cfg: DictConfig) -> float | None:
-    """One run; returns the selected checkpoint's score, which a search over hyperparameters optimizes."""
+    """Run one training; return the score of the selected checkpoint, which a hyperparameter search optimizes."""
     from src import build
     from src.callbacks.predictions import Predictions
-    from src.checkpoint import Card, load
+    from src.checkpoint import Card, load_checkpoint
     from src.dry_build import dry_build, dry_optimizer
     from src.resume import require_resumable
     from src.run import Run
@@ -19,13 +19,13 @@ def main(cfg: DictConfig) -> float | None:
     with Run(cfg) as run:
         if cfg.ckpt_path is not None:
             require_resumable(cfg, dry_optimizer(cfg))
-        run.track(build.loggers(cfg))
+        run.attach_loggers(build.loggers(cfg))
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(cfg)
         config = {**run.config, "choices": run.record["choices"]}
         module = build.module(cfg, Card(config, data.codec, data.class_counts))
         if cfg.ckpt_path is not None:
-            build.fill(module, load(cfg.ckpt_path)[1], cfg.ckpt_path)
+            build.load_weights(module, load_checkpoint(cfg.ckpt_path)[1], cfg.ckpt_path)
         run.describe(data, module, trainer)
         if cfg.train:
             if cfg.ckpt_path is None:
@@ -33,7 +33,7 @@ def main(cfg: DictConfig) -> float | None:
             trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
             run.stop.check()
         if cfg.test:
-            best = run.selected(trainer)
+            best = run.select_checkpoint(trainer)
             trainer.validate(module, data, ckpt_path=best, weights_only=True, verbose=False)
             trainer.test(module, data, ckpt_path=best, weights_only=True, verbose=False)
             run.report(trainer)

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
-from src.config.validation import check
+from src.config.validation import validate_config
 from src.dry_build import dry_build
 from src.errors import UserError
 from tests.helpers import evaluate, small_config, train, trained
@@ -32,7 +32,7 @@ def test_the_parts_are_told_each_others_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "said"),
+    ("overrides", "message"),
     [
         (["model.embedding.dropout=1.5"], r"model\.embedding: dropout=1\.5 must lie in"),
         (["model.encoder.hidden_dim=0"], r"model\.encoder: hidden_dim=0"),
@@ -40,13 +40,13 @@ def test_the_parts_are_told_each_others_sizes() -> None:
         (["model/position=rotary"], r"model\.position: "),
     ],
 )
-def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], said: str) -> None:
-    with pytest.raises(UserError, match=f"^{said}"):
+def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=f"^{message}"):
         model(*overrides)
 
 
 @pytest.mark.parametrize(
-    ("overrides", "said"),
+    ("overrides", "message"),
     [
         (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention\.heads=7   must divide the 12 "),
         (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head\.dropout=1\.5   must lie in \[0, 1\)"),
@@ -63,8 +63,8 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], sai
         (["model.encoder.hidden_dim=10000000000"], r"model\.encoder\.hidden_dim=10000000000   needs more memory"),
     ],
 )
-def test_what_a_part_refuses_shows_before_the_data_are_read(overrides: list[str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=f"^1 mistake in the configuration; nothing was started.\n  {said}"):
+def test_what_a_part_refuses_shows_before_the_data_are_read(overrides: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"^1 mistake in the configuration; nothing was started.\n  {message}"):
         train(tmp_path / "run", *overrides)
     assert not list(tmp_path.iterdir())
 
@@ -100,16 +100,16 @@ def test_a_part_without_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "said"),
+    ("overrides", "message"),
     [
-        (["optimizer=adam"], r"optimizer: Adam takes no row-sparse gradients; choose optimizer=adagrad or leave"),
-        (["optimizer=sgd", "optimizer.weight_decay=0.1"], r"weight_decay: row-sparse gradients allow none"),
+        (["optimizer=adam"], r"optimizer: Adam does not support row-sparse gradients; choose optimizer=adagrad or set"),
+        (["optimizer=sgd", "optimizer.weight_decay=0.1"], r"weight_decay: row-sparse gradients do not support it"),
         (["optimizer=adagrad", "trainer.gradient_clip_val=1.0"], r"trainer\.gradient_clip_val: row-sparse"),
     ],
 )
-def test_what_cannot_work_on_sparse_gradients_is_refused(overrides: list[str], said: str) -> None:
+def test_what_cannot_work_on_sparse_gradients_is_refused(overrides: list[str], message: str) -> None:
     cfg, parts = model("model/embedding=ngrams", "model.embedding.sparse=true", *overrides)
-    with pytest.raises(UserError, match=f"^{said}"):
+    with pytest.raises(UserError, match=f"^{message}"):
         build.optimizer(cfg, parts)
 
 
@@ -168,8 +168,8 @@ def test_an_attention_of_ones_own_trains_and_comes_back(tmp_path: Path, monkeypa
     mine = ["model/attention=none", "model.attention._target_=my_attention.Negative"]
     trust = "extras.trusted_modules=[my_attention]"
     with pytest.raises(UserError, match=r"my_attention is not a trusted module; if you trust it, write extras"):
-        check(small_config(tmp_path / "run", mine))
-    check(small_config(tmp_path / "run", [*mine, trust]))
+        validate_config(small_config(tmp_path / "run", mine))
+    validate_config(small_config(tmp_path / "run", [*mine, trust]))
     checkpoint = trained(tmp_path / "run", *mine, trust)
     with pytest.raises(UserError, match="my_attention is not a trusted module"):
         evaluate(tmp_path / "eval", checkpoint)
@@ -193,10 +193,10 @@ def test_each_debug_mode_runs(mode: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("precision", "fused"), [("32-true", True), ("bf16-mixed", False)])
 def test_optimizers_are_fused_where_gradients_can_be_clipped(precision: str, fused: bool, tmp_path: Path) -> None:
-    given = ["optimizer=adamw", "trainer.gradient_clip_val=0.5", f"trainer.precision={precision}"]
-    cfg, parts = model(*given)
+    options = ["optimizer=adamw", "trainer.gradient_clip_val=0.5", f"trainer.precision={precision}"]
+    cfg, parts = model(*options)
     assert build.optimizer(cfg, parts).defaults["fused"] is fused
-    assert train(tmp_path / "run", *given)["status"] == "completed"
+    assert train(tmp_path / "run", *options)["status"] == "completed"
 
 
 def test_overfitting_learns_its_batches(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_half_precision_trains_on_the_cpu(encoder: str, attention: str, tmp_path
 
 
 def test_null_takes_a_callback_or_a_logger_away(tmp_path: Path) -> None:
-    kept = build.trainer(small_config(tmp_path, ["callbacks.progress=null"])).callbacks  # type: ignore[attr-defined]
-    names = {type(callback).__name__ for callback in kept}
+    callbacks = build.trainer(small_config(tmp_path, ["callbacks.progress=null"])).callbacks  # type: ignore[attr-defined]
+    names = {type(callback).__name__ for callback in callbacks}
     assert "FiniteLoss" in names and not any("Progress" in name for name in names)
     assert build.loggers(small_config(tmp_path, ["logger=csv", "logger.csv=null"])) == []
 

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, and what is said of a file that is none."""
+"""The content of a checkpoint, and the messages for files that are not valid checkpoints."""
 
 import copy
 import io
@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from src import build
-from src.checkpoint import PARTS, Card, load, read
+from src.checkpoint import PARTS, Card, load_checkpoint, read_checkpoint
 from src.checkpoint_io import ValidatedCheckpointIO
 from src.data.batching import Window
 from src.data.codec import Codec
@@ -24,7 +24,7 @@ from tests.helpers import evaluate, small_config, trained
 
 
 def test_it_holds_plain_values_and_all_that_its_weights_need(checkpoint: Path) -> None:
-    card, weights = load(checkpoint)
+    card, weights = load_checkpoint(checkpoint)
     assert card.config["model"]["encoder"]["hidden_dim"] == 6
     assert card.codec.class_names == ("negative", "neutral", "positive")
     assert sum(card.class_counts) == 28
@@ -33,7 +33,7 @@ def test_it_holds_plain_values_and_all_that_its_weights_need(checkpoint: Path) -
 
 def test_the_model_comes_back(checkpoint: Path) -> None:
     card, (model, _) = build.restore(str(checkpoint), small_config(checkpoint).extras)
-    _, weights = load(checkpoint)
+    _, weights = load_checkpoint(checkpoint)
     for name, value in model.state_dict().items():
         assert torch.equal(value, weights[f"model.{name}"]), name
     assert len(card.codec.tokenizer.vocabulary) == model.embedding.table.num_embeddings
@@ -53,15 +53,15 @@ def zipped() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         pytest.param(b"", "the file is empty", id="empty"),
-        pytest.param(b"epoch,step\n0,1\n", "is no checkpoint", id="text"),
-        pytest.param(zipped(), "is no checkpoint", id="zip"),
-        pytest.param(torchs({"a": Path("x")}), "is no checkpoint, or one that holds more than plain", id="objects"),
-        pytest.param(torchs(torch.zeros(3)), "is a checkpoint, but not one of Heed's", id="tensor"),
+        pytest.param(b"epoch,step\n0,1\n", "is not a checkpoint", id="text"),
+        pytest.param(zipped(), "is not a checkpoint", id="zip"),
+        pytest.param(torchs({"a": Path("x")}), "is not a checkpoint, or contains more than plain", id="objects"),
+        pytest.param(torchs(torch.zeros(3)), "is a checkpoint, but not of Heed", id="tensor"),
         pytest.param(
-            torchs({"state_dict": {}, "epoch": 3}), "is a checkpoint, but not one of Heed's", id="another project's"
+            torchs({"state_dict": {}, "epoch": 3}), "is a checkpoint, but not of Heed", id="another project's"
         ),
         pytest.param(
             torchs({"state_dict": {}, "heed": {"config": {}}}),
@@ -70,11 +70,11 @@ def zipped() -> bytes:
         ),
     ],
 )
-def test_files_of_another_kind_are_told_apart(content: bytes, said: str, tmp_path: Path) -> None:
+def test_files_of_another_kind_are_reported(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.ckpt"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=rf"odd\.ckpt:? {said}") as error:
-        load(path)
+    with pytest.raises(UserError, match=rf"odd\.ckpt:? {message}") as error:
+        load_checkpoint(path)
     assert "\n" not in str(error.value)
 
 
@@ -83,15 +83,15 @@ def test_a_checkpoint_cut_short_is_named(share: float, checkpoint: Path, tmp_pat
     data = checkpoint.read_bytes()
     path = tmp_path / "half.ckpt"
     path.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(UserError, match=r"half\.ckpt: the checkpoint was cut short"):
-        load(path)
+    with pytest.raises(UserError, match=r"half\.ckpt: the checkpoint is truncated"):
+        load_checkpoint(path)
 
 
 def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is a folder: name a file in it, such as .*checkpoints/best\.ckpt"):
-        load(tmp_path)
+        load_checkpoint(tmp_path)
     with pytest.raises(UserError, match=r"gone\.ckpt: no such checkpoint"):
-        load(tmp_path / "gone.ckpt")
+        load_checkpoint(tmp_path / "gone.ckpt")
 
 
 def test_a_class_that_is_not_trusted_is_not_run(checkpoint: Path, tmp_path: Path) -> None:
@@ -113,13 +113,13 @@ def test_weights_that_do_not_fit_are_named(checkpoint: Path, tmp_path: Path) -> 
         build.restore(str(tmp_path / "odd.ckpt"), extras)
 
 
-@pytest.mark.parametrize(("option", "said"), [("model.encoder.hidden_dim=7", "do not fit"), ("seed=1", "")])
-def test_training_resumes_only_the_same_model(option: str, said: str, checkpoint: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("option", "message"), [("model.encoder.hidden_dim=7", "do not fit"), ("seed=1", "")])
+def test_training_resumes_only_the_same_model(option: str, message: str, checkpoint: Path, tmp_path: Path) -> None:
     resumed = [f"ckpt_path={checkpoint}", option]
-    if not said:
+    if not message:
         trained(tmp_path / "run", *resumed)
         return
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         trained(tmp_path / "run", *resumed)
 
 
@@ -146,7 +146,7 @@ def is_loaded(path: Path, original: dict[str, Any]) -> bool:
         original: what it held.
     """
     try:
-        card, weights = load(path)
+        card, weights = load_checkpoint(path)
     except UserError as error:
         assert "\n" not in str(error)
         return False
@@ -184,7 +184,9 @@ def flip(checkpoint: Path, to: Path) -> Path:
     to.parent.mkdir(parents=True, exist_ok=True)
     data = bytearray(checkpoint.read_bytes())
     with zipfile.ZipFile(checkpoint) as archive:
-        largest = max((one for one in archive.infolist() if "/data/" in one.filename), key=lambda one: one.file_size)
+        largest = max(
+            (entry for entry in archive.infolist() if "/data/" in entry.filename), key=lambda entry: entry.file_size
+        )
         content = archive.read(largest)
     data[bytes(data).index(content) + len(content) // 2] ^= 1
     to.write_bytes(data)
@@ -194,13 +196,13 @@ def flip(checkpoint: Path, to: Path) -> Path:
 def test_every_reader_refuses_flipped_bits(checkpoint: Path, tmp_path: Path) -> None:
     path = flip(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
     torch.load(path, weights_only=True)  # torch itself reads them without an objection
-    said = r"last\.ckpt: the checkpoint is damaged: its checksums do not match; take another one, or copy it again"
-    for reads in (load, read, ValidatedCheckpointIO().load_checkpoint):
-        with pytest.raises(UserError, match=said):
-            reads(path)
-    with pytest.raises(UserError, match=said):
+    message = r"last\.ckpt: the checkpoint is damaged: its checksums do not match; use another one, or copy it again"
+    for read in (load_checkpoint, read_checkpoint, ValidatedCheckpointIO().load_checkpoint):
+        with pytest.raises(UserError, match=message):
+            read(path)
+    with pytest.raises(UserError, match=message):
         evaluate(tmp_path / "eval", path)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         trained(tmp_path / "resumed", f"ckpt_path='{path}'")
     cfg = small_config(tmp_path)
     prepare(cfg, tmp_path)  # of a sweep's job, which starts anew
@@ -221,10 +223,10 @@ def test_a_weight_that_is_no_number_is_named(value: float, tmp_path: Path) -> No
     with pytest.raises(
         UserError, match=r"odd\.ckpt: its weights cannot be used \(state_dict\.model\.weight: has NaN or"
     ):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
     content["state_dict"]["model.weight"][1, 2] = 1
     torch.save(content, tmp_path / "odd.ckpt")
-    read(tmp_path / "odd.ckpt", training=True)  # the optimizer's numbers are no weights
+    read_checkpoint(tmp_path / "odd.ckpt", training=True)  # the optimizer's numbers are no weights
 
 
 def hundred_levels() -> Any:
@@ -277,21 +279,21 @@ NESTED = {"deep": hundred_levels, "doubled": doubled, "endless": endless}
 def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
     content = small()
     path = tmp_path / "odd.ckpt"
-    refused = 0
+    errors = 0
     for place in leaves(content["heed"]):
         for value in WRONG:
             torch.save(changed(content, ("heed", *place), value), path)
             try:
-                load(path)
+                load_checkpoint(path)
             except UserError as error:
                 assert "\n" not in str(error) and len(str(error)) < 600
                 assert "odd.ckpt: was written by another version of Heed, or is damaged (" in str(error)
-                refused += 1
-    assert refused > 150
+                errors += 1
+    assert errors > 150
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "said"),
+    ("place", "value", "message"),
     [
         (("config",), [], r"config: expects a mapping, got a list"),
         (("config",), ..., r"config is missing"),
@@ -309,19 +311,19 @@ def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
         (("class_counts",), [3, 0.5], r"class_counts\[1\]: expects a whole number, got a finite number"),
     ],
 )
-def test_a_damaged_card_says_what_is_wrong(place: tuple[str, ...], value: Any, said: str, tmp_path: Path) -> None:
+def test_a_damaged_card_is_described(place: tuple[str, ...], value: Any, message: str, tmp_path: Path) -> None:
     torch.save(changed(small(), ("heed", *place), value), tmp_path / "odd.ckpt")
     with pytest.raises(
-        UserError, match=rf"odd\.ckpt: was written by another version of Heed, or is damaged \(.*{said}"
+        UserError, match=rf"odd\.ckpt: was written by another version of Heed, or is damaged \(.*{message}"
     ):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_a_card_of_endless_containers_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_card_of_endless_containers_is_errors(name: str, tmp_path: Path) -> None:
     torch.save(changed(small(), ("heed", "config", "data"), {"limit": NESTED[name]()}), tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"config: has (more than 64 levels|too many values)"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 def tokenizer(**changes: Any) -> str:
@@ -343,14 +345,14 @@ def tokenizer(**changes: Any) -> str:
         pytest.param(tokenizer().replace('"<br', '"|<br'), id="a pattern of nothing"),
     ],
 )
-def test_a_tokenizer_that_cannot_read_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_tokenizer_that_cannot_read_is_errors(text: str, tmp_path: Path) -> None:
     torch.save(changed(small(), ("heed", "codec", "tokenizer"), text), tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt: .*tokenizer: cannot be used"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "message"),
     [
         ([torch.zeros(2)], "state_dict: expects a mapping, got a list"),
         (None, "state_dict: expects a mapping, got null"),
@@ -362,10 +364,10 @@ def test_a_tokenizer_that_cannot_read_is_refused(text: str, tmp_path: Path) -> N
     ],
     ids=range(7),
 )
-def test_weights_that_are_no_tensors_are_named(weights: Any, said: str, tmp_path: Path) -> None:
+def test_weights_that_are_no_tensors_are_named(weights: Any, message: str, tmp_path: Path) -> None:
     torch.save({**small(), "state_dict": weights}, tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights cannot be used \({said}"):
-        load(tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights cannot be used \({message}"):
+        load_checkpoint(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize("other", [torch.int32, torch.bool, torch.complex64])
@@ -373,18 +375,22 @@ def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -
     module = torch.nn.Linear(3, 2)
     weights = {name: value.to(other) for name, value in module.state_dict().items()}
     with pytest.raises(UserError, match=rf"odd\.ckpt: its weights do not fit this model: type mismatch .*{other}"):
-        build.fill(module, weights, "odd.ckpt")
-    build.fill(module, {name: value.half() for name, value in module.state_dict().items()}, "of 16 bits")
+        build.load_weights(module, weights, "odd.ckpt")
+    build.load_weights(module, {name: value.half() for name, value in module.state_dict().items()}, "of 16 bits")
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "said"),
+    ("place", "value", "message"),
     [
         (("epoch",), ..., "epoch is missing"),
         (("epoch",), "2", "epoch: expects a whole number, got text"),
         (("global_step",), -1, "epoch and global_step must be at least 0"),
         (("rng",), ..., "rng is missing"),
-        (("rng", "cpu"), torch.zeros(3, dtype=torch.uint8), "rng.cpu: is no state of torch's random numbers"),
+        (
+            ("rng", "cpu"),
+            torch.zeros(3, dtype=torch.uint8),
+            "rng.cpu: is not a state of torch's random number generator",
+        ),
         (("rng", "cuda"), None, "rng.cuda: expects a list, got null"),
         (("loops",), {}, "loops.fit_loop is missing"),
         (("optimizer_states",), [[]], r"optimizer_states\[0\]: expects a mapping, got a list"),
@@ -392,22 +398,22 @@ def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -
         (("callbacks",), [], "callbacks: expects a mapping, got a list"),
     ],
 )
-def test_what_training_resumes_from_is_checked_for_training_alone(
-    place: tuple[str, ...], value: Any, said: str, tmp_path: Path
+def test_the_training_state_is_checked_only_for_training(
+    place: tuple[str, ...], value: Any, message: str, tmp_path: Path
 ) -> None:
     torch.save(changed(small(), place, value), tmp_path / "odd.ckpt")
-    load(tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({said}"):
-        read(tmp_path / "odd.ckpt", training=True)
+    load_checkpoint(tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({message}"):
+        read_checkpoint(tmp_path / "odd.ckpt", training=True)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])
-def test_what_is_no_file_is_named(make: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_reported(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt"):
-        load(tmp_path / "odd.ckpt")
+        load_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="cannot be read"):
-        load("a" * 5000)
+        load_checkpoint("a" * 5000)
 
 
 @pytest.mark.parametrize("size", [13, 10**9, 10**18])

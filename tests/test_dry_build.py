@@ -7,14 +7,14 @@ import torch
 from omegaconf import OmegaConf
 
 from src.config.required import PARTS
-from src.dry_build import dry_build, refused
+from src.dry_build import build_mistakes, dry_build
 from src.errors import UserError
 from src.kernels.malloc import machine_memory, require_memory
 from tests.helpers import small_config
 
 
 def mistakes(folder: Path, *overrides: str) -> dict[str, str]:
-    return dict(refused(small_config(folder, overrides), strict=True))
+    return dict(build_mistakes(small_config(folder, overrides), strict=True))
 
 
 def test_values_and_columns_are_mistakes_of_one_message(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def test_classes_go_by_name(own: tuple[Path, dict[str, Any]], tmp_path: Path, na
     listed = f"data.labels=[{','.join(names)}]"
     result = evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other), listed)
     assert result["data"]["class_names"] == list(NAMES)
-    with np.load(tmp_path / "eval" / "predictions" / "test.npz") as held:
-        said = [NAMES[label] for label in held["labels"]]
-    assert said == [names[i % len(names)] for i in range(37)]
+    with np.load(tmp_path / "eval" / "predictions" / "test.npz") as arrays:
+        names_read = [NAMES[label] for label in arrays["labels"]]
+    assert names_read == [names[i % len(names)] for i in range(37)]
 
 
 def test_a_class_that_the_model_lacks_is_named(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ WRITERS = {
     "gradients": "src.callbacks.gradients.GradientNorms.on_train_epoch_end",
     "predictions": "numpy.savez_compressed",
     "pictures": "matplotlib.figure.Figure.savefig",
-    "the result": "src.run.Run._write",
+    "the result": "src.run.Run._write_record",
 }
 
 
@@ -34,5 +34,5 @@ def test_the_folder_is_named(writer: str, tmp_path: Path, monkeypatch: pytest.Mo
         main()
     assert (
         str(ended.value)
-        == f"Error: the disk is full, so {tmp_path / 'run'} could not be written; make room and run again"
+        == f"Error: the disk is full, so {tmp_path / 'run'} could not be written; free some space and run again"
     )

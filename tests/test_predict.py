@@ -81,7 +81,7 @@ def test_pictures_on_request(predict: Any, tmp_path: Path) -> None:
     [
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be at least 1"),
         (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be at least 1"),
-        (["text= "], "text: holds no text"),
+        (["text= "], "text: contains no text"),
         (["file=gone.txt"], r"file=gone\.txt: there is no 'gone\.txt'"),
         (["text=good", "ckpt_path=gone.ckpt"], r"gone\.ckpt: no such checkpoint"),
     ],

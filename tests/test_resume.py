@@ -1,4 +1,4 @@
-"""What training resumes from, and what a refused attempt leaves behind."""
+"""Resuming training from a checkpoint, and the files after a refused attempt."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("optimizer=sgd", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.SGD\. Set this as it was"),
+        ("optimizer=sgd", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.SGD\. Restore the earlier value"),
         ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.AdamW"),
         ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.optim\.adagrad\.Adagrad"),
         ("scheduler=plateau", r"scheduler: was none, and is torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
@@ -33,11 +33,11 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
         ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, and has groups of \[\d+\]"),
         (
             "trainer.max_epochs=1",
-            r"trainer\.max_epochs=1: the checkpoint .*last\.ckpt is in epoch 2 already; set .* 2 or",
+            r"trainer\.max_epochs=1: the checkpoint .*last\.ckpt is already in epoch 2; set .* 2 or",
         ),
     ],
 )
-def test_what_differs_from_the_checkpoint_is_named_before_the_data_are_read(
+def test_a_difference_from_the_checkpoint_is_reported_before_the_data_are_read(
     option: str, message: str, checkpoint: Path, tmp_path: Path, no_data: None
 ) -> None:
     with pytest.raises(UserError, match=message):
@@ -58,12 +58,12 @@ def test_a_schedule_that_was_planned_for_other_epochs_is_refused(name: str, tmp_
             lambda content: content["optimizer_states"][0]["param_groups"][0].pop("betas"),
             "its state lacks betas of Adam",
         ),
-        (lambda content: content["optimizer_states"].clear(), "has the states of 0 optimizers, and 1 is needed"),
+        (lambda content: content["optimizer_states"].clear(), "has the states of 0 optimizers, but 1 is required"),
         (lambda content: content.pop("rng"), "training cannot resume from it .rng is missing"),
         (lambda content: content.pop("epoch"), "training cannot resume from it .epoch is missing"),
     ],
 )
-def test_a_damaged_state_is_named_before_the_data_are_read(
+def test_a_damaged_state_is_reported_before_the_data_are_read(
     change: Any, message: str, checkpoint: Path, tmp_path: Path, no_data: None
 ) -> None:
     content = torch.load(checkpoint, weights_only=True)

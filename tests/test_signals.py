@@ -18,7 +18,7 @@ ENDLESS = ("callbacks=checkpoints", "trainer.max_epochs=1000000", "model.encoder
 
 class Ended(NamedTuple):
     code: int
-    said: str
+    output: str
     folder: Path
 
 
@@ -36,13 +36,13 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Ended]
             time.sleep(0.05)
         for signum, run in runs.items():
             run.send_signal(signum)
-        said = {signum: run.communicate()[0] for signum, run in runs.items()}
+        output = {signum: run.communicate()[0] for signum, run in runs.items()}
     finally:
         for run in runs.values():
             run.kill()
     results = folder.glob("outputs/train/runs/*/result.json")
     folders = {json.loads(path.read_text())["seed"]: path.parent for path in results}
-    yield {signum: Ended(run.returncode, said[signum], folders[signum]) for signum, run in runs.items()}
+    yield {signum: Ended(run.returncode, output[signum], folders[signum]) for signum, run in runs.items()}
 
 
 def test_two_runs_started_at_once_have_folders_of_their_own(ended: dict[int, Ended]) -> None:
@@ -54,12 +54,12 @@ def test_two_runs_started_at_once_have_folders_of_their_own(ended: dict[int, End
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_in_order(ended: dict[int, Ended], signum: int, code: int) -> None:
     end = ended[signum]
-    assert end.code == code, end.said
-    assert "Traceback" not in end.said
+    assert end.code == code, end.output
+    assert "Traceback" not in end.output
     result = json.loads((end.folder / "result.json").read_text())
     assert result["status"] == "interrupted"
     assert result["error"] == f"stopped by {signal.Signals(signum).name}"
-    assert f"ckpt_path={end.folder / 'checkpoints' / 'last.ckpt'}" in end.said
+    assert f"ckpt_path={end.folder / 'checkpoints' / 'last.ckpt'}" in end.output
     log = recorded(end.folder)
     assert log["state"] == "failed"  # closed; one that was not would still be running
     assert "train/loss" in log["summary"]

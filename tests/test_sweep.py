@@ -11,7 +11,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from src.cli.presets import store_variants
-from src.config.validation import check
+from src.config.validation import validate_config
 from tests.helpers import CONF, recorded, run
 from tests.loggers.records import records
 
@@ -20,14 +20,14 @@ ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")
 
 
 def test_the_report_has_twenty_variants() -> None:
-    given = ["experiment=twenty_variants", "paths.output_dir=unused"]
+    overrides = ["experiment=twenty_variants", "paths.output_dir=unused"]
     with initialize_config_dir(CONF, version_base="1.3"):
-        params = compose("train", given, return_hydra_config=True).hydra.sweeper.params
+        params = compose("train", overrides, return_hydra_config=True).hydra.sweeper.params
         variants = list(product(*([(key, choice) for choice in str(params[key]).split(",")] for key in params)))
         kinds = set()
         for variant in variants:
-            cfg = compose("train", [*given, *(f"{key}={choice}" for key, choice in variant)])
-            check(cfg)
+            cfg = compose("train", [*overrides, *(f"{key}={choice}" for key, choice in variant)])
+            validate_config(cfg)
             kinds.add((cfg.model.encoder._target_, cfg.model.encoder.cell, cfg.model.encoder.bidirectional, variant[1]))
             assert cfg.data._target_.endswith("Imdb")
             assert (cfg.data.max_length, cfg.data.batch_size) == (500, 32)
@@ -92,8 +92,8 @@ def test_each_job_has_a_wandb_run_of_its_own(sweep: list[Path]) -> None:
     for folder, log in zip(sweep, logs, strict=True):
         assert log["state"] == "finished"
         begun = records(folder, "run")[0]
-        said = (begun["run_group"], begun["job_type"], begun["display_name"])
-        assert said == (folder.parent.name, "train", folder.name)
+        names = (begun["run_group"], begun["job_type"], begun["display_name"])
+        assert names == (folder.parent.name, "train", folder.name)
         assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]
         with (folder / "csv" / "metrics.csv").open() as file:
             (tested,) = [row["test/loss"] for row in csv.DictReader(file) if row["test/loss"]]

@@ -1,60 +1,75 @@
-"""Whether an override chooses a file that exists in its group."""
+"""Validate overrides that choose a file of a group."""
 
 from collections.abc import Collection, Mapping
 
-from src.cli.parsing import Given
-from src.config.mistakes import Mistake, listed, nearest, no_such_choice, shown
-from src.config.required import is_required
+from src.cli.parsing import ParsedOverride
+from src.config.mistakes import Mistake, format_names, format_value, nearest, no_such_choice
+from src.config.required import required_message
 from src.sweep.launchers import how_to_get
 
 Groups = Mapping[str, list[str]]  # group → its choices
 
 
-def is_choice(given: Given, groups: Groups) -> bool:
-    return given.key in groups and not any(isinstance(value, dict) for value in given.values)
+def is_choice(override: ParsedOverride, groups: Groups) -> bool:
+    return override.key in groups and not any(isinstance(value, dict) for value in override.values)
 
 
-def check_choice(given: Given, groups: Groups, required: Collection[str]) -> tuple[list[Mistake], list[str]]:
-    """The mistakes in the values of an override of a group, and the overrides that were probably meant.
+def check_choice(
+    override: ParsedOverride, groups: Groups, required: Collection[str]
+) -> tuple[list[Mistake], list[str]]:
+    """Check the values of a group override; return the mistakes and the valid overrides nearest to it.
 
     Args:
-        given: the override.
-        groups: with their choices.
-        required: groups of which one choice must stay.
+        override: the override.
+        groups: all groups with their choices.
+        required: groups that need a choice.
     """
-    choices = groups[given.key]
-    if given.mark == "~" and given.key in required:
-        return [Mistake(given.line, is_required(given.key, choices))], []
-    if given.mark == "~" and choices:
-        return [], given.lines
+    choices = groups[override.key]
+    if override.prefix == "~" and override.key in required:
+        return [Mistake(override.line, required_message(override.key, choices))], []
+    if override.prefix == "~" and choices:
+        return [], override.lines
     if not choices:
-        within = [group for group in groups if group.startswith(f"{given.key}/")]
-        return [Mistake(given.line, f"has no choices of its own; there are {listed(sorted(within))}")], []
-    mistakes, meant = [], []
-    if not given.values:
-        mistakes.append(Mistake(given.line, f"fits none of the choices ({listed(sorted(choices))})"))
-    for value, line in zip(given.values, given.lines, strict=True):
+        subgroups = [group for group in groups if group.startswith(f"{override.key}/")]
+        return [
+            Mistake(override.line, f"is not a group with choices; its groups are {format_names(sorted(subgroups))}")
+        ], []
+    mistakes, corrected = [], []
+    if not override.values:
+        mistakes.append(Mistake(override.line, f"matches none of the choices ({format_names(sorted(choices))})"))
+    for value, line in zip(override.values, override.lines, strict=True):
         names = value if isinstance(value, list) else [value]
-        wrong = [name for name in names if not _exists(given.key, name, groups)]
-        mistakes += [Mistake(given.with_value(shown(name)), _advice(name, given, choices, required)) for name in wrong]
-        right = [near for name in names for near in (nearest(str(name), choices) if name in wrong else [name])]
+        wrong = [name for name in names if not _exists(override.key, name, groups)]
+        mistakes += [
+            Mistake(override.with_value(format_value(name)), _describe_wrong_choice(name, override, choices, required))
+            for name in wrong
+        ]
+        suggestions = [near for name in names for near in (nearest(str(name), choices) if name in wrong else [name])]
         if not wrong:
-            meant.append(line)
-        elif right:
-            meant.append(given.with_value(f"[{','.join(right)}]" if isinstance(value, list) else right[0]))
-    return mistakes, meant
+            corrected.append(line)
+        elif suggestions:
+            corrected.append(
+                override.with_value(f"[{','.join(suggestions)}]" if isinstance(value, list) else suggestions[0])
+            )
+    return mistakes, corrected
 
 
 def _exists(group: str, name: object, groups: Groups) -> bool:
-    """A choice may stand in a folder of its group: `experiment=mine/first`."""
+    """Whether a choice exists, also in a folder of its group: `experiment=mine/first`."""
     folder, _, file = f"{group}/{name}".rpartition("/")
     return isinstance(name, str) and file.removesuffix(".yaml") in groups.get(folder, [])
 
 
-def _advice(name: object, given: Given, choices: list[str], required: Collection[str]) -> str:
-    hydras = given.key in ("hydra/launcher", "hydra/sweeper")
-    plugin = f"; {how_to_get(name) or 'is its plugin installed?'}" if hydras else ""
+def _describe_wrong_choice(
+    name: object, override: ParsedOverride, choices: list[str], required: Collection[str]
+) -> str:
+    is_plugin_group = override.key in ("hydra/launcher", "hydra/sweeper")
+    plugin = f"; {how_to_get(name) or 'is its plugin installed?'}" if is_plugin_group else ""
     if name is None and "none" not in choices:
-        is_needed = given.key in required
-        return is_required(given.key, choices) if is_needed else f"no such choice; to leave it out write ~{given.key}"
+        is_needed = override.key in required
+        return (
+            required_message(override.key, choices)
+            if is_needed
+            else f"no such choice; to remove it write ~{override.key}"
+        )
     return no_such_choice("none" if name is None else name, choices) + plugin

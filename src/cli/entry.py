@@ -1,4 +1,7 @@
-"""From a command line to a function that gets a checked configuration; torch is not imported before that."""
+"""The entry point of every command: parse and validate the command line, then call the task.
+
+Torch is not imported before the command line is validated.
+"""
 
 import functools
 import os
@@ -15,17 +18,17 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, InstantiationException
 from omegaconf import DictConfig, OmegaConf
 
-from src.cli.exits import one_message
-from src.cli.help import page, show
-from src.cli.overrides import mistakes_of
+from src.cli.exits import exit_with_message
+from src.cli.help import help_page, print_page
+from src.cli.overrides import command_line_mistakes
 from src.cli.presets import store_variants
 from src.config.composition import Repository
 from src.config.hydra_errors import explain
 from src.config.job_folder import job_folder
-from src.config.job_names import job as job_called
-from src.config.mistakes import report
-from src.config.quoting import quoted
-from src.config.validation import check
+from src.config.job_names import job_name
+from src.config.mistakes import format_mistakes
+from src.config.quoting import quote_values
+from src.config.validation import validate_config
 from src.errors import UserError
 from src.kernels.malloc import keep_freed_memory
 from src.sweep import processes
@@ -36,60 +39,62 @@ CONF = SRC.parent / "conf"
 Task = Callable[[DictConfig], Any]
 
 OmegaConf.register_new_resolver("job_folder", job_folder, replace=True)
-OmegaConf.register_new_resolver("job", job_called, replace=True)
+OmegaConf.register_new_resolver("job", job_name, replace=True)
 
 
 def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:
-    """Make a function of a configuration the `main` of a command.
+    """Decorate a function of a configuration as the `main` of a command.
 
-    All mistakes of the command line and of the configuration are shown together before the function, and
-    whatever it imports, is reached. A `UserError` or an error of the environment, such as a full disk, then or later,
-    ends the program with a message and exit code 1; in a sweep too. Any other exception keeps its full traceback.
+    All mistakes of the command line and of the configuration are reported together before the function is called.
+    A `UserError` or an error of the environment, such as a full disk, ends the program with a message and exit code 1,
+    also in a sweep. Any other exception keeps its full traceback.
 
     Args:
         config_name: the primary config in conf/, without `.yaml`.
-        free_text: options whose value is taken as typed, such as `text=Truly = 10/10, "great"!`.
+        free_text: options whose values are passed on as typed, such as `text=Truly = 10/10, "great"!`.
     """
 
     def decorate(task: Task) -> Callable[[], None]:
         @functools.wraps(task)
         def main() -> None:
-            typed = sys.argv
+            argv = sys.argv
             processes.note_start()
 
             @functools.wraps(task)
             def job(cfg: DictConfig) -> Any:
-                sys.argv = typed  # Lightning starts the other processes of a run with what was typed
-                with one_message(HydraConfig.get().runtime.output_dir):
-                    check(cfg, config_name)
+                sys.argv = argv  # Lightning starts the other processes of a run with the original arguments
+                with exit_with_message(HydraConfig.get().runtime.output_dir):
+                    validate_config(cfg, config_name)
                     if OmegaConf.select(cfg, "sweep.dry_run"):
-                        raise UserError("sweep.dry_run shows the plan of a sweep: add -m")
+                        raise UserError("sweep.dry_run=true prints the plan of a sweep: add -m")
                     keep_freed_memory()
                     return task(cfg)
 
-            from src.sweep.resume import command_line, resumes  # it imports from this package itself
+            from src.sweep.resume import command_line, resumes  # it imports this package
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
-                with one_message("standard output or the folder of the run"):
-                    sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
+                with exit_with_message("standard output or the folder of the run"):
+                    sys.argv, flags = arrange_arguments([argv[0], *quote_values(argv[1:], free_text)])
                     if config_name == "train" and resumes(flags.overrides):
-                        sys.argv, flags = arranged([typed[0], *command_line(flags.overrides)])
+                        sys.argv, flags = arrange_arguments([argv[0], *command_line(flags.overrides)])
                     if flags.hydra_help or flags.shell_completion:
                         run_hydra(job)()
                         return
-                    repository = look_over(flags, config_name)
+                    repository = validate_command_line(flags, config_name)
                     if flags.help:
-                        about = sys.modules[task.__module__].__doc__ or ""
-                        show(page(repository, flags.overrides, about, shutil.get_terminal_size().columns))
+                        description = sys.modules[task.__module__].__doc__ or ""
+                        print_page(
+                            help_page(repository, flags.overrides, description, shutil.get_terminal_size().columns)
+                        )
                     else:
                         run_hydra(job)()
             except InstantiationException:
                 raise
-            except HydraException as error:  # Hydra's word for a mistake in the configuration
+            except HydraException as error:  # a mistake in the configuration
                 raise SystemExit(f"Error: {explain(error)}") from None
             finally:
-                sys.argv = typed
+                sys.argv = argv
 
         return main
 
@@ -98,8 +103,8 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
     return decorate
 
 
-def arranged(argv: list[str]) -> tuple[list[str], Namespace]:
-    """The command line with its flags behind its overrides, as Hydra wants it, and what it holds."""
+def arrange_arguments(argv: list[str]) -> tuple[list[str], Namespace]:
+    """Move the flags behind the overrides, as Hydra requires; also return the parsed command line."""
     flags = get_args_parser().parse_intermixed_args(argv[1:])
     rest = argv[1:]
     for override in flags.overrides:
@@ -107,20 +112,20 @@ def arranged(argv: list[str]) -> tuple[list[str], Namespace]:
     return [argv[0], *flags.overrides, *rest], flags
 
 
-def look_over(flags: Namespace, config_name: str) -> Repository:
-    """The config files that the command reads.
+def validate_command_line(flags: Namespace, config_name: str) -> Repository:
+    """Validate the command line, and return the config files of the command.
 
     Raises:
-        UserError: with all mistakes of the command line and the configuration.
+        UserError: with all mistakes of the command line and of the configuration.
     """
     if flags.cfg and flags.multirun:
-        raise UserError("--cfg shows the configuration of one run: leave out -m")
+        raise UserError("--cfg prints the configuration of one run: remove -m")
     folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF
-    search = [line for line in flags.overrides if line.startswith("hydra.searchpath=")]
+    search = [override for override in flags.overrides if override.startswith("hydra.searchpath=")]
     repository = Repository(folder, config_name, flags.config_name, flags.config_dir, search)
-    only_shows = bool(flags.help or flags.cfg or flags.info)
-    if flags.overrides or not only_shows:
-        found = mistakes_of(repository, flags.overrides, sweeps=flags.multirun, deep=not only_shows)
-        if found:
-            raise UserError(report(found))
+    only_prints = bool(flags.help or flags.cfg or flags.info)
+    if flags.overrides or not only_prints:
+        mistakes = command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=not only_prints)
+        if mistakes:
+            raise UserError(format_mistakes(mistakes))
     return repository

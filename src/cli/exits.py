@@ -1,4 +1,4 @@
-"""How a command ends where the user can mend the matter: with one message and exit code 1."""
+"""End a command with one message and exit code 1 after an error that the user can fix."""
 
 import errno
 import os
@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from src.cli.startup import drop_if_broken
 from src.errors import UserError
 
-FULL = "the disk is full, so {path} could not be written; make room and run again"
+FULL = "the disk is full, so {path} could not be written; free some space and run again"
 DENIED = "{path}: permission denied; change its permissions, or choose another path"
 NO_FOLDER = "{path}: a file is in the place of a folder; remove it, or choose another path"
 TOO_MANY = "{path} could not be opened: too many files are open; raise the limit (ulimit -n) and run again"
-DEVICE = "{path}: the device fails ({reason}); check it and run again"
+DEVICE = "{path}: the device failed ({reason}); check it and run again"
 
-CAUSES = {  # by the error numbers that only the environment causes
+CAUSES = {  # messages for error numbers that only the environment causes
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
     errno.EFBIG: "{path}: the file is larger than allowed; raise the limit (ulimit -f), or choose another folder",
@@ -27,10 +27,10 @@ CAUSES = {  # by the error numbers that only the environment causes
     errno.EEXIST: NO_FOLDER,
     errno.EISDIR: "{path}: a folder is in the place of a file; remove it, or choose another path",
     errno.ENAMETOOLONG: "{path}: the name is too long; choose a shorter one",
-    errno.ELOOP: "{path}: its symbolic links form a loop; mend them, or choose another path",
+    errno.ELOOP: "{path}: its symbolic links form a loop; correct them, or choose another path",
     errno.EMFILE: TOO_MANY,
     errno.ENFILE: TOO_MANY,
-    errno.ENOMEM: "the memory is full; close other programs, or choose a smaller model or batch size",
+    errno.ENOMEM: "not enough memory; close other programs, or choose a smaller model or batch size",
     errno.EIO: DEVICE,
     errno.ESTALE: DEVICE,
     errno.ENXIO: DEVICE,
@@ -39,13 +39,13 @@ CAUSES = {  # by the error numbers that only the environment causes
 
 
 @contextmanager
-def one_message(folder: str) -> Iterator[None]:
-    """End the program with one message where the user can mend the matter: a mistake, or an error of the environment.
+def exit_with_message(folder: str) -> Iterator[None]:
+    """End the program with one message after a `UserError` or an error of the environment.
 
-    What was printed is flushed within, so that a full disk or a closed pipe behind standard output shows here.
+    Standard output is flushed at the end of the block, so that a full disk or a closed pipe is detected.
 
     Args:
-        folder: what is written to where an error names no path.
+        folder: the path in the message if an error names none.
     """
     try:
         with _flushed():
@@ -55,7 +55,7 @@ def one_message(folder: str) -> Iterator[None]:
     except KeyboardInterrupt:
         print("\nStopped by SIGINT", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
-    except BrokenPipeError:  # whoever reads, such as `head`, has read enough
+    except BrokenPipeError:  # the reader, such as `head`, has exited
         _unwritable_stream()
         raise SystemExit(1) from None
     except (OSError, ValueError) as error:  # logging raises a ValueError from the OSError of its file
@@ -68,7 +68,7 @@ def one_message(folder: str) -> Iterator[None]:
 
 @contextmanager
 def _flushed() -> Iterator[None]:
-    """Print what is buffered, unless an error ends the block."""
+    """Flush standard output at the end of the block, except after an error."""
     end = None
     try:
         yield
@@ -83,7 +83,7 @@ def _flushed() -> Iterator[None]:
 
 
 def explain(error: OSError, folder: str) -> str | None:
-    """What is wrong with which path, and what to do; None where the error may be one of the program's own."""
+    """The error, its path and the remedy in one message; None if the error may be a bug of the program."""
     path = error.filename2 or error.filename or folder
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
@@ -104,6 +104,6 @@ def _has_working_folder() -> bool:
 
 
 def _unwritable_stream() -> str | None:
-    """The standard stream that cannot be written, if one cannot; what is printed to it from here on is dropped."""
+    """The name of a standard stream that cannot be written, or None; its further output is discarded."""
     streams = {"standard output": sys.stdout, "standard error": sys.stderr}
     return next((name for name, stream in streams.items() if stream and drop_if_broken(stream)), None)

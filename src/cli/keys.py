@@ -1,4 +1,4 @@
-"""Whether an override names an option that exists, and what was probably meant where it does not."""
+"""Validate the key of an override, and suggest the nearest valid key."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,75 +6,80 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from src.cli.choices import Groups
-from src.cli.parsing import Given
+from src.cli.parsing import ParsedOverride
 from src.config.dotted_paths import paths_in
-from src.config.mistakes import Mistake, did_you_mean, listed, nearest, no_such_choice
-from src.config.required import is_required
+from src.config.mistakes import Mistake, did_you_mean, format_names, nearest, no_such_choice
+from src.config.required import required_message
 from src.config.schema import WITHIN
 from src.config.validation import option_at
 
 Paths = Mapping[str, Any]  # dotted path → its plain value, interpolations as written
 
 
-def check_key(given: Given, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
-    """The mistake in the key of an override, if there is one; `cfg` is what stands without the override."""
+def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
+    """Check the key of an override against `cfg`, the configuration without it; None if it is valid."""
     paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
-    group = given.key.replace(".", "/")
-    is_mapping = any(isinstance(value, dict) for value in given.values)
-    if group in groups and not is_mapping and given.mark != "~":
-        return Mistake(given.line, _as_choice(given, group, groups))
-    if given.key not in paths:
-        is_new = given.mark in ("+", "++") and bool(given.lines)  # whether it is taken shows the whole
-        return None if is_new else Mistake(given.line, _no_such(given, cfg, command, paths, groups))
-    if not given.lines:
-        return Mistake(given.line, "fits nothing: glob() is for the choices of a group")
-    if given.mark == "+" and paths[given.key] is not None:
-        return Mistake(given.line, f"exists already: write {f'+{given.line}' if is_mapping else given.line[1:]}")
-    if given.mark == "~":
-        return _left_out(given, groups)
-    inner = isinstance(paths[given.key], dict) and not given.key.startswith("hydra.")
-    if inner and not is_mapping and any(value is not None for value in given.values):
-        within = [f"{given.key}.{name}" for name in paths[given.key] if not str(name).startswith("_")]
-        return Mistake(given.line, f"is not one option but several: {listed(within)}")
+    group = override.key.replace(".", "/")
+    is_mapping = any(isinstance(value, dict) for value in override.values)
+    if group in groups and not is_mapping and override.prefix != "~":
+        return Mistake(override.line, _describe_dotted_group(override, group, groups))
+    if override.key not in paths:
+        is_new = override.prefix in ("+", "++") and bool(
+            override.lines
+        )  # the validation of the whole configuration decides
+        return None if is_new else Mistake(override.line, _describe_unknown_key(override, cfg, command, paths, groups))
+    if not override.lines:
+        return Mistake(override.line, "matches nothing: use glob() for the choices of a group only")
+    if override.prefix == "+" and paths[override.key] is not None:
+        return Mistake(
+            override.line, f"already exists: write {f'+{override.line}' if is_mapping else override.line[1:]}"
+        )
+    if override.prefix == "~":
+        return _check_removal(override, groups)
+    inner = isinstance(paths[override.key], dict) and not override.key.startswith("hydra.")
+    if inner and not is_mapping and any(value is not None for value in override.values):
+        options = [f"{override.key}.{name}" for name in paths[override.key] if not str(name).startswith("_")]
+        return Mistake(override.line, f"is a group of options: set one of {format_names(options)}")
     return None
 
 
-def _left_out(given: Given, groups: Groups) -> Mistake | None:
-    """The mistake in taking an option away, if it must stay."""
-    parent, _, name = given.key.rpartition(".")
+def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
+    """Check the removal of an option; None if it may be removed."""
+    parent, _, name = override.key.rpartition(".")
     group = parent.replace(".", "/")
     if name == "_target_" and groups.get(group):
-        return Mistake(given.line, f"names the class of {parent}: choose another with {group}=…")
-    group = given.key.replace(".", "/")
+        return Mistake(override.line, f"is the class of {parent}: choose another with {group}=…")
+    group = override.key.replace(".", "/")
     if groups.get(group) and parent in ("", *WITHIN, "data"):
-        return Mistake(given.line, is_required(group, groups[group]))
-    return Mistake(given.line, "cannot be left out") if parent in ("", *WITHIN) else None
+        return Mistake(override.line, required_message(group, groups[group]))
+    return Mistake(override.line, "cannot be removed") if parent in ("", *WITHIN) else None
 
 
-def _as_choice(given: Given, group: str, groups: Groups) -> str:
-    """The slip that Hydra takes in silence: it replaces the part's whole configuration by a word."""
-    value = given.line.partition("=")[2]
+def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups) -> str:
+    """The message for a dot in place of a slash; Hydra would silently replace the whole node by text."""
+    value = override.line.partition("=")[2]
     choices = groups[group]
     if not choices:
-        within = sorted(name for name in groups if name.startswith(f"{group}/"))
-        return f"is a folder of groups; there are {listed(within)}"
-    if all(value in choices for value in given.values):
-        return f"names a file, so with a slash: write {given.mark}{group}={value}"
+        subgroups = sorted(name for name in groups if name.startswith(f"{group}/"))
+        return f"is a folder of groups; its groups are {format_names(subgroups)}"
+    if all(value in choices for value in override.values):
+        return f"is a group and needs a slash: write {override.prefix}{group}={value}"
     wrong = f"{value} is {no_such_choice(value, choices)}"
-    return f"names a file, so with a slash: write {given.mark}{group}=…; {wrong}"
+    return f"is a group and needs a slash: write {override.prefix}{group}=…; {wrong}"
 
 
-def _no_such(given: Given, cfg: DictConfig, command: str, paths: Paths, groups: Groups) -> str:
-    key, _, value = given.line.lstrip("+~").partition("=")
+def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, command: str, paths: Paths, groups: Groups) -> str:
+    """The message for a key that the configuration does not have."""
+    key, _, value = override.line.lstrip("+~").partition("=")
     typed = key.replace("/", ".")
     if typed in paths:
-        return f"is an option, with dots: write {given.mark}{typed}={value}"
-    new = next(path for path in _prefixes(given.key) if path not in paths)
-    if given.lines and option_at(cfg, command, new):
-        return f"is not in the configuration yet: write +{given.line}"
-    names = {path: path for path in paths if given.key.startswith("hydra") or not path.startswith("hydra.")}
+        return f"is an option and needs dots: write {override.prefix}{typed}={value}"
+    new = next(path for path in _prefixes(override.key) if path not in paths)
+    if override.lines and option_at(cfg, command, new):
+        return f"is not in the configuration: write +{override.line}"
+    names = {path: path for path in paths if override.key.startswith("hydra") or not path.startswith("hydra.")}
     names |= {group.replace("/", "."): group for group, choices in groups.items() if choices}
-    kind = "group" if "/" in given.key else "option"
+    kind = "group" if "/" in override.key else "option"
     return f"no such {kind}{did_you_mean([names[name] for name in nearest(typed, names)])}"
 
 

@@ -1,4 +1,4 @@
-"""Overrides as typed, read into their keys and values."""
+"""Parse overrides into keys and values."""
 
 import shlex
 from typing import Any, NamedTuple
@@ -9,24 +9,24 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
 from src.config.mistakes import Mistake
-from src.config.quoting import literal
+from src.config.quoting import quote
 
 
-class Given(NamedTuple):
-    """One override of a command line.
+class ParsedOverride(NamedTuple):
+    """An override of the command line.
 
     Args:
-        line: as typed.
-        mark: what stands before the key: nothing, `+`, `++` or `~`.
-        key: a group or the dotted path of an option; as typed where it is neither.
-        package: where a group is to be placed, as in `group@package`.
-        values: each value of a sweep, of a range its first one; otherwise the only one.
-        lines: an override of its own for each value; none if it cannot be read.
-        is_sweep: whether it may stand for several runs.
+        line: the override as typed.
+        prefix: before the key: nothing, `+`, `++` or `~`.
+        key: a group or the dotted path of an option; as typed if it is neither.
+        package: the package of a group, as in `group@package`.
+        values: all values of a sweep, the first value of a range, or the only value.
+        lines: one override for each value; empty if it cannot be parsed.
+        is_sweep: whether it may produce several runs.
     """
 
     line: str
-    mark: str
+    prefix: str
     key: str
     package: str | None
     values: list[Any]
@@ -34,36 +34,37 @@ class Given(NamedTuple):
     is_sweep: bool
 
     def with_value(self, text: str) -> str:
+        """The override with another value."""
         package = "" if self.package is None else f"@{self.package}"
-        return f"{self.mark}{self.key}{package}={text}"
+        return f"{self.prefix}{self.key}{package}={text}"
 
 
-def read(lines: list[str], loader: ConfigLoader) -> tuple[list[Given], list[Mistake]]:
-    """Read overrides; of one that cannot be read, a mistake in itself, the key is still returned."""
+def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[ParsedOverride], list[Mistake]]:
+    """Parse overrides; an override that cannot be parsed is a mistake, and its key is still returned."""
     parser = OverridesParser.create(loader)
-    given, mistakes = [], []
+    overrides, mistakes = [], []
     for line in lines:
         try:
             override = parser.parse_override(line)
             override.config_loader = loader
-            given.append(_given(override, parser))
+            overrides.append(_parse(override, parser))
         except (HydraException, ValueError) as error:
             key, _, value = line.partition("=")
-            bare = key.lstrip("+~")
-            in_quotes = f"{key}={literal(value)}"
-            if not _can_be_read(in_quotes, parser):
-                given.append(Given(line, key[: len(key) - len(bare)], bare, None, [value], [], False))
+            name = key.lstrip("+~")
+            quoted = f"{key}={quote(value)}"
+            if not _is_valid(quoted, parser):
+                overrides.append(ParsedOverride(line, key[: len(key) - len(name)], name, None, [value], [], False))
             elif "=" not in line:
                 mistakes.append(Mistake(line, f"has no value: write {line}=…"))
             else:
-                given.append(_given(parser.parse_override(in_quotes), parser)._replace(line=line))
-                why = str(error).splitlines()[0].partition(" while evaluating ")[2]
-                quoting = f"if it is text, quote it: {shlex.quote(in_quotes)}"
-                mistakes.append(Mistake(line, f"cannot be read{f' ({why})' if why else ''}; {quoting}"))
-    return given, mistakes
+                overrides.append(_parse(parser.parse_override(quoted), parser)._replace(line=line))
+                reason = str(error).splitlines()[0].partition(" while evaluating ")[2]
+                remedy = f"if it is text, quote it: {shlex.quote(quoted)}"
+                mistakes.append(Mistake(line, f"cannot be parsed{f' ({reason})' if reason else ''}; {remedy}"))
+    return overrides, mistakes
 
 
-def _can_be_read(line: str, parser: OverridesParser) -> bool:
+def _is_valid(line: str, parser: OverridesParser) -> bool:
     try:
         parser.parse_override(line)
     except HydraException:
@@ -71,7 +72,7 @@ def _can_be_read(line: str, parser: OverridesParser) -> bool:
     return True
 
 
-def _given(override: Override, parser: OverridesParser) -> Given:
+def _parse(override: Override, parser: OverridesParser) -> ParsedOverride:
     line = override.input_line or ""
     lines = [line]
     is_sweep = override.is_sweep_override()
@@ -84,6 +85,6 @@ def _given(override: Override, parser: OverridesParser) -> Given:
         else:
             texts = list(override.sweep_string_iterator())
         lines = [f"{override.get_key_element()}={text}" for text in texts]
-    values = [parser.parse_override(one).value() for one in lines]
-    mark = line[: len(line) - len(line.lstrip("+~"))]
-    return Given(line, mark, override.key_or_group, override.package, values, lines, is_sweep)
+    values = [parser.parse_override(single).value() for single in lines]
+    prefix = line[: len(line) - len(line.lstrip("+~"))]
+    return ParsedOverride(line, prefix, override.key_or_group, override.package, values, lines, is_sweep)

@@ -1,4 +1,4 @@
-"""The first moments of a command, before its imports, which take seconds: signals and standard streams."""
+"""Prepare signals and standard streams before the imports of a command, which take seconds."""
 
 import io
 import os
@@ -10,35 +10,35 @@ from typing import TextIO
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-closed_streams: set[str] = set()  # standard streams that the shell had closed, as `>&-` does
+closed_streams: set[str] = set()  # standard streams that the shell closed, as `>&-` does
 _pid = 0
 
 
 def prepare() -> None:
-    """End the process with one line at a signal, and open closed standard streams on the null device."""
+    """Handle signals with one line of output, and open closed standard streams on the null device."""
     global _pid
     _pid = os.getpid()
     _open_standard_streams()
-    os.environ["MPLBACKEND"] = "agg"  # pictures are files, whatever a notebook or a desktop prefers
+    os.environ["MPLBACKEND"] = "agg"  # figures are written to files only
     for signum in stopping_signals():
         signal.signal(signum, _end)
 
 
 def ignores_hangup() -> bool:
-    """Whether the process is to outlive its terminal, as under `nohup`."""
+    """Whether the process ignores the hang-up of its terminal, as under `nohup`."""
     return signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def stopping_signals() -> tuple[signal.Signals, ...]:
-    """The signals that stop a command: without the hang-up of its terminal where it is to outlive that."""
+    """The signals that stop a command, without SIGHUP if it is ignored."""
     return SIGNALS[:-1] if ignores_hangup() else SIGNALS
 
 
 def announce(line: str) -> None:
-    """Print a line from a signal handler; a terminal that is gone must not keep what runs from stopping in order."""
+    """Print a line from a signal handler; a closed terminal does not disturb the orderly stop."""
     try:
         print(line, flush=True)
-    except RuntimeError:  # the signal came in the middle of another print
+    except RuntimeError:  # the signal interrupted another print
         pass
     except OSError:
         for stream in (sys.stdout, sys.stderr):
@@ -48,7 +48,7 @@ def announce(line: str) -> None:
 
 
 def drop_if_broken(stream: TextIO) -> bool:
-    """Whether a standard stream cannot be written; what is printed to it from here on is dropped."""
+    """Whether a standard stream cannot be written; its further output is then discarded."""
     try:
         stream.flush()
     except (OSError, ValueError):
@@ -59,8 +59,8 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 
 def _end(signum: int, frame: FrameType | None) -> None:
-    """Leave at once: an exception would be caught by, or would break, whatever is being imported."""
-    if os.getpid() == _pid:  # a forked process leaves the line to its parent
+    """Exit at once: an import in progress could catch an exception, or fail by it."""
+    if os.getpid() == _pid:  # in a forked process, the parent prints the line
         try:
             sys.stdout.flush()
             os.write(2, f"\nStopped by {signal.Signals(signum).name}\n".encode())
@@ -70,16 +70,18 @@ def _end(signum: int, frame: FrameType | None) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Without this, the next file that is opened gets the number of the closed stream, and the output with it."""
+    """Open closed standard streams; otherwise the next opened file would receive their output."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # uses the lowest free number, which is this one
             closed_streams.add(name)
         if getattr(sys, name) is None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # where the locale has not every letter, as standard error
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # for characters that the locale lacks, as standard error does

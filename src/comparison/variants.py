@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from src.comparison.runs import FinishedRun
-from src.config.mistakes import shown
+from src.config.mistakes import format_value
 
 GROUPS = {  # config groups and their keys, in the order of a variant's name
     "data": "data",
@@ -124,7 +124,7 @@ def _describe(
     labels = _short_labels(undetermined)
     return [
         {name: str(selection[name]) for name in groups if name in selection}
-        | {labels[key]: shown(json.loads(text)) for key in undetermined if (text := values[key]) is not None}
+        | {labels[key]: format_value(json.loads(text)) for key in undetermined if (text := values[key]) is not None}
         for selection, values in zip(choices, options, strict=True)
     ]
 

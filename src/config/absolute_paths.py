@@ -1,18 +1,18 @@
-"""Paths of a configuration, found from anywhere."""
+"""Make the paths of a configuration absolute."""
 
 from pathlib import Path
 from typing import Any
 
 
-def anchored(node: Any) -> Any:
-    """The configuration with its relative paths made absolute, so that a checkpoint's data is found from anywhere."""
+def make_paths_absolute(node: Any) -> Any:
+    """Return the configuration with absolute paths, so that a checkpoint works from any folder."""
     if not isinstance(node, dict):
         return node
 
-    def anchor(key: str, value: Any) -> Any:
+    def make_absolute(key: str, value: Any) -> Any:
         if not isinstance(value, str) or not key.endswith(("path", "_dir")):
-            return anchored(value)
-        full = Path(value).expanduser().absolute()
-        return str(full) if key.endswith("_dir") or full.exists() else value  # a name on the hub is no path
+            return make_paths_absolute(value)
+        path = Path(value).expanduser().absolute()
+        return str(path) if key.endswith("_dir") or path.exists() else value  # a name on the hub is not a path
 
-    return {key: anchor(str(key), value) for key, value in node.items()}
+    return {key: make_absolute(str(key), value) for key, value in node.items()}

@@ -1,4 +1,4 @@
-"""The folder of config files: its groups, its choices, and what a list of overrides composes."""
+"""The folder of config files: its groups, its choices, and the configuration that overrides compose."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -24,10 +24,10 @@ class Repository:
     """The config files that one command reads.
 
     Args:
-        folder: where the primary config and the groups stand.
+        folder: contains the primary config and the groups.
         command: train, eval or predict.
-        config_name: its primary config, where that is not named after it.
-        extra: a folder that is searched before, as `--config-dir` adds it.
+        config_name: its primary config, if it is not named after the command.
+        extra: a folder that is searched first, as `--config-dir` adds it.
         search: the overrides of `hydra.searchpath`, which add more folders.
     """
 
@@ -53,98 +53,98 @@ class Repository:
         self.search = list(search)
         self.config_name = (config_name or command).removesuffix(".yaml")
         _, self.files = self.loader._parse_overrides_and_create_caching_repo(self.config_name, self.search)
-        found = self.files.get_group_options("", ObjectType.CONFIG)
-        primary = [name for name in found if not name.startswith("_")]
+        names = self.files.get_group_options("", ObjectType.CONFIG)
+        primary = [name for name in names if not name.startswith("_")]
         if self.config_name not in primary:
             meant = did_you_mean(nearest(self.config_name, primary))
             raise UserError(f"{folder} has no config named {self.config_name}{meant} ({', '.join(primary)})")
 
     def without_added_folders(self) -> "Repository":
-        """The same command's files without those that `--config-dir` and `hydra.searchpath` add."""
+        """The config files of the command, without the folders that `--config-dir` and `hydra.searchpath` add."""
         if self.extra is None and not self.search:
             return self
         try:
             return Repository(self.folder, self.command, self.config_name)
-        except UserError:  # the primary config stands in an added folder
+        except UserError:  # the primary config is in an added folder
             return Repository(self.folder, self.command)
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """The choices of each group, Hydra's own included; a folder of nothing but groups has none."""
-        found: dict[str, list[str]] = {}
-        waiting = self.files.get_group_options("", ObjectType.GROUP)
-        while waiting:
-            group = waiting.pop()
-            found[group] = self.files.get_group_options(group, ObjectType.CONFIG)
-            waiting += [f"{group}/{name}" for name in self.files.get_group_options(group, ObjectType.GROUP)]
-        return found
+        """The choices of each group, including Hydra's groups; a folder that contains only groups has none."""
+        choices: dict[str, list[str]] = {}
+        pending = self.files.get_group_options("", ObjectType.GROUP)
+        while pending:
+            group = pending.pop()
+            choices[group] = self.files.get_group_options(group, ObjectType.CONFIG)
+            pending += [f"{group}/{name}" for name in self.files.get_group_options(group, ObjectType.GROUP)]
+        return choices
 
     @cached_property
     def required(self) -> set[str]:
-        """The groups of which the primary config chooses one file, and of which one must stay."""
+        """The groups that need a choice: those for which the primary config chooses exactly one file."""
         defaults = self.loader.compute_defaults_list(self.config_name, self.search, RunMode.RUN)
         return {group for group, name in defaults.overrides.known_choices.items() if isinstance(name, str)}
 
-    def chosen(self, overrides: list[str]) -> set[str]:
-        """The files, as `group/choice`, that the primary config and `overrides` name themselves."""
+    def choices(self, overrides: list[str]) -> set[str]:
+        """The files, as `group/choice`, that the primary config and `overrides` name directly."""
         defaults = self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN)
         groups = {f"{group}/{name}" for group, name in defaults.overrides.known_choices.items()}
         return groups | {str(file.config_path) for file in defaults.defaults if file.parent == self.config_name}
 
     def compose(self, overrides: list[str]) -> DictConfig:
-        """The configuration that `overrides` make, `hydra` included.
+        """Compose the configuration of `overrides`, including `hydra`.
 
         Raises:
             HydraException: if they cannot be applied.
-            UserError: if a file is no YAML.
+            UserError: if a file is not valid YAML.
         """
         try:
-            overrides = [*self.search, *(line for line in overrides if line not in self.search)]
+            overrides = [*self.search, *(override for override in overrides if override not in self.search)]
             return self.loader.load_configuration(self.config_name, overrides, RunMode.RUN, from_shell=False)
-        except ValueError as error:  # Hydra's for a choice that is no text
+        except ValueError as error:  # Hydra raises it for a choice that is not text
             raise HydraException(str(error)) from error
         except YAMLError as error:
             raise UserError(explain_yaml(error)) from error
 
-    def compose_what_can_be(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
-        """The configuration of those overrides that can be applied, and for each of the others why it cannot.
+    def compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
+        """Compose the overrides that can be applied; also return the error of each of the others.
 
         Raises:
-            UserError: if the files alone, without any override, make no configuration.
+            UserError: if the files do not compose even without overrides.
         """
-        known = self._composed.get(tuple(overrides))
-        if known is None:
-            known = self._composed[tuple(overrides)] = self._compose_what_can_be(overrides)
-        return known
+        result = self._composed.get(tuple(overrides))
+        if result is None:
+            result = self._composed[tuple(overrides)] = self._compose_valid(overrides)
+        return result
 
-    def _compose_what_can_be(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
+    def _compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
         try:
             return self.compose(overrides), {}
         except HydraException:
-            pass  # which of them it is shows below
+            pass  # the overrides are tried one by one below
         try:
             cfg = self.compose([])
         except HydraException as error:
             raise UserError(explain(error)) from error
-        kept: list[str] = []
-        refused = dict.fromkeys(overrides, "")
-        again = True
-        while again:  # an override may need another one that stands behind it
-            again = False
-            for override in list(refused):
+        valid: list[str] = []
+        errors = dict.fromkeys(overrides, "")
+        progress = True
+        while progress:  # an override may depend on a later one
+            progress = False
+            for override in list(errors):
                 try:
-                    cfg = self.compose([*kept, override])
+                    cfg = self.compose([*valid, override])
                 except HydraException as error:
-                    refused[override] = explain(error)
+                    errors[override] = explain(error)
                 else:
-                    kept.append(override)
-                    del refused[override]
-                    again = True
-        return cfg, refused
+                    valid.append(override)
+                    del errors[override]
+                    progress = True
+        return cfg, errors
 
 
 def without_hydra(cfg: DictConfig) -> DictConfig:
-    """What a task gets of a composed configuration."""
+    """A copy of a composed configuration without the node `hydra`, as tasks receive it."""
     task = cfg.copy()
     with read_write(task), open_dict(task):
         del task["hydra"]

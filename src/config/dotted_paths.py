@@ -4,9 +4,9 @@ from typing import Any
 
 
 def paths_in(node: Any, path: str = "") -> dict[str, Any]:
-    """Every dotted path of a plain nested dict or list, the inner ones included."""
-    found = {path: node} if path else {}
+    """All dotted paths of a plain nested dict or list with their values, including inner nodes."""
+    paths = {path: node} if path else {}
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in items:
-        found |= paths_in(value, f"{path}.{key}" if path else str(key))
-    return found
+        paths |= paths_in(value, f"{path}.{key}" if path else str(key))
+    return paths

@@ -1,4 +1,4 @@
-"""What Hydra and YAML complain of, in one line, without their advice to programmers."""
+"""Errors of Hydra and YAML as one line, without their advice to programmers."""
 
 import re
 
@@ -10,16 +10,16 @@ from src.config.mistakes import no_such_choice
 ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable options", "\n    full_key")
 
 PLAINER = {
-    r"Multiple values for|.* appears more than once|force-add of": "is chosen already: leave out the +",
-    r"Could not override '\S+'\. No match in the defaults list": "is no group of this command",
-    r"Could not override '\S+'\. Did you mean to override": "is not where this group stands: leave out the @",
-    r"Could not delete '\S+'\. No match in the defaults list": "is several: choose others, such as none",
+    r"Multiple values for|.* appears more than once|force-add of": "is already chosen: remove the +",
+    r"Could not override '\S+'\. No match in the defaults list": "is not a group of this command",
+    r"Could not override '\S+'\. Did you mean to override": "is the wrong place for this group: remove the @",
+    r"Could not delete '\S+'\. No match in the defaults list": "has several choices: select others, such as none",
     r"Could not override '(\S+)': Key '(\S+)' is not in struct": r"has no \2 yet: write ++\1=… to add it",
 }
 
 
 def explain(error: HydraException) -> str:
-    """Hydra's complaint in one line."""
+    """Describe an error of Hydra in one line."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, name = error.missing_cfg_file.rpartition("/")
         return f"{group}={name}: {no_such_choice(name, list(error.options))}"
@@ -30,13 +30,13 @@ def explain(error: HydraException) -> str:
     if error.__cause__ and str(error):
         text = f"{text.rstrip('.')}: {str(error.__cause__).splitlines()[0]}"
     for pattern, plain in PLAINER.items():
-        if found := re.match(pattern, text):
-            return found.expand(plain)
+        if match := re.match(pattern, text):
+            return match.expand(plain)
     return text
 
 
 def explain_yaml(error: YAMLError) -> str:
-    """Where a file is no YAML, and why."""
+    """Describe the position and the cause of a YAML error."""
     mark = getattr(error, "problem_mark", None)
     place = f"{mark.name}, line {mark.line + 1}" if mark else "a config file"
     return f"{place}: {getattr(error, 'problem', None) or error}"

@@ -1,4 +1,4 @@
-"""Hydra's own part of a configuration, which creates plugins, callbacks and log handlers: what it may create."""
+"""Validate the node `hydra` of a configuration, which creates plugins, callbacks and log handlers."""
 
 import logging
 from collections.abc import Iterator, Mapping, Set
@@ -8,9 +8,9 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, shown
+from src.config.mistakes import Mistake, format_value
 from src.config.places import place_at
-from src.config.targets import TRUSTED, find_kind
+from src.config.targets import TRUSTED, find_subclass
 
 PLUGIN_MODULES = frozenset({"hydra", "hydra_plugins"})
 LOG_MODULES = frozenset({"logging", "colorlog", "hydra"})
@@ -18,12 +18,12 @@ LOG_KINDS = {"formatters": logging.Formatter, "filters": logging.Filter, "handle
 STREAMS = ("ext://sys.stdout", "ext://sys.stderr")
 
 
-def mistakes_in_hydra(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake]:
-    """Everything in `hydra` that would create an object of a wrong kind or from a module that is not trusted.
+def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake]:
+    """Find targets in `hydra` whose class has the wrong base class or is in a module that is not trusted.
 
     Args:
-        node: the part `hydra` of a composed configuration.
-        user_modules: those that `extras.trusted_modules` names.
+        node: `hydra` of a composed configuration.
+        user_modules: the modules in `extras.trusted_modules`.
     """
     plain = _resolved(node)
     for name, value in plain.items():
@@ -34,7 +34,7 @@ def mistakes_in_hydra(node: DictConfig, user_modules: Set[str]) -> Iterator[Mist
 
 
 def _resolved(node: DictConfig) -> dict[str, Any]:
-    """Plain values; an entry with a reference that leads nowhere keeps its references as written."""
+    """Plain values; an entry whose interpolation fails keeps its interpolations as written."""
     plain: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
     for name in plain:
         with suppress(OmegaConfBaseException):
@@ -44,13 +44,13 @@ def _resolved(node: DictConfig) -> dict[str, Any]:
 
 
 def _objects(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
-    """Check every `_target_`; each belongs to the place of a plugin or a callback."""
+    """Check every `_target_`; only plugins and callbacks may have one."""
     if isinstance(node, dict) and "_target_" in node:
         place, target = place_at(path), node["_target_"]
         try:
-            find_kind(target, trusted, [] if place is None else [place.kind])
+            find_subclass(target, trusted, [] if place is None else [place.base_class])
         except ValueError as error:
-            yield Mistake(f"{path}._target_={shown(target)}", str(error))
+            yield Mistake(f"{path}._target_={format_value(target)}", str(error))
     for key, value in _items(node):
         yield from _objects(value, f"{path}.{key}", trusted)
 
@@ -67,9 +67,9 @@ def _logging(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
         for key in ("class", "()"):
             if isinstance(entry, dict) and entry.get(key) is not None:
                 try:
-                    find_kind(entry[key], trusted, [kind])
+                    find_subclass(entry[key], trusted, [kind])
                 except ValueError as error:
-                    yield Mistake(f"{here}.{key}={shown(entry[key])}", str(error))
+                    yield Mistake(f"{here}.{key}={format_value(entry[key])}", str(error))
     yield from _references(node, path, {f"{here}.{key}" for here in entries for key in ("class", "()")})
 
 
@@ -77,9 +77,9 @@ def _references(node: Any, path: str, checked: Set[str]) -> Iterator[Mistake]:
     for key, value in _items(node):
         here = f"{path}.{key}"
         if isinstance(value, str) and value.startswith(("ext://", "cfg://")) and value not in STREAMS:
-            yield Mistake(f"{here}={shown(value)}", f"is not supported: a log may refer to {' or '.join(STREAMS)}")
+            yield Mistake(f"{here}={format_value(value)}", f"is not supported: use {' or '.join(STREAMS)}")
         elif key in ("()", "class", "queue", "listener", "_target_") and here not in checked and value is not None:
-            yield Mistake(f"{here}={shown(value)}", "no object may be created here; write a plain value")
+            yield Mistake(f"{here}={format_value(value)}", "cannot be an object: write a plain value")
         yield from _references(value, here, checked)
 
 

@@ -1,4 +1,4 @@
-"""The name of a job's folder in a sweep, made of its overrides."""
+"""The name of a job's folder in a sweep, derived from its overrides."""
 
 import re
 from collections.abc import Iterable
@@ -9,9 +9,9 @@ LONGEST = 100
 def job_folder(number: int, overrides: Iterable[str]) -> str:
     """`3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
 
-    One folder, whatever the values hold, and one that Hydra's command line takes unquoted, as in
-    `ckpt_path=<folder>/checkpoints/best.ckpt`: only ASCII letters, digits, dot, minus and underscore, at most
-    100 characters. The number keeps the names apart.
+    The name contains only ASCII letters, digits, dot, minus and underscore, and at most 100 characters. It is therefore
+    one folder for any values, and Hydra's command line accepts it unquoted, as in
+    `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes it unique.
     """
     words = [str(number)]
     for override in overrides:

@@ -1,4 +1,4 @@
-"""What the running job is called, for the loggers in conf/logger/."""
+"""Names of the running job, for the loggers in conf/logger/."""
 
 from pathlib import Path
 
@@ -7,26 +7,26 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 
-def job(what: str) -> str | None:
-    """A name of the job that Hydra runs; None where it runs none.
+def job_name(kind: str) -> str | None:
+    """A name of the job that Hydra runs, or None if there is no job.
 
     Args:
-        what: `command` (train or eval), `name` (of the job's own folder) or `sweep` (of the folder of all jobs of a
-            sweep; None for a single run).
+        kind: `command` (train or eval), `name` (of the job's folder) or `sweep` (of the sweep's folder; None for a
+            single run).
 
     Raises:
-        ValueError: if it is none of these.
+        ValueError: if `kind` is not one of these.
     """
-    if what not in ("command", "name", "sweep"):
-        raise ValueError(f"${{job:{what}}} must be command, name or sweep")
+    if kind not in ("command", "name", "sweep"):
+        raise ValueError(f"${{job:{kind}}} must be command, name or sweep")
     if not HydraConfig.initialized():
         return None
     hydra = HydraConfig.get()
-    if what == "command":
+    if kind == "command":
         return str(hydra.job.name)
-    if OmegaConf.is_missing(hydra.runtime, "output_dir"):  # --cfg shows a job that will not run
+    if OmegaConf.is_missing(hydra.runtime, "output_dir"):  # --cfg only prints the configuration
         return None
     folder = Path(hydra.runtime.output_dir)
-    if what == "name":
+    if kind == "name":
         return folder.name
     return folder.parent.name if hydra.mode == RunMode.MULTIRUN else None

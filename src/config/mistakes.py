@@ -1,12 +1,12 @@
-"""One mistake in a configuration, how the right name is guessed, and how all mistakes are shown together."""
+"""Mistakes in a configuration: suggestions of valid names, and one message for all mistakes."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-WIDEST = 48  # characters of the left column; a longer entry stands on its own line
-SHOWN = 12  # choices that are listed before the rest becomes an ellipsis
-SYNONYMS = {  # what other programs call an option, by the end of its path here
+WIDEST = 48  # characters of the left column; a longer entry gets its own line
+LISTED = 12  # names in a list before an ellipsis
+SYNONYMS = {  # names of options in other programs → the end of the path in Heed
     "learning_rate": "lr",
     "base_lr": "lr",
     "rate": "lr",
@@ -58,37 +58,37 @@ SYNONYMS = {  # what other programs call an option, by the end of its path here
 
 
 class Mistake(NamedTuple):
-    """What the user wrote, such as `optimizer.lr=fast`, and what is wrong with it."""
+    """An entry of a configuration, such as `optimizer.lr=fast`, and the error in it."""
 
-    where: str
-    what: str
+    entry: str
+    message: str
 
 
 def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]:
-    """The names that `name` may have been meant for, at most three; none where nothing is alike.
+    """At most three of `names` that resemble `name`; an empty list if none does.
 
-    A dotted name that ends as `name` does, or as its synonym, comes before one that is merely spelled alike:
+    A dotted name that ends in `name` or in its synonym takes precedence over one of similar spelling:
     `hidden_dim` means `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`.
     """
     names = list(names)
     last = name.rpartition(".")[2]
-    for meant in (name, SYNONYMS.get(last.lower(), "")):
-        tail = [other for other in names if meant and (other.endswith(f".{meant}") or (other == meant != name))]
-        if tail:
-            return sorted(tail, key=lambda other: -_shared(name, other))[:3]
+    for ending in (name, SYNONYMS.get(last.lower(), "")):
+        matches = [other for other in names if ending and (other.endswith(f".{ending}") or other == ending != name)]
+        if matches:
+            return sorted(matches, key=lambda other: -_shared(name, other))[:3]
 
-    def likeness(other: str) -> float:
+    def similarity(other: str) -> float:
         whole = SequenceMatcher(None, name.lower(), other.lower(), autojunk=False).ratio()
         if "." in name:
             return whole
         end = SequenceMatcher(None, name.lower(), other.lower().rpartition(".")[2], autojunk=False).ratio()
-        return max(whole, end - 0.1)  # of two that are as much alike, the one that is alike as a whole
+        return max(whole, end - 0.1)  # prefer similarity of the whole name
 
-    return [best for best in [max(names, key=likeness, default="")] if best and likeness(best) >= at_least]
+    return [best for best in [max(names, key=similarity, default="")] if best and similarity(best) >= at_least]
 
 
 def _shared(name: str, other: str) -> int:
-    """How many names of a dotted path stand in both."""
+    """The number of names that two dotted paths share."""
     return len({*name.split(".")} & {*other.split(".")})
 
 
@@ -96,34 +96,35 @@ def did_you_mean(names: list[str]) -> str:
     return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
-def listed(names: Iterable[str]) -> str:
+def format_names(names: Iterable[str]) -> str:
     names = list(names)
-    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
 
 def no_such_choice(name: object, choices: list[str]) -> str:
-    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({listed(sorted(choices))})"
+    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({format_names(sorted(choices))})"
 
 
-def shown(value: Any) -> str:
-    """A value as one would write it on the command line, cut to a readable length."""
+def format_value(value: Any) -> str:
+    """A value as it is written on the command line, truncated to 60 characters."""
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{key}: {shown(item)}" for key, item in value.items()) + "}"
+        text = "{" + ", ".join(f"{key}: {format_value(item)}" for key, item in value.items()) + "}"
     elif isinstance(value, list):
-        text = "[" + ", ".join(map(shown, value)) + "]"
+        text = "[" + ", ".join(map(format_value, value)) + "]"
     else:
         text = str(value)
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def report(mistakes: Iterable[Mistake]) -> str:
-    """All mistakes as one message, each once."""
+def format_mistakes(mistakes: Iterable[Mistake]) -> str:
+    """One message that lists all distinct mistakes."""
     unique = list(dict.fromkeys(mistakes))
-    width = max((len(where) for where, _ in unique if len(where) <= WIDEST), default=0)
+    width = max((len(entry) for entry, _ in unique if len(entry) <= WIDEST), default=0)
     count = "1 mistake" if len(unique) == 1 else f"{len(unique)} mistakes"
     lines = [f"{count} in the configuration; nothing was started."]
-    for where, what in unique:
-        lines.append(f"  {where:<{width}}   {what}" if len(where) <= width else f"  {where}\n  {'':<{width}}   {what}")
+    for entry, message in unique:
+        column = f"{entry:<{width}}" if len(entry) <= width else f"{entry}\n  {'':<{width}}"
+        lines.append(f"  {column}   {message}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Whether what a callback monitors is measured, and in which direction it improves."""
+"""Validate the metric and the mode that each callback monitors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,37 +7,37 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config.metrics import LOGGED
-from src.config.mistakes import Mistake, did_you_mean, listed, nearest, shown
+from src.config.mistakes import Mistake, did_you_mean, format_names, format_value, nearest
 
 MODES = ("min", "max")
-OURS = ("src.", "pytorch_lightning.")
+OWN = ("src.", "pytorch_lightning.")
 
 
-def wrong_monitors(cfg: DictConfig) -> Iterator[Mistake]:
-    """Each `monitor` of a callback that no metric provides, and each `mode` that is no direction.
+def monitor_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find callbacks whose `monitor` is not a logged metric, or whose `mode` is invalid.
 
-    A callback of the user's own may log metrics, which nobody knows before it runs: beside one, any name may be right.
+    A callback from another package may log metrics of its own. With such a callback, any `monitor` is accepted.
     """
     try:
         callbacks = OmegaConf.to_container(cfg.get("callbacks") or OmegaConf.create({}), resolve=True)
-    except OmegaConfBaseException:  # reported where it stands
+    except OmegaConfBaseException:  # reported by the check of its node
         return
     nodes: Any = callbacks if isinstance(callbacks, dict) else {}
     limit = OmegaConf.select(cfg, "trainer.limit_val_batches", throw_on_missing=False)
     validates_nothing = isinstance(limit, (int, float)) and limit == 0
     watching = {f"callbacks.{name}": node for name, node in nodes.items() if isinstance(node, dict)}
-    all_known = all(str(node.get("_target_")).startswith(OURS) for node in watching.values())
+    all_known = all(str(node.get("_target_")).startswith(OWN) for node in watching.values())
     for path, node in watching.items():
         monitor, mode = node.get("monitor"), node.get("mode")
         if all_known and isinstance(monitor, str) and monitor not in LOGGED:
             meant = did_you_mean([nearest_metric(monitor)]) if nearest_metric(monitor) else ""
-            yield Mistake(f"{path}.monitor={shown(monitor)}", f"no such metric{meant} ({listed(LOGGED)})")
+            yield Mistake(f"{path}.monitor={format_value(monitor)}", f"no such metric{meant} ({format_names(LOGGED)})")
         elif validates_nothing and isinstance(monitor, str) and monitor.startswith("val/"):
-            yield Mistake(f"{path}.monitor={shown(monitor)}", "is not measured with trainer.limit_val_batches=0")
+            yield Mistake(f"{path}.monitor={format_value(monitor)}", "is not measured with trainer.limit_val_batches=0")
         if "monitor" in node and isinstance(mode, str) and mode not in MODES:
-            yield Mistake(f"{path}.mode={shown(mode)}", f"must be one of {listed(MODES)}")
+            yield Mistake(f"{path}.mode={format_value(mode)}", f"must be one of {format_names(MODES)}")
 
 
 def nearest_metric(name: str) -> str:
-    """The metric that was probably meant; `val_loss` means `val/loss`."""
+    """The most similar logged metric, such as `val/loss` for `val_loss`; empty if none is similar."""
     return next(iter(nearest(name.replace("_", "/", 1) if "/" not in name else name, LOGGED)), "")

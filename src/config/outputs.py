@@ -1,4 +1,4 @@
-"""Where a configuration writes: no empty folder, no name that leads out of its folder, no folder that is unwritable."""
+"""Validate output paths and names: not empty, inside their folder, and writable."""
 
 import errno
 import os
@@ -10,21 +10,21 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, shown
+from src.config.mistakes import Mistake, format_value
 
-PATHS = ("path", "dir", "folder", "file", "pictures")  # how the options end that hold a path
-WRITTEN = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")  # folders to write to
-READ = ("data.", "model.")  # what is in these is read alone, but for the cache, which has its own message
-LONGEST_NAME = 200  # bytes, in which endings are added to it
-LONGEST_IN_A_PATH = 255  # bytes, a limit of file systems
+PATHS = ("path", "dir", "folder", "file", "pictures")  # last words of options that contain a path
+WRITTEN = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")  # output folders
+READ = ("data.", "model.")  # nodes that contain input paths only, except the cache, which is checked when it is used
+LONGEST_NAME = 200  # bytes; file suffixes are added to it
+LONGEST_COMPONENT = 255  # bytes of one name in a path, a limit of file systems
 LONGEST_TAG = 64  # characters, as W&B allows
 
 
-def misplaced(cfg: DictConfig) -> Iterator[Mistake]:
-    """What is wrong with the paths and names of a composed configuration, without `hydra`."""
+def output_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find invalid paths and names in a composed configuration without `hydra`."""
     plain: Any = {str(key): _resolved(cfg, str(key)) for key in cfg if not OmegaConf.is_missing(cfg, key)}
     unwritable: list[str] = []
-    for key in sorted(plain, key=lambda key: key != "paths"):  # other folders lie in those
+    for key in sorted(plain, key=lambda key: key != "paths"):  # other folders are inside those
         yield from _paths({key: plain[key]}, "", unwritable)
     if "task_name" in plain:
         yield from _plain_name("task_name", plain["task_name"])
@@ -33,40 +33,40 @@ def misplaced(cfg: DictConfig) -> Iterator[Mistake]:
     for group, names in (("callbacks", ("filename",)), ("logger", ("name", "version"))):
         for node, options in _nodes(plain.get(group)):
             for name in names:
-                yield from inner_path(f"{group}.{node}.{name}", options.get(name), empty=group == "logger")
+                yield from relative_path_mistakes(f"{group}.{node}.{name}", options.get(name), empty=group == "logger")
 
 
-def misplaced_by_hydra(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
-    """What is wrong with the folders that Hydra makes for a run or a sweep."""
+def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
+    """Find invalid folders that Hydra would create for a run or a sweep."""
     yield from _plain_name("hydra.job.name", _resolved(hydra, "job.name"))
-    yield from inner_path("hydra.output_subdir", _resolved(hydra, "output_subdir"))
+    yield from relative_path_mistakes("hydra.output_subdir", _resolved(hydra, "output_subdir"))
     key = "hydra.sweep.dir" if sweeps else "hydra.run.dir"
-    folder = folder_of(hydra, sweeps=sweeps)
+    folder = output_folder(hydra, sweeps=sweeps)
     yield from _empty(key, folder)
     yield from _unwritable(key, folder)
     if sweeps:
-        yield from inner_path("hydra.sweep.subdir", _resolved(hydra, "sweep.subdir"))
+        yield from relative_path_mistakes("hydra.sweep.subdir", _resolved(hydra, "sweep.subdir"))
 
 
-def folder_of(hydra: DictConfig, *, sweeps: bool) -> str | None:
-    """The folder of the run, or of the sweep; None where an interpolation leads nowhere."""
+def output_folder(hydra: DictConfig, *, sweeps: bool) -> str | None:
+    """The folder of the run, or of the sweep; None if an interpolation fails."""
     folder = _resolved(hydra, "sweep.dir" if sweeps else "run.dir")
     return None if folder is None else str(folder)
 
 
-def why_unwritable(folder: Path) -> str | None:
-    """Why no file can be written to a folder, or why the folder cannot be made; None where nothing speaks against it.
+def unwritable_reason(folder: Path) -> str | None:
+    """The reason why a folder cannot be created or written to; None if it can.
 
-    Nothing stays behind: the nearest folder that exists is tried.
+    The nearest existing parent is tested with a temporary file, which is removed.
     """
     try:
         nearest = folder.expanduser().absolute()
-        if any(len(os.fsencode(name)) > LONGEST_IN_A_PATH for name in nearest.parts):
+        if any(len(os.fsencode(name)) > LONGEST_COMPONENT for name in nearest.parts):
             return os.strerror(errno.ENAMETOOLONG)
         while not os.path.lexists(nearest):
             nearest = nearest.parent
         if not nearest.is_dir():
-            return f"{nearest} is no folder"
+            return f"{nearest} is not a folder"
         with tempfile.TemporaryFile(dir=nearest):
             return None
     except OSError as error:
@@ -74,7 +74,7 @@ def why_unwritable(folder: Path) -> str | None:
 
 
 def _resolved(cfg: DictConfig, key: str) -> Any:
-    """The plain value, or None where an interpolation leads nowhere, which is reported by itself."""
+    """The plain value; None if an interpolation fails, which another check reports."""
     try:
         value = OmegaConf.select(cfg, key)
         return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
@@ -88,52 +88,52 @@ def _nodes(group: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield str(name), options
 
 
-def _paths(node: Mapping[str, Any], within: str, unwritable: list[str]) -> Iterator[Mistake]:
-    """Mistakes of all paths in a node; folders within one that is unwritable already are no further mistakes."""
+def _paths(node: Mapping[str, Any], parent: str, unwritable: list[str]) -> Iterator[Mistake]:
+    """Find invalid paths in a node; folders inside an unwritable folder are not reported again."""
     for key, value in node.items():
         name = str(key)
-        here = f"{within}.{name}" if within else name
+        path = f"{parent}.{name}" if parent else name
         if isinstance(value, dict):
-            yield from _paths(value, here, unwritable)
+            yield from _paths(value, path, unwritable)
         elif isinstance(value, str) and name.endswith(PATHS):
-            yield from _empty(here, value)
-            within_another = any(value.startswith(f"{other}/") or value == other for other in unwritable)
-            if name in WRITTEN and not here.startswith(READ) and not within_another:
-                for mistake in _unwritable(here, value):
+            yield from _empty(path, value)
+            is_inside = any(value.startswith(f"{other}/") or value == other for other in unwritable)
+            if name in WRITTEN and not path.startswith(READ) and not is_inside:
+                for mistake in _unwritable(path, value):
                     unwritable.append(value)
                     yield mistake
 
 
 def _empty(key: str, value: Any) -> Iterator[Mistake]:
     if isinstance(value, str) and not value.strip():
-        yield Mistake(f"{key}=", "is empty, which is no path: write one, or leave the option out")
+        yield Mistake(f"{key}=", "is empty: write a path, or remove the option")
     elif isinstance(value, str) and not _is_one_line(value):
-        yield Mistake(f"{key}={shown(value)!r}", "holds a control character: leave it out")
+        yield Mistake(f"{key}={format_value(value)!r}", "contains a control character: remove it")
 
 
 def _unwritable(key: str, value: Any) -> Iterator[Mistake]:
-    if isinstance(value, str) and value.strip() and _is_one_line(value) and (why := why_unwritable(Path(value))):
-        yield Mistake(f"{key}={shown(value)}", f"cannot be written to ({why}): choose another folder")
+    if isinstance(value, str) and value.strip() and _is_one_line(value) and (reason := unwritable_reason(Path(value))):
+        yield Mistake(f"{key}={format_value(value)}", f"cannot be written to ({reason}): choose another folder")
 
 
 def _plain_name(key: str, value: Any) -> Iterator[Mistake]:
     if not isinstance(value, str):
         return
     if value.strip() in ("", ".", "..") or "/" in value or "\\" in value or not _is_one_line(value):
-        yield Mistake(f"{key}={_quoted(value)}", "is not the plain name of a folder: leave out slashes and line breaks")
+        yield Mistake(f"{key}={_quoted(value)}", "is not a folder name: remove slashes and line breaks")
     elif len(value.encode(errors="replace")) > LONGEST_NAME:
-        yield Mistake(f"{key}={shown(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
+        yield Mistake(f"{key}={format_value(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
 
 
-def inner_path(key: str, value: Any, *, empty: bool = False) -> Iterator[Mistake]:
-    """A path relative to a folder, which it must not leave; `empty` allows none at all."""
+def relative_path_mistakes(key: str, value: Any, *, empty: bool = False) -> Iterator[Mistake]:
+    """Check a path that must stay inside its folder; `empty` allows an empty path."""
     if not isinstance(value, str) or (empty and not value):
         return
     steps = value.split("/")
     if not value.strip() or value.startswith("/") or ".." in steps or not _is_one_line(value):
-        yield Mistake(f"{key}={_quoted(value)}", "does not name a place in its folder: write a name without ..")
+        yield Mistake(f"{key}={_quoted(value)}", "must be inside its folder: write a relative path without ..")
     elif max(len(step.encode(errors="replace")) for step in steps) > LONGEST_NAME:
-        yield Mistake(f"{key}={shown(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
+        yield Mistake(f"{key}={format_value(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
 
 
 def _tag(tag: Any) -> Iterator[Mistake]:
@@ -146,4 +146,4 @@ def _is_one_line(text: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    return shown(text if _is_one_line(text) else repr(text))
+    return format_value(text if _is_one_line(text) else repr(text))

@@ -1,4 +1,4 @@
-"""Which objects a configuration may create, and where: the kind of each place, and what the program passes itself."""
+"""The nodes of a configuration that create objects: their base classes, and the arguments that the program passes."""
 
 import typing
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ PLAIN_MODULES = frozenset({"builtins", "typing", "abc", "collections", "collecti
 
 
 class Place(NamedTuple):
-    """A node of the configuration that describes an object.
+    """A node of the configuration that creates an object.
 
     Args:
-        base: dotted path of the class that its `_target_` must be, or derive from.
-        first: how many of the first positional parameters src/build.py passes.
+        base: dotted path of the class that `_target_` must name or be derived from.
+        first: number of leading positional parameters that src/build.py passes.
         names: parameters that src/build.py passes by name.
     """
 
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     names: tuple[str, ...] = ()
 
     @property
-    def kind(self) -> type:
+    def base_class(self) -> type:
         module, _, name = self.base.rpartition(".")
         return getattr(import_module(module), name)
 
@@ -54,25 +54,25 @@ PLACES = {
 
 
 def place_at(path: str) -> Place | None:
-    """What a dotted path describes; None where the configuration holds plain values alone."""
+    """The place at a dotted path; None if only plain values are allowed there."""
     group, _, _ = path.rpartition(".")
     return PLACES.get(path) or PLACES.get(f"{group}.*")
 
 
 @cache
-def kinds_in(hint: Any) -> tuple[type, ...]:
-    """The classes whose objects an option takes, read from its annotation; none where plain values belong.
+def accepted_classes(hint: Any) -> tuple[type, ...]:
+    """The classes whose objects an option accepts, read from its annotation; empty for plain values.
 
     Classes within a union, a list or the values of a mapping count; `Any`, callables, numbers, texts, enums and
     tensors do not.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType) or origin in LISTS:
-        return tuple(dict.fromkeys(kind for argument in arguments for kind in kinds_in(argument)))
+        return tuple(dict.fromkeys(cls for argument in arguments for cls in accepted_classes(argument)))
     if origin is Annotated:
-        return kinds_in(arguments[0])
+        return accepted_classes(arguments[0])
     if origin in MAPS or origin is Mapping:
-        return kinds_in(arguments[1]) if len(arguments) == 2 else ()
+        return accepted_classes(arguments[1]) if len(arguments) == 2 else ()
     if not isinstance(origin, type) or typing.is_typeddict(origin) or issubclass(origin, Enum):
         return ()
     is_plain = origin.__module__ in PLAIN_MODULES or origin.__module__.split(".")[0] in ("numpy", "datetime")

@@ -1,4 +1,4 @@
-"""Values that are text as the user typed it, made safe for Hydra's grammar."""
+"""Quote text for Hydra's grammar."""
 
 import re
 from collections.abc import Collection
@@ -6,17 +6,17 @@ from collections.abc import Collection
 from hydra.core.override_parser.types import Quote, QuotedString
 
 
-def quoted(arguments: list[str], keys: Collection[str]) -> list[str]:
-    """The command line with the values of `keys` in quotes: `text=a, b = c` → `text="a, b = c"`."""
+def quote_values(arguments: list[str], keys: Collection[str]) -> list[str]:
+    """Quote the values of `keys` on a command line: `text=a, b = c` → `text="a, b = c"`."""
     result = []
     for argument in arguments:
         key, equals, value = argument.partition("=")
-        result.append(f"{key}={literal(value)}" if equals and key in keys else argument)
+        result.append(f"{key}={quote(value)}" if equals and key in keys else argument)
     return result
 
 
-def literal(text: str) -> str:
-    """A value in Hydra's grammar that means exactly `text`, whatever characters it holds."""
-    if text == "???":  # OmegaConf's mark of a missing value
+def quote(text: str) -> str:
+    """Write `text` as a value in Hydra's grammar; any characters are preserved."""
+    if text == "???":  # OmegaConf's symbol for a missing value
         return """${oc.decode:"'???'"}"""
     return QuotedString(re.sub(r"(\\*)\$\{", r"\1\1\\${", text), Quote.double).with_quotes()

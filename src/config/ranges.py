@@ -1,4 +1,4 @@
-"""Which numbers an option takes where no constructor of Heed's checks them: the Trainer's, and those of no class."""
+"""Ranges of numeric options that no constructor of Heed checks: the Trainer's, and those without a class."""
 
 import math
 import re
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, shown
+from src.config.mistakes import Mistake, format_value
 
-LARGEST = 2**63 - 1  # what an integer of torch or numpy holds
-CHECKED = ("src.", "torch.", "pytorch_lightning.")  # classes for which infinity is never a value
+LARGEST = 2**63 - 1  # the largest integer of torch and numpy
+CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
 class Range(NamedTuple):
@@ -30,8 +30,8 @@ class Range(NamedTuple):
         return "must " + " or ".join([rule, *map(str, self.others)])
 
 
-class Share(NamedTuple):
-    """A number of batches, or a share of all of them."""
+class BatchLimit(NamedTuple):
+    """A number of batches, or a fraction of all batches."""
 
     least: int
 
@@ -41,11 +41,11 @@ class Share(NamedTuple):
         return isinstance(value, int) and value >= self.least
 
     def __str__(self) -> str:
-        shares = "(0.0, 1.0]" if self.least else "[0.0, 1.0]"
-        return f"must be a whole number of at least {self.least}, or a share in {shares}"
+        fractions = "(0.0, 1.0]" if self.least else "[0.0, 1.0]"
+        return f"must be a whole number of at least {self.least}, or a fraction in {fractions}"
 
 
-RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
+RANGES: dict[str, Range | BatchLimit] = {  # by dotted path; * matches one name
     "seed": Range(0, 2**32 - 1),
     "data.seed": Range(0, 2**32 - 1),
     "data.split_seed": Range(0, 2**32 - 1),
@@ -54,10 +54,10 @@ RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
     "trainer.accumulate_grad_batches": Range(1),
     "trainer.check_val_every_n_epoch": Range(1),
     "trainer.gradient_clip_val": Range(0),
-    "trainer.limit_predict_batches": Share(0),
-    "trainer.limit_test_batches": Share(1),
-    "trainer.limit_train_batches": Share(1),
-    "trainer.limit_val_batches": Share(0),
+    "trainer.limit_predict_batches": BatchLimit(0),
+    "trainer.limit_test_batches": BatchLimit(1),
+    "trainer.limit_train_batches": BatchLimit(1),
+    "trainer.limit_val_batches": BatchLimit(0),
     "trainer.log_every_n_steps": Range(0),
     "trainer.max_epochs": Range(1),
     "trainer.max_steps": Range(1, others=(-1,)),
@@ -65,9 +65,9 @@ RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
     "trainer.min_steps": Range(0),
     "trainer.num_nodes": Range(1),
     "trainer.num_sanity_val_steps": Range(0, others=(-1,)),
-    "trainer.overfit_batches": Share(0),
+    "trainer.overfit_batches": BatchLimit(0),
     "trainer.reload_dataloaders_every_n_epochs": Range(0),
-    "trainer.val_check_interval": Share(1),
+    "trainer.val_check_interval": BatchLimit(1),
     "callbacks.*.every_n_epochs": Range(0),
     "callbacks.*.every_n_train_steps": Range(0),
     "callbacks.*.patience": Range(0),
@@ -82,28 +82,28 @@ RANGES: dict[str, Range | Share] = {  # dotted path, with * for any one name
 }
 
 
-def out_of_range(cfg: DictConfig) -> Iterator[Mistake]:
-    """The numbers of a composed configuration that are outside their range, or no numbers at all.
+def range_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find numbers of a composed configuration that are outside their range or not finite.
 
-    Values of a wrong type are left to the check of types, and those of components to their constructors.
+    Types are validated elsewhere. The options of components are validated by their constructors.
     """
     try:
         plain = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=False)
-    except OmegaConfBaseException:  # reported where it stands
+    except OmegaConfBaseException:  # reported by the check of its node
         plain = OmegaConf.to_container(cfg, resolve=False)
     written = OmegaConf.to_container(cfg, resolve=False)
     for path, value, infinite in _numbers(plain, written, "", True):
         if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
             yield Mistake(f"{path}={value}", "must be a finite number")
         elif isinstance(value, int) and abs(value) > LARGEST:
-            yield Mistake(f"{path}={shown(value)}", "has more digits than any number that is used")
+            yield Mistake(f"{path}={format_value(value)}", "is too large: use a number below 2^63")
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
     yield from _devices(plain)
 
 
 def _numbers(node: Any, written: Any, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
-    """Each number with its path, and whether it may be infinite; not those that refer to another option."""
+    """Yield each number with its path and whether it may be infinite; skip references to other options."""
     if isinstance(node, dict):
         if "_target_" in node:
             infinite = not str(node["_target_"]).startswith(CHECKED)
@@ -120,28 +120,28 @@ def _numbers(node: Any, written: Any, path: str, infinite: bool) -> Iterator[tup
         yield path, node, infinite
 
 
-def _rule(path: str) -> Range | Share | None:
+def _rule(path: str) -> Range | BatchLimit | None:
     if path in RANGES:
         return RANGES[path]
     return next((rule for pattern, rule in RANGES.items() if "*" in pattern and fnmatch(path, pattern)), None)
 
 
 def _devices(plain: Any) -> Iterator[Mistake]:
-    """On the CPU, devices are processes; elsewhere -1 is all devices, and a list names them."""
+    """Check `trainer.devices`: a number of processes on the CPU; otherwise a number, -1 for all, or a list."""
     trainer = plain.get("trainer")
     if not isinstance(trainer, dict):
         return
     devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")
-    where = f"trainer.devices={shown(devices)}"
+    entry = f"trainer.devices={format_value(devices)}"
     number = int(devices) if isinstance(devices, str) and devices.removeprefix("-").isdecimal() else devices
     if isinstance(number, int) and not isinstance(number, bool):
         if number == -1 and accelerator == "cpu":
-            yield Mistake(where, "means all accelerators, and accelerator=cpu uses none: write trainer.devices=1")
+            yield Mistake(entry, "selects all accelerators, but accelerator=cpu has none: write trainer.devices=1")
         elif number < 1 and number != -1:
-            yield Mistake(where, "must be at least 1, or -1 for all accelerators")
+            yield Mistake(entry, "must be at least 1, or -1 for all accelerators")
     elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
-        yield Mistake(where, "must be a number of devices, auto, or a list of their numbers such as [0, 1]")
+        yield Mistake(entry, "must be a number of devices, auto, or a list of their numbers such as [0, 1]")
     elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):
-        yield Mistake(where, "must name one or more different devices")
+        yield Mistake(entry, "must list one or more different devices")
     elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
-        yield Mistake(where, "must number devices from 0")
+        yield Mistake(entry, "must number devices from 0")

@@ -1,31 +1,38 @@
-"""Components that no run can do without, and their classes."""
+"""Required components, and their classes."""
 
 from collections.abc import Iterator, Sequence
 
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.mistakes import Mistake, listed
+from src.config.mistakes import Mistake, format_names
 
-PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # of a model, in the order of its flow
+PARTS = (
+    "embedding",
+    "position",
+    "encoder",
+    "attention",
+    "pooling",
+    "head",
+)  # of a model, in the order of the data flow
 COMPONENTS = ("data", "data.tokenizer", *(f"model.{part}" for part in PARTS), "loss", "optimizer", "trainer")
-SEVERAL = ("callbacks", "logger")  # groups of components
+COLLECTIONS = ("callbacks", "logger")  # groups of components
 
 
-def without_class(cfg: DictConfig, command: str) -> Iterator[Mistake]:
-    """The components of a configuration that name no class, or give it values by position.
+def missing_classes(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+    """Find components without `_target_`.
 
-    One that is not there at all is no mistake here.
+    A component that is absent is reported by `missing_components`.
     """
-    places = [*COMPONENTS, *(f"{group}.{name}" for group in SEVERAL for name in _names(cfg, group))]
+    places = [*COMPONENTS, *(f"{group}.{name}" for group in COLLECTIONS for name in _names(cfg, group))]
     for path in places:
         if command != "train" and path.startswith("data"):
-            continue  # it changes options of the checkpoint's own data
+            continue  # it overrides options of the checkpoint's data
         parent, _, name = path.rpartition(".")
         owner = OmegaConf.select(cfg, parent, throw_on_missing=False) if parent else cfg
         if not isinstance(owner, DictConfig) or name not in set(owner) or OmegaConf.is_missing(owner, name):
             continue
         if path == "data.tokenizer" and "_target_" not in set(owner):
-            continue  # the mistake is that of data
+            continue  # reported for data
         node = owner._get_node(name)
         if not isinstance(node, DictConfig) or node._is_none():
             continue
@@ -33,11 +40,11 @@ def without_class(cfg: DictConfig, command: str) -> Iterator[Mistake]:
             yield Mistake(f"{path}._target_", f"is required: {_remedy(path)}")
     scheduler = cfg._get_node("scheduler") if "scheduler" in set(cfg) else None
     if isinstance(scheduler, DictConfig) and set(scheduler) and "_target_" not in set(scheduler):
-        yield Mistake("scheduler._target_", "is required with options: write scheduler=none to have no scheduler")
+        yield Mistake("scheduler._target_", "is required: choose one with scheduler=…, or write scheduler=none")
 
 
-def without_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
-    """A training that trains nothing has only the weights of a checkpoint to test."""
+def missing_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+    """Find `train=false` without a checkpoint to test, and runs with nothing to do."""
     if command != "train" or cfg.get("train") is not False:
         return
     if cfg.get("test") is False:
@@ -46,21 +53,21 @@ def without_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
         yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=… of a checkpoint")
 
 
-def absent(cfg: DictConfig) -> Iterator[Mistake]:
-    """The components of a training that are not there."""
-    for path in (*COMPONENTS, "scheduler", *SEVERAL, "paths", "extras"):
+def missing_components(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find components that a training needs and the configuration lacks."""
+    for path in (*COMPONENTS, "scheduler", *COLLECTIONS, "paths", "extras"):
         parent, _, name = path.rpartition(".")
         owner = OmegaConf.select(cfg, parent) if parent else cfg
-        is_there = isinstance(owner, DictConfig) and name in set(owner)
-        if not is_there and not (parent and owner is None):
+        is_present = isinstance(owner, DictConfig) and name in set(owner)
+        if not is_present and not (parent and owner is None):
             yield Mistake(path, f"is required: {_remedy(path)}")
 
 
-def is_required(group: str, choices: Sequence[str]) -> str:
-    """What to write in place of an override that takes a group away."""
+def required_message(group: str, choices: Sequence[str]) -> str:
+    """The message for an override that removes a required group."""
     if "none" in choices:
-        return f"cannot be left out: write {group}=none"
-    return f"is required: choose one of {listed(sorted(choices))}"
+        return f"cannot be removed: write {group}=none"
+    return f"is required: choose one of {format_names(sorted(choices))}"
 
 
 def _names(cfg: DictConfig, group: str) -> list[str]:
@@ -69,6 +76,6 @@ def _names(cfg: DictConfig, group: str) -> list[str]:
 
 
 def _remedy(path: str) -> str:
-    if path.startswith(SEVERAL):
-        return f"write {path}=null to leave it out" if "." in path else f"write {path}=none to have none"
+    if path.startswith(COLLECTIONS):
+        return f"write {path}=null to remove it" if "." in path else f"write {path}=none to have none"
     return f"choose one with {path.replace('.', '/')}=…"

@@ -1,6 +1,6 @@
-"""The keys of a composed configuration that belong to no class of their own, and the types of their values.
+"""The keys of a composed configuration outside of `_target_` nodes, and the types of their values.
 
-A key of a class (`_target_`) is checked against its constructor instead. Defaults stand in conf/, not here.
+The options of a `_target_` node are validated against the constructor of its class. conf/ contains the defaults.
 """
 
 from typing import Any, Literal, TypedDict

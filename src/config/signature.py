@@ -1,4 +1,4 @@
-"""What options a class takes, read from its constructor."""
+"""Read the options of a class from its constructor."""
 
 import inspect
 import typing
@@ -6,51 +6,51 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Option(NamedTuple):
-    hint: Any  # Any where there is no annotation that can be read
+    hint: Any  # Any if the annotation is absent or cannot be evaluated
     required: bool
-    nullable: bool  # None is the default, whether the annotation says so or not
+    nullable: bool  # the default is None; the annotation may omit it
     positional: bool
 
 
 class Signature(NamedTuple):
     options: dict[str, Option]
-    open: bool  # takes names beyond those listed
+    open: bool  # accepts further names
 
 
 @cache
 def of_class(cls: type) -> Signature:
-    """The options of `cls`: its constructor's, and where that takes **kwargs also those of the next one up.
+    """The options of `cls`: those of its constructor and, if that accepts **kwargs, those of the next base class.
 
-    Only its own constructor's parameters count as required: it may itself fill in those of its bases.
+    Only parameters of the class's own constructor are required: it may pass those of its base classes itself.
     """
     options: dict[str, Option] = {}
-    gathers = False
+    has_kwargs = False
     for base in cls.__mro__[:-1]:
-        maker = vars(base).get("__init__") or vars(base).get("__new__")
-        if maker is None:
+        constructor = vars(base).get("__init__") or vars(base).get("__new__")
+        if constructor is None:
             continue
         try:
-            parameters = list(inspect.signature(maker).parameters.values())[1:]  # without self
+            parameters = list(inspect.signature(constructor).parameters.values())[1:]  # without self
         except (TypeError, ValueError):  # written in C, without a signature
             return Signature(options, open=True)
-        names = getattr(inspect.unwrap(maker), "__globals__", {})
+        names = getattr(inspect.unwrap(constructor), "__globals__", {})
         for parameter in parameters:
-            if parameter.kind not in GATHERING:
+            if parameter.kind not in VARIADIC:
                 option = Option(
                     hint=_hint(parameter, names),
-                    required=not gathers and parameter.default is parameter.empty,
+                    required=not has_kwargs and parameter.default is parameter.empty,
                     nullable=parameter.default is None,
                     positional=parameter.kind is not parameter.KEYWORD_ONLY,
                 )
                 options.setdefault(parameter.name, option)
-        gathers = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-        if not gathers:
+        has_kwargs = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+        if not has_kwargs:
             break
-    return Signature(options, open=gathers)
+    return Signature(options, open=has_kwargs)
 
 
 @cache
@@ -61,11 +61,11 @@ def of_record(record: type) -> Signature:
 
 
 def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
-    """The annotation, by itself: one name that only a type checker imports must not hide the others."""
+    """Evaluate one annotation, so that an error in it does not affect the others."""
     if parameter.annotation is parameter.empty:
         return Any
-    holder = SimpleNamespace(__annotations__={"one": parameter.annotation})
+    holder = SimpleNamespace(__annotations__={"parameter": parameter.annotation})
     try:
-        return typing.get_type_hints(holder, names)["one"]
-    except Exception:  # whatever evaluating another's annotation may raise
+        return typing.get_type_hints(holder, names)["parameter"]
+    except Exception:  # evaluating an annotation may raise any exception
         return Any

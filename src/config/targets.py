@@ -1,4 +1,4 @@
-"""The class that a `_target_` names: resolved only in trusted modules, and accepted only where its kind belongs."""
+"""Resolve the class of a `_target_`, in trusted modules only, and check its base class."""
 
 import inspect
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from src.config.mistakes import did_you_mean, listed, nearest
+from src.config.mistakes import did_you_mean, format_names, nearest
 from src.errors import UserError
 
 TRUSTED = frozenset(
@@ -15,7 +15,7 @@ TRUSTED = frozenset(
         "src",
         "torch",
         "pytorch_lightning",
-        "lightning_fabric",  # where some of Lightning's own names lead
+        "lightning_fabric",  # some names of Lightning resolve to it
         "torchmetrics",
         "datasets",
         "tokenizers",
@@ -26,42 +26,40 @@ TRUSTED = frozenset(
 TRUSTED_IN_CHECKPOINTS = frozenset({"src.models", "src.data.tokenizer", "src.data.sources"})
 
 
-def find(target: object, trusted: Collection[str]) -> type:
-    """The class with the dotted path `target`; a module outside `trusted` is never imported.
+def find_class(target: object, trusted: Collection[str]) -> type:
+    """Import the class with the dotted path `target`; a module outside `trusted` is never imported.
 
     Args:
-        target: such as torch.optim.Adam.
-        trusted: modules, each with all modules below it.
+        target: dotted path, such as torch.optim.Adam.
+        trusted: modules; their submodules are trusted, too.
 
     Raises:
-        ValueError: if it is not a trusted class, with the reason and, for a slip, the nearest right name.
+        ValueError: if it is not a trusted class; the message suggests the nearest valid name.
     """
     if not isinstance(target, str) or "" in (names := target.split(".")):
         raise ValueError("must be the dotted path of a class, such as torch.optim.Adam")
     _require_trust(target, trusted)
     resolved = _import(names)
     if not isinstance(resolved, type):
-        raise ValueError("is not a class; only classes may be targets")
+        raise ValueError("is not a class: write the dotted path of a class")
     _require_trust(f"{resolved.__module__}.{resolved.__qualname__}", trusted)
     return resolved
 
 
-def find_kind(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
-    """As `find`, for a place that takes subclasses of `bases` only.
+def find_subclass(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
+    """Import a class as `find_class` does, and require a subclass of `bases`.
 
     Raises:
-        ValueError: as `find`, or because the class is not of this kind.
+        ValueError: as `find_class` does, or if the class is abstract or has another base class.
     """
     if not bases:
-        raise ValueError("no object may be created here; write a plain value")
-    cls = find(target, trusted)
-    kinds = listed(f"{base.__module__}.{base.__qualname__}" for base in bases)
+        raise ValueError("cannot be an object: write a plain value")
+    cls = find_class(target, trusted)
+    names = format_names(f"{base.__module__}.{base.__qualname__}" for base in bases)
     if not issubclass(cls, tuple(bases)):
-        raise ValueError(f"is not a subclass of {kinds}, which this place takes")
+        raise ValueError(f"is not a subclass of {names}, which is required here")
     if inspect.isabstract(cls):
-        raise ValueError(
-            f"is abstract: it does not implement {', '.join(sorted(getattr(cls, '__abstractmethods__', ())))}"
-        )
+        raise ValueError(f"is abstract: implement {', '.join(sorted(getattr(cls, '__abstractmethods__', ())))}")
     return cls
 
 
@@ -69,27 +67,27 @@ def _require_trust(path: str, trusted: Collection[str]) -> None:
     if any(path.startswith(f"{module}.") or path == module for module in trusted):
         return
     top = path.split(".")[0]
-    inside = sorted(module for module in trusted if module.startswith(f"{top}."))
-    if inside:
-        raise ValueError(f"is outside the modules that may be named here ({', '.join(inside)})")
-    slip = did_you_mean(nearest(top, trusted, at_least=0.7))
-    yours = f"; if you trust it, write extras.trusted_modules=[{top}]"
-    raise ValueError(f"{top} is not a trusted module{slip or yours}")
+    allowed = sorted(module for module in trusted if module.startswith(f"{top}."))
+    if allowed:
+        raise ValueError(f"is outside the modules that are allowed here ({', '.join(allowed)})")
+    suggestion = did_you_mean(nearest(top, trusted, at_least=0.7))
+    remedy = f"; if you trust it, write extras.trusted_modules=[{top}]"
+    raise ValueError(f"{top} is not a trusted module{suggestion or remedy}")
 
 
 def _import(names: list[str]) -> Any:
     resolved: Any = _module(names[0])
     if resolved is None:
-        raise ValueError(f"there is no module {names[0]}")
+        raise ValueError(f"no such module: {names[0]}")
     for i, name in enumerate(names[1:], start=1):
-        here = ".".join(names[:i])
+        path = ".".join(names[:i])
         if hasattr(resolved, name):
             resolved = getattr(resolved, name)
             continue
-        inner = _module(f"{here}.{name}") if isinstance(resolved, ModuleType) else None
+        inner = _module(f"{path}.{name}") if isinstance(resolved, ModuleType) else None
         if inner is None:
-            meant = [f"{here}.{other}" for other in nearest(name, _within(resolved))]
-            raise ValueError(f"{here} has no {name}{did_you_mean(meant)}")
+            suggestions = [f"{path}.{other}" for other in nearest(name, _within(resolved))]
+            raise ValueError(f"{path} has no {name}{did_you_mean(suggestions)}")
         resolved = inner
     return resolved
 
@@ -106,6 +104,6 @@ def _module(path: str) -> ModuleType | None:
 
 
 def _within(owner: Any) -> list[str]:
-    """The classes and modules that may have been meant in a module."""
-    inside = [name for name, value in vars(owner).items() if isinstance(value, (type, ModuleType))]
-    return inside + [module.name for module in iter_modules(getattr(owner, "__path__", []))]
+    """Names of the classes and modules in a module, for suggestions."""
+    names = [name for name, value in vars(owner).items() if isinstance(value, (type, ModuleType))]
+    return names + [module.name for module in iter_modules(getattr(owner, "__path__", []))]

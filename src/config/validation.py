@@ -1,4 +1,4 @@
-"""What a composed configuration gets wrong: options, types, missing values, interpolations and targets."""
+"""Validate a composed configuration: options, types, missing values, interpolations and targets."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
@@ -9,66 +9,72 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
 from src.config.dotted_paths import paths_in
-from src.config.mistakes import Mistake, did_you_mean, listed, nearest, report, shown
-from src.config.monitors import wrong_monitors
-from src.config.outputs import misplaced
-from src.config.places import Place, kinds_in, place_at
-from src.config.ranges import out_of_range
-from src.config.required import without_class, without_weights
+from src.config.mistakes import Mistake, did_you_mean, format_mistakes, format_names, format_value, nearest
+from src.config.monitors import monitor_mistakes
+from src.config.outputs import output_mistakes
+from src.config.places import Place, accepted_classes, place_at
+from src.config.ranges import range_mistakes
+from src.config.required import missing_classes, missing_weights
 from src.config.schema import COMMANDS, WITHIN
 from src.config.signature import Option, Signature
-from src.config.values import asks_for, fits, got
+from src.config.values import describe_type, describe_value, matches_type
 from src.errors import UserError
 
-HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # in the node of an object
+HYDRA_KEYS = (
+    "_target_",
+    "_partial_",
+    "_args_",
+    "_recursive_",
+    "_convert_",
+)  # keys of a `_target_` node that are not options
 
 
 class Unresolved(NamedTuple):
-    """An interpolation that leads nowhere."""
+    """An interpolation that cannot be resolved."""
 
     written: str
     reason: str
 
 
-def check(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
-    """Look over a composed configuration, without `hydra`.
+def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
+    """Validate a composed configuration without `hydra`.
 
-    Imports the classes that it names, as far as they are trusted.
+    Imports the trusted classes that it names.
 
     Args:
-        cfg: the configuration, with a value for everything.
-        command: train, eval or predict, which take different options.
-        trusted: modules whose classes it may name, besides those that `extras.trusted_modules` adds.
+        cfg: the configuration.
+        command: train, eval or predict; each accepts other options.
+        trusted: modules whose classes are allowed, in addition to `extras.trusted_modules`.
 
     Raises:
-        UserError: if anything is wrong; the message lists all mistakes by their dotted paths.
+        UserError: if it is invalid; the message lists all mistakes by their dotted paths.
     """
-    mistakes = list(mistakes_in(cfg, command, trusted))
+    mistakes = list(config_mistakes(cfg, command, trusted))
     if mistakes:
-        raise UserError(report(mistakes))
+        raise UserError(format_mistakes(mistakes))
 
 
-def mistakes_in(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
-    """All mistakes of a composed configuration."""
+def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
+    """Find all mistakes of a composed configuration."""
     yield from _record(cfg, COMMANDS[command], "")
     yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
-    yield from misplaced(cfg)
-    yield from without_class(cfg, command)
-    yield from without_weights(cfg, command)
-    yield from out_of_range(cfg)
-    yield from wrong_monitors(cfg)
+    yield from output_mistakes(cfg)
+    yield from missing_classes(cfg, command)
+    yield from missing_weights(cfg, command)
+    yield from range_mistakes(cfg)
+    yield from monitor_mistakes(cfg)
 
 
-def wrong_values(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
-    """Those of several values for one option of `cfg` that are of the wrong type."""
+def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
+    """Find values of a wrong type among the values that a sweep gives to one option."""
     option = option_at(cfg, command, path)
     for value in values:
         if option is not None and "${" not in str(value):
-            yield from _wrong_type(path, value, option)
+            yield from _type_mistake(path, value, option)
 
 
 def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
-    """What the class or record at its place takes by this name, whether or not it is in the configuration."""
+    """The option of this path that its class or record accepts; it may be absent from the configuration."""
     parent, _, name = path.rpartition(".")
     record = WITHIN.get(parent) if parent else COMMANDS[command]
     if record is not None:
@@ -77,46 +83,48 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
     if not isinstance(node, DictConfig) or "_target_" not in node:
         return None
     try:
-        cls = targets.find(_value(node, "_target_"), trusted_modules(cfg))
+        cls = targets.find_class(_value(node, "_target_"), trusted_modules(cfg))
         return signature.of_class(cls).options.get(name)
-    except ValueError:  # the target is a mistake of its own
+    except ValueError:  # reported by the check of the target
         return None
 
 
 def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Set[str]:
-    """The modules whose classes `cfg` may name: the built-in ones and those that its `extras` add."""
+    """The modules whose classes `cfg` may name: the built-in ones and `extras.trusted_modules`."""
     extras = _value(cfg, "extras") if "extras" in cfg else None
     modules = extras.get("trusted_modules") if isinstance(extras, dict) else None
     return built_in | {str(module) for module in (modules if isinstance(modules, list) else [])}
 
 
 def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
-    """Check keys without a class of their own, and those of the records within."""
-    takes = signature.of_record(record)
-    yield from _options(cfg, takes, path, frozenset())
-    for name, option in takes.options.items():
+    """Check the keys of a node without a class, and of its nested records."""
+    accepted = signature.of_record(record)
+    yield from _options(cfg, accepted, path, frozenset())
+    for name, option in accepted.options.items():
         if is_typeddict(option.hint) and name in cfg and isinstance(_value(cfg, name), dict):
             yield from _record(cfg[name], option.hint, _join(path, name))
 
 
 def _nodes(
-    node: DictConfig | ListConfig, path: str, trusted: Collection[str], kinds: Collection[type]
+    node: DictConfig | ListConfig, path: str, trusted: Collection[str], bases: Collection[type]
 ) -> Iterator[Mistake]:
-    """Check what holds for every node, and every object against its place and its constructor.
+    """Check the values of a node and of its descendants, and each object against its place and its constructor.
 
     Args:
         node: a mapping or a list.
         path: its dotted path.
-        trusted: modules whose classes may be named.
-        kinds: the classes that the option takes which holds this node.
+        trusted: modules whose classes are allowed.
+        bases: classes that the option with this node accepts.
     """
     options: Mapping[str, Option] = {}
     if isinstance(node, DictConfig) and "_target_" in node:
         place = place_at(path)
         try:
-            cls = targets.find_kind(_value(node, "_target_"), trusted, kinds if place is None else [place.kind])
+            cls = targets.find_subclass(
+                _value(node, "_target_"), trusted, bases if place is None else [place.base_class]
+            )
         except ValueError as error:
-            yield Mistake(f"{_join(path, '_target_')}={shown(_value(node, '_target_'))}", str(error))
+            yield Mistake(f"{_join(path, '_target_')}={format_value(_value(node, '_target_'))}", str(error))
         else:
             options = signature.of_class(cls).options
             yield from _object(node, signature.of_class(cls), path, place)
@@ -124,60 +132,65 @@ def _nodes(
     for key in keys:
         here = _join(path, key)
         if OmegaConf.is_missing(node, key):
-            yield Mistake(here, f"is needed: write {here}=…")
+            yield Mistake(here, f"is required: write {here}=…")
             continue
         if isinstance(value := _value(node, key), Unresolved):
-            yield Mistake(f"{here}={value.written}", f"does not resolve: {value.reason}")
+            yield Mistake(f"{here}={value.written}", f"cannot be resolved: {value.reason}")
         elif isinstance(value, (dict, list)):
-            inner = kinds if isinstance(node, ListConfig) else kinds_in(options[key].hint) if key in options else ()
+            inner = (
+                bases if isinstance(node, ListConfig) else accepted_classes(options[key].hint) if key in options else ()
+            )
             child = OmegaConf.create(value) if OmegaConf.is_interpolation(node, key) else node[key]
             yield from _nodes(child, here, trusted, inner)
 
 
-def _object(node: DictConfig, takes: Signature, path: str, place: Place | None) -> Iterator[Mistake]:
+def _object(node: DictConfig, accepted: Signature, path: str, place: Place | None) -> Iterator[Mistake]:
     """Check the options of an object against its constructor."""
-    positional = [name for name, option in takes.options.items() if option.positional]
+    positional = [name for name, option in accepted.options.items() if option.positional]
     passed = {*positional[: place.first], *place.names} if place else set()
     for key in ("_args_", "_recursive_") if place else ("_args_", "_recursive_", "_partial_"):
         if key in node:
-            yield Mistake(f"{_join(path, key)}={shown(_value(node, key))}", "is not supported: write key=value options")
-    yield from _options(node, takes, path, passed)
-    for name, option in takes.options.items():
-        is_named = name in set(node)  # `in node` would be False for a value that is still missing
+            yield Mistake(
+                f"{_join(path, key)}={format_value(_value(node, key))}", "is not supported: write key=value options"
+            )
+    yield from _options(node, accepted, path, passed)
+    for name, option in accepted.options.items():
+        is_named = name in set(node)  # `in node` is False for a value that is missing
         if option.required and not is_named and name not in passed:
-            yield Mistake(_join(path, name), f"is needed: write +{_join(path, name)}=…")
+            yield Mistake(_join(path, name), f"is required: write +{_join(path, name)}=…")
 
 
-def _options(node: DictConfig, takes: Signature, path: str, given: Collection[str]) -> Iterator[Mistake]:
-    choices = [name for name in takes.options if name not in given]
+def _options(node: DictConfig, accepted: Signature, path: str, passed: Collection[str]) -> Iterator[Mistake]:
+    """Check the options of a node; `passed` are the names that the program passes itself."""
+    choices = [name for name in accepted.options if name not in passed]
     written: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
     for key in map(str, node):
-        if key in HYDRA_KEYS or OmegaConf.is_missing(node, key) or _refers(written[key]):
+        if key in HYDRA_KEYS or OmegaConf.is_missing(node, key) or _is_reference(written[key]):
             continue
         value, here = _value(node, key), _join(path, key)
         if isinstance(value, Unresolved):
             continue
-        if key in given:
-            yield Mistake(f"{here}={shown(value)}", "is set by the program: leave it out")
-        elif option := takes.options.get(key):
-            yield from _wrong_type(here, value, option)
-        elif not takes.open:
-            meant = did_you_mean(
-                [_join(path, name) for name in nearest(key, choices)] or ([] if path else _anywhere(node, key))
+        if key in passed:
+            yield Mistake(f"{here}={format_value(value)}", "is set by the program: remove it")
+        elif option := accepted.options.get(key):
+            yield from _type_mistake(here, value, option)
+        elif not accepted.open:
+            suggestion = did_you_mean(
+                [_join(path, name) for name in nearest(key, choices)] or ([] if path else _similar_paths(node, key))
             )
-            takes_instead = f"; it takes {listed(choices) or 'none'}"
-            yield Mistake(f"{here}={shown(value)}", f"no such option{meant or takes_instead}")
+            all_options = f"; the options are {format_names(choices) or 'none'}"
+            yield Mistake(f"{here}={format_value(value)}", f"no such option{suggestion or all_options}")
 
 
-def _anywhere(node: DictConfig, key: str) -> list[str]:
-    """The options of the whole configuration that a name may have been meant for, where its place has none."""
+def _similar_paths(node: DictConfig, key: str) -> list[str]:
+    """Similar options anywhere in the configuration, for a name without similar options in its node."""
     root: Any = node._get_root()
     return nearest(key, [path for path in paths_in(OmegaConf.to_container(root, resolve=False)) if "." in path])
 
 
-def _wrong_type(here: str, value: Any, option: Option) -> Iterator[Mistake]:
-    if not fits(value, option.hint) and not (value is None and option.nullable):
-        yield Mistake(f"{here}={shown(value)}", f"expects {asks_for(option.hint)}, {got(value)}")
+def _type_mistake(here: str, value: Any, option: Option) -> Iterator[Mistake]:
+    if not matches_type(value, option.hint) and not (value is None and option.nullable):
+        yield Mistake(f"{here}={format_value(value)}", f"expects {describe_type(option.hint)}, {describe_value(value)}")
 
 
 def _value(node: DictConfig | ListConfig, key: Any) -> Any:
@@ -191,12 +204,12 @@ def _value(node: DictConfig | ListConfig, key: Any) -> Any:
         return value
     try:
         return OmegaConf.to_container(value, resolve=True)
-    except OmegaConfBaseException:  # one within it leads nowhere: that one is reported by itself
+    except OmegaConfBaseException:  # an interpolation in it fails, and is reported for its own path
         return OmegaConf.to_container(value, resolve=False)
 
 
-def _refers(written: object) -> bool:
-    """Whether a value is another key's, which has been checked where it stands."""
+def _is_reference(written: object) -> bool:
+    """Whether a value refers to another key, which is checked at its own path."""
     return isinstance(written, str) and re.fullmatch(r"\$\{[\w.]+\}", written) is not None
 
 

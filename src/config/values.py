@@ -1,4 +1,4 @@
-"""Whether a value suits a type annotation, and what the annotation asks for in plain words."""
+"""Compare values with type annotations, and describe annotations in plain words."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from src.config.mistakes import listed, shown
+from src.config.mistakes import format_names, format_value
 
 PATHS = (Path, PurePath, os.PathLike)
 LISTS = (list, tuple, set, frozenset, Sequence, Collection, Iterable)
@@ -15,19 +15,19 @@ MAPS = (dict, Mapping)
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "null"}
 
 
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a plain value of a config may be given where `hint` is annotated.
+def matches_type(value: Any, hint: Any) -> bool:
+    """Whether a plain value of a configuration matches the annotation `hint`.
 
-    Whole numbers suit `float`, true and false suit only `bool`, text suits paths and the names of an enum. A
-    part of its own (`_target_`) suits everything, and every value suits an annotation that is not known here.
+    Whole numbers match `float`; true and false match only `bool`; text matches paths and the names of an enum. A node
+    with `_target_` matches any annotation, and an unknown annotation matches any value.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if isinstance(value, dict) and "_target_" in value:
         return True
     if origin is Annotated:
-        return fits(value, arguments[0])
+        return matches_type(value, arguments[0])
     if origin in (Union, UnionType):
-        return _fits_one(value, arguments)
+        return _matches_union(value, arguments)
     if origin is None or origin is NoneType:
         return value is None
     if origin is Literal:
@@ -39,20 +39,20 @@ def fits(value: Any, hint: Any) -> bool:
     if origin in PATHS:
         return isinstance(value, str)
     if origin in LISTS:
-        return isinstance(value, list) and _items_fit(value, origin, arguments)
+        return isinstance(value, list) and _items_match(value, origin, arguments)
     if origin in MAPS:
-        return isinstance(value, dict) and all(fits(item, (*arguments, Any, Any)[1]) for item in value.values())
+        return isinstance(value, dict) and all(matches_type(item, (*arguments, Any, Any)[1]) for item in value.values())
     if isinstance(origin, type) and issubclass(origin, Enum):
         return value in [*origin.__members__, *(member.value for member in origin)]
     return True
 
 
-def _fits_one(value: Any, hints: tuple[Any, ...]) -> bool:
-    """A class that is not known here, such as a Tensor, has no plain value; alone it may be anything."""
+def _matches_union(value: Any, hints: tuple[Any, ...]) -> bool:
+    """Compare with a union; an unknown class in it, such as Tensor, matches mappings, or anything if it is alone."""
     known = [hint for hint in hints if _known(hint)]
     if all(hint in (None, NoneType) for hint in known):
         return True
-    return any(fits(value, hint) for hint in known) or (isinstance(value, dict) and len(known) < len(hints))
+    return any(matches_type(value, hint) for hint in known) or (isinstance(value, dict) and len(known) < len(hints))
 
 
 def _known(hint: Any) -> bool:
@@ -62,37 +62,37 @@ def _known(hint: Any) -> bool:
     return isinstance(origin, type) and issubclass(origin, Enum)
 
 
-def _items_fit(values: list[Any], origin: Any, hints: tuple[Any, ...]) -> bool:
+def _items_match(values: list[Any], origin: Any, hints: tuple[Any, ...]) -> bool:
     if origin is tuple and hints and hints[-1] is not Ellipsis:
-        return len(values) == len(hints) and all(map(fits, values, hints))
-    return not hints or all(fits(value, hints[0]) for value in values)
+        return len(values) == len(hints) and all(map(matches_type, values, hints))
+    return not hints or all(matches_type(value, hints[0]) for value in values)
 
 
-def asks_for(hint: Any) -> str:
-    """The annotation in plain words: `int | None` is 'a whole number or null'."""
+def describe_type(hint: Any) -> str:
+    """Describe an annotation in plain words: `int | None` is 'a whole number or null'."""
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin is Annotated:
-        return asks_for(arguments[0])
+        return describe_type(arguments[0])
     if origin in (Union, UnionType, Literal):
         members = list(_members(hint))
         literals = [member for member in members if get_origin(member) is Literal]
-        choices = dict.fromkeys(shown(choice) for literal in literals for choice in get_args(literal))
-        words = [asks_for(member) for member in members if _known(member) and member not in literals]
-        one_of = [f"one of {listed(choices)}" if len(choices) > 1 else next(iter(choices))] if choices else []
+        choices = dict.fromkeys(format_value(choice) for literal in literals for choice in get_args(literal))
+        words = [describe_type(member) for member in members if _known(member) and member not in literals]
+        one_of = [f"one of {format_names(choices)}" if len(choices) > 1 else next(iter(choices))] if choices else []
         return " or ".join(dict.fromkeys(one_of + words))
     if origin in PATHS:
         return "a path"
     if origin in LISTS:
-        return _asks_for_list(origin, arguments)
+        return _describe_list_type(origin, arguments)
     if origin in MAPS:
         return "a mapping"
     if isinstance(origin, type) and issubclass(origin, Enum):
-        return f"one of {listed(origin.__members__)}"
+        return f"one of {format_names(origin.__members__)}"
     return WORDS.get(NoneType if origin is None else origin, "another type")
 
 
 def _members(hint: Any) -> Iterator[Any]:
-    """What a union offers, those within a union of its own included."""
+    """The members of a union, including those of nested unions."""
     if get_origin(hint) in (Union, UnionType):
         for member in get_args(hint):
             yield from _members(member)
@@ -100,11 +100,12 @@ def _members(hint: Any) -> Iterator[Any]:
         yield hint
 
 
-def _asks_for_list(origin: Any, hints: tuple[Any, ...]) -> str:
+def _describe_list_type(origin: Any, hints: tuple[Any, ...]) -> str:
     if origin is tuple and hints and hints[-1] is not Ellipsis:
-        return f"a list in [ ] of {len(hints)}: {', '.join(map(asks_for, hints))}"
-    return f"a list in [ ], each item {asks_for(hints[0])}" if hints and _known(hints[0]) else "a list in [ ]"
+        return f"a list in [ ] of {len(hints)}: {', '.join(map(describe_type, hints))}"
+    return f"a list in [ ], each item {describe_type(hints[0])}" if hints and _known(hints[0]) else "a list in [ ]"
 
 
-def got(value: Any) -> str:
-    return f"got '{shown(value)}'" if isinstance(value, str) else f"got {shown(value)}"
+def describe_value(value: Any) -> str:
+    """Describe a value at the end of an error message."""
+    return f"got '{format_value(value)}'" if isinstance(value, str) else f"got {format_value(value)}"

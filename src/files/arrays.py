@@ -1,4 +1,4 @@
-"""Reading the arrays of an .npz file, all or none."""
+"""Read and verify the arrays of an .npz file."""
 
 import zipfile
 from pathlib import Path
@@ -7,9 +7,9 @@ import numpy as np
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays by their names.
+    """Read all arrays by name, after a check of their checksums.
 
-    NumPy alone stops where an array's own header says that it ends, and then checks no checksum.
+    NumPy skips the checksum if the header of an array gives a shorter length.
 
     Raises:
         OSError: if the file cannot be read.

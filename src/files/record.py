@@ -1,4 +1,4 @@
-"""The record of a run, `result.json`: what it may hold, and how any text of JSON from a file is read and checked."""
+"""Read and validate JSON files, among them the record of a run, `result.json`."""
 
 import json
 from pathlib import Path
@@ -36,10 +36,10 @@ RECORD = {
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """The record of the run in a folder; None if there is none.
+    """Read the record of the run in a folder; return None if there is none.
 
     Raises:
-        UserError: if it cannot be read, or holds something else.
+        UserError: if it cannot be read, or is invalid.
     """
     path = folder / FILE
     try:
@@ -51,15 +51,15 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 
 
 def read_json(path: Path, spec: Any) -> Any:
-    """What a file holds.
+    """Read a JSON file and check its content.
 
     Args:
-        path: of a file of JSON.
-        spec: what it must hold, as `src.files.plain.require` takes it.
+        path: path of the file.
+        spec: specification of the content for `src.files.plain.require`.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is no JSON, or holds something else.
+        ValueError: if it is not JSON, or does not match `spec`.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from typing import Any
 from filelock import FileLock
 from pytorch_lightning.loggers import MLFlowLogger
 
-from src.config.outputs import why_unwritable
+from src.config.outputs import unwritable_reason
 from src.extras import require
 from src.loggers.tracker import Report, Tracker
 
@@ -76,7 +76,7 @@ def _ready(experiment_name: str, tracking_uri: str) -> None:
     from mlflow.tracking import MlflowClient
 
     database = Path(tracking_uri.removeprefix(SQLITE)).absolute()
-    if why := why_unwritable(database.parent):
+    if why := unwritable_reason(database.parent):
         raise ValueError(f"tracking_uri={tracking_uri} cannot be written to ({why}): choose another file")
     database.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(database.with_suffix(".lock")), warnings.catch_warnings():

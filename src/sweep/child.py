@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
-from src.cli.exits import one_message
+from src.cli.exits import exit_with_message
 from src.cli.startup import ignores_hangup
 from src.sweep import processes, resume
 from src.sweep.outcome import settle
@@ -37,7 +37,7 @@ def work(module: str, cfg: DictConfig, hydra: DictConfig, aside: bool) -> None:
     code: Any = 1
     reason = "the job ended without a word"
     try:
-        with one_message(str(folder)):
+        with exit_with_message(str(folder)):
             resume.prepare(cfg, folder)
             import_module(module).main.__wrapped__(cfg)
         code = 0

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.checkpoint import Card
-from src.config.absolute_paths import anchored
+from src.config.absolute_paths import make_paths_absolute
 from src.files.plain import require
 from src.models.classifier import Classifier
 from src.models.loss import Loss
@@ -68,7 +68,7 @@ def estimate(jobs: Sequence[DictConfig], before: Path) -> list[Estimate]:
 
 
 def _plain(cfg: DictConfig) -> dict[str, Any]:
-    return anchored(OmegaConf.to_container(cfg, resolve=True))
+    return make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
 
 
 def _key(config: dict[str, Any]) -> str:
@@ -109,7 +109,7 @@ def _timed(cfg: DictConfig) -> tuple[float, float, int]:
     data = build.datamodule(cfg)
     device = build.trainer(cfg).strategy.root_device
     card = Card(OmegaConf.to_container(cfg, resolve=True), data.codec, data.class_counts)  # type: ignore[arg-type]
-    model, loss = build.untrained(cfg, card)
+    model, loss = build.untrained_model(cfg, card)
     model.to(device)
     loss.to(device)
     optimizer = build.optimizer(cfg, model)

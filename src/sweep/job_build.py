@@ -13,7 +13,7 @@ from src.data.datamodule import TextDataModule
 from src.data.files import existing_file
 from src.data.splits import divide
 from src.data.tokenizer import PAD, UNKNOWN
-from src.dry_build import quiet, refused
+from src.dry_build import build_mistakes, hide_warnings
 from src.errors import UserError
 from src.models.embedding.glove import GloveEmbedding
 from src.models.shapes import check_shapes
@@ -37,12 +37,12 @@ class Workshop:
         plain["data"].pop("seed", None)
         key = json.dumps({name: value for name, value in plain.items() if name not in ELSEWHERE}, default=str)
         if key not in self._built:
-            self._built[key] = refused(cfg) or self._failure(cfg)
+            self._built[key] = build_mistakes(cfg) or self._failure(cfg)
         return self._built[key]
 
     def _failure(self, cfg: DictConfig) -> list[Mistake]:
         try:
-            with quiet():
+            with hide_warnings():
                 self._build(cfg)
         except Exception as error:  # whatever the parts raise, now or in the job
             known = isinstance(error, (UserError, ValueError))

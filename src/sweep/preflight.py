@@ -10,9 +10,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config.hydra_errors import explain
-from src.config.mistakes import Mistake, shown
-from src.config.outputs import inner_path
-from src.config.validation import mistakes_in
+from src.config.mistakes import Mistake, format_value
+from src.config.outputs import relative_path_mistakes
+from src.config.validation import config_mistakes
 from src.errors import UserError
 from src.sweep.compose import Composer, planned, task_of
 from src.sweep.jobs import Job, varying
@@ -76,7 +76,7 @@ def _look(composer: Composer, number: int, overrides: list[str], workshop: Any) 
         why = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return Looked(Job(number, overrides, ""), [Mistake("", why)], "")
     job, task = planned(number, overrides, cfg), task_of(cfg)
-    mistakes = [*_mistakes(task), *inner_path("hydra.sweep.subdir", job.folder)]
+    mistakes = [*_mistakes(task), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
     if not mistakes:
         mistakes = _devices(task.trainer) + workshop.mistakes(task)
     does = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)
@@ -88,11 +88,11 @@ def _mistakes(task: DictConfig) -> list[Mistake]:
     resolved = task.copy()
     try:
         OmegaConf.resolve(resolved)
-        if not list(mistakes_in(resolved, COMMAND)):
+        if not list(config_mistakes(resolved, COMMAND)):
             return []
     except OmegaConfBaseException:
         pass  # which one it is shows below
-    return list(mistakes_in(task, COMMAND))
+    return list(config_mistakes(task, COMMAND))
 
 
 def _devices(trainer: DictConfig) -> list[Mistake]:
@@ -100,7 +100,7 @@ def _devices(trainer: DictConfig) -> list[Mistake]:
     one = devices in (1, "1") or (not isinstance(devices, (str, int)) and devices is not None and len(devices) == 1)
     if one and trainer.get("num_nodes", 1) == 1 and not strategy.startswith(("ddp", "fsdp", "deepspeed")):
         return []
-    return [Mistake(f"trainer.strategy={strategy} trainer.devices={shown(devices)}", SEVERAL)]
+    return [Mistake(f"trainer.strategy={strategy} trainer.devices={format_value(devices)}", SEVERAL)]
 
 
 def _repeats(found: list[Looked]) -> None:

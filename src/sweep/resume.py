@@ -9,7 +9,7 @@ from pathlib import Path
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
-from src.config.quoting import literal
+from src.config.quoting import quote
 from src.errors import UserError
 from src.sweep.jobs import Sweep
 
@@ -42,7 +42,7 @@ def command_line(given: Sequence[str]) -> list[str]:
         if line.partition("=")[0] not in replaced and not line.startswith(("sweep.", dropped))
     ]
     flag = [] if {"-m", "--multirun"} & set(before) else ["-m"]
-    here = [f"{key}={literal(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
+    here = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
     return [*before, *(line for key, line in keys.items() if key != "sweep.resume"), *here, *flag]
 
 
@@ -72,10 +72,10 @@ def _checkpointed(last: Path) -> int:
     """The number of steps that a checkpoint holds; 0 if it is missing or damaged."""
     if not last.exists():
         return 0
-    from src.checkpoint import read
+    from src.checkpoint import read_checkpoint
 
     try:
-        return int(read(last, training=True, mmap=True)["global_step"])
+        return int(read_checkpoint(last, training=True, mmap=True)["global_step"])
     except UserError as error:
         log.warning("%s; the job starts anew", error)
         return 0

@@ -15,7 +15,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.quoting import literal
+from src.config.quoting import quote
 from src.errors import UserError
 from src.sweep import stop
 from src.sweep.compose import Composer, combinations, task_of
@@ -165,7 +165,7 @@ class GridOrSearch(sweeper.Sweeper):
         module = _module(self.task_function)
         task = Task(module, Path.cwd(), self.folder, {job.folder: job for job in jobs}, aside, callbacks or {})
         launcher = self._launcher(task)
-        lines = [[*job.overrides, f"hydra.sweep.subdir={literal(job.folder)}"] for job in jobs]
+        lines = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
         try:
             returned = launcher.launch(lines, initial_job_idx=jobs[0].number)
         except Exception as error:  # a worker of the launcher's died; the jobs' folders say which are done

@@ -38,10 +38,10 @@ def test_the_speed_of_all_contestants_is_measured(
 
 def test_every_workload_has_valid_components(tmp_path: Path) -> None:
     from benchmarks.heed import configuration
-    from src.config.validation import check
+    from src.config.validation import validate_config
 
     for workload in WORKLOADS.values():
-        check(configuration([*workload.overrides, "data=imdb"], tmp_path, "cpu"))
+        validate_config(configuration([*workload.overrides, "data=imdb"], tmp_path, "cpu"))
         assert workload.contestants[0] == HEED
         for plain in workload.plain.values():
             assert plain.model(11)(torch.ones(2, 3, dtype=torch.long), torch.tensor([3, 3])).shape[0] == 2

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.exits import CAUSES, one_message
+from src.cli.exits import CAUSES, exit_with_message
 
 
 @pytest.mark.parametrize("number", CAUSES, ids=errno.errorcode.get)
 def test_an_error_of_the_environment_is_named_with_its_path(number: int) -> None:
-    with pytest.raises(SystemExit) as end, one_message("run"):
+    with pytest.raises(SystemExit) as end, exit_with_message("run"):
         raise OSError(number, os.strerror(number), "a.ckpt")
     message = str(end.value)
     assert message.startswith("Error: ")
@@ -26,13 +26,13 @@ def test_an_error_of_the_environment_is_named_with_its_path(number: int) -> None
 def test_another_error_keeps_its_traceback() -> None:
     missing = FileNotFoundError(errno.ENOENT, "no such file")
     for error in (missing, OSError(errno.ENOENT, "no such file", "a"), OSError("timed out"), ValueError("no number")):
-        with pytest.raises(type(error)), one_message("run"):
+        with pytest.raises(type(error)), exit_with_message("run"):
             raise error
 
 
 def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
-    code = "from src.cli.exits import one_message\n"
-    code += "with one_message('run'), open('big', 'wb') as file: file.write(bytes(7919))"
+    code = "from src.cli.exits import exit_with_message\n"
+    code += "with exit_with_message('run'), open('big', 'wb') as file: file.write(bytes(7919))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
@@ -50,18 +50,18 @@ def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
 def test_a_folder_in_the_place_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "train.log").mkdir()
     handler = {"class": "logging.FileHandler", "filename": str(tmp_path / "train.log")}
-    with pytest.raises(SystemExit, match=r"train\.log: a folder is in the place of a file"), one_message("run"):
+    with pytest.raises(SystemExit, match=r"train\.log: a folder is in the place of a file"), exit_with_message("run"):
         logging.config.dictConfig({"version": 1, "handlers": {"file": handler}, "incremental": False})
 
 
 def test_a_folder_that_was_removed_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with pytest.raises(SystemExit, match="was removed while it was in use"), one_message(str(folder)):
+    with pytest.raises(SystemExit, match="was removed while it was in use"), exit_with_message(str(folder)):
         (folder / "result.json").write_text("{}")
 
 
 def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end, one_message("run"):
+    with pytest.raises(SystemExit) as end, exit_with_message("run"):
         raise KeyboardInterrupt
     assert end.value.code == 130
     assert capsys.readouterr().err == "\nStopped by SIGINT\n"

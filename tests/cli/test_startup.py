@@ -82,7 +82,7 @@ def test_a_closed_stream_is_no_file_that_is_written_to(closed: str, tmp_path: Pa
     ("name", "arguments", "redirection", "code", "message"),
     [
         ("predict", "ckpt_path=x text=good", ">&-", 1, "Error: standard output is closed, so no prediction can be pr"),
-        ("predict", "ckpt_path=x", "<&-", 1, "Error: nothing to classify: give text="),
+        ("predict", "ckpt_path=x", "<&-", 1, "Error: nothing to classify: write text="),
         ("train", "--cfg job", ">/dev/full", 1, "Error: the disk is full, so standard output could not be written"),
         ("compare", "--help", ">/dev/full", 1, "Error: the disk is full, so standard output could not be written"),
         ("train", "--help", ">&-", 0, ""),

@@ -54,12 +54,12 @@ def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("data", [b"", b"\n \n"])
 def test_a_source_without_text_is_named(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty.txt").write_bytes(data)
-    with pytest.raises(UserError, match=r"empty\.txt: holds no text"):
+    with pytest.raises(UserError, match=r"empty\.txt: contains no text"):
         read_texts(None, str(tmp_path / "empty.txt"))
     pipe(monkeypatch, data)
-    with pytest.raises(UserError, match="standard input: holds no text"):
+    with pytest.raises(UserError, match="standard input: contains no text"):
         read_texts(None, None)
-    with pytest.raises(UserError, match="text: holds no text"):
+    with pytest.raises(UserError, match="text: contains no text"):
         read_texts(data.decode(), None)
 
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_one_source_is_enough_and_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="both given"):
+    with pytest.raises(UserError, match="both set"):
         read_texts("good", "texts.txt")
     pipe(monkeypatch, b"")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)

@@ -4,27 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.overrides import mistakes_of
+from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository
 
 FAKE = Path(__file__).parent / "conf"
 
-Look = Callable[..., dict[str, str]]
+FindMistakes = Callable[..., dict[str, str]]
 
 
 @cache
 def repository(command: str = "train") -> Repository:
-    """The configs of tests/config/conf; what was composed once is kept for the next test."""
+    """The configs of tests/config/conf, cached with their compositions for all tests."""
     return Repository(FAKE, command)
 
 
 @pytest.fixture
-def look() -> Look:
-    """The mistakes of a command line against tests/config/conf, what was written → what is wrong with it."""
+def find_mistakes() -> FindMistakes:
+    """Find the mistakes of a command line for tests/config/conf: entry → message."""
 
-    def look(*lines: str, sweeps: bool = False, deep: bool = True, command: str = "train") -> dict[str, str]:
-        mistakes = mistakes_of(repository(command), list(lines), sweeps=sweeps, deep=deep)
-        assert len(dict(mistakes)) == len(set(mistakes)), "one mistake was called two different things"
+    def find_mistakes(*lines: str, sweeps: bool = False, deep: bool = True, command: str = "train") -> dict[str, str]:
+        mistakes = command_line_mistakes(repository(command), list(lines), sweeps=sweeps, deep=deep)
+        assert len(dict(mistakes)) == len(set(mistakes)), "one entry has two messages"
         return dict(mistakes)
 
-    return look
+    return find_mistakes

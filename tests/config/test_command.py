@@ -68,7 +68,7 @@ def test_a_task_gets_the_composed_configuration(run: Run, seen: list[DictConfig]
     assert "hydra" not in seen[0]
 
 
-def test_mistakes_are_said_before_anything_starts(run: Run, seen: list[DictConfig], tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_anything_starts(run: Run, seen: list[DictConfig], tmp_path: Path) -> None:
     code, _ = run("sede=7", "model/encoder=narow")
     assert str(code).splitlines() == [
         "Error: 2 mistakes in the configuration; nothing was started.",
@@ -148,20 +148,20 @@ def test_a_task_sees_the_command_line_as_typed(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--config-name=tran"], "has no config named tran; did you mean train? (predict, train)"),
         (["experiment=no_yaml"], "no_yaml.yaml, line 3: expected"),
         (["-m", "optimizer.lr=interval(0,1)"], "BasicSweeper does not support sweep type : INTERVAL_SWEEP"),
         (["-m", "hydra.job.name=a,b"], "Sweeping over Hydra's configuration is not supported"),
-        (["-m", "--cfg", "job"], "--cfg shows the configuration of one run: leave out -m"),
+        (["-m", "--cfg", "job"], "--cfg prints the configuration of one run: remove -m"),
         (["--config-dir=nowhere"], "nowhere"),
     ],
 )
-def test_hydras_own_complaints_have_no_traceback(run: Run, arguments: list[str], says: str) -> None:
+def test_errors_of_hydra_have_no_traceback(run: Run, arguments: list[str], message: str) -> None:
     code, _ = run(*arguments)
     assert str(code).startswith("Error: ")
-    assert says in str(code)
+    assert message in str(code)
 
 
 def test_an_unknown_flag_exits_with_2(run: Run) -> None:

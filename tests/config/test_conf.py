@@ -6,12 +6,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.cli.entry import CONF
-from src.cli.overrides import mistakes_of
+from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository, without_hydra
 from src.config.mistakes import Mistake
 from src.config.schema import COMMANDS, WITHIN
 
-NEEDED = {
+REQUIRED = {
     *("ckpt_path", "callbacks.lexicon.path"),
     *("data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"),
 }
@@ -20,18 +20,18 @@ NEEDED = {
 WHOLE_RUNS = ("experiment", "debug", "hparams_search")  # groups whose files set options of other groups
 
 
-def wrong(command: str, *lines: str) -> list[Mistake]:
-    found = mistakes_of(Repository(CONF, command), list(lines), sweeps=True, deep=True)
-    return [mistake for mistake in found if mistake.where not in NEEDED]
+def unexpected_mistakes(command: str, *lines: str) -> list[Mistake]:
+    mistakes = command_line_mistakes(Repository(CONF, command), list(lines), sweeps=True, deep=True)
+    return [mistake for mistake in mistakes if mistake.entry not in REQUIRED]
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_every_choice_of_every_group_is_right(command: str) -> None:
+def test_every_choice_of_every_group_is_valid(command: str) -> None:
     """A sweep over all groups together has as many runs as the largest group has choices."""
     repository = Repository(CONF, command)
-    groups = [path.rpartition("/")[0] for path in repository.chosen([])]
+    groups = [path.rpartition("/")[0] for path in repository.choices([])]
     assert (
-        wrong(
+        unexpected_mistakes(
             command,
             *[f"{group}=glob(*)" for group in groups if group.split("/")[0] not in ("", "hydra", *WHOLE_RUNS)],
         )
@@ -42,12 +42,12 @@ def test_every_choice_of_every_group_is_right(command: str) -> None:
 @pytest.mark.parametrize(
     "file", [f"{group}={path.stem}" for group in WHOLE_RUNS for path in CONF.glob(f"{group}/*.yaml")]
 )
-def test_every_experiment_is_right(file: str) -> None:
-    assert wrong("train", file) == []
+def test_every_experiment_is_valid(file: str) -> None:
+    assert unexpected_mistakes("train", file) == []
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_the_schema_names_what_the_configs_hold(command: str) -> None:
+def test_the_schema_contains_the_keys_of_the_configs(command: str) -> None:
     task: Any = OmegaConf.to_container(without_hydra(Repository(CONF, command).compose([])), resolve=False)
     assert set(task) <= set(get_type_hints(COMMANDS[command]))
     for name in set(WITHIN) & set(task):

@@ -6,7 +6,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
 
-from src.config.job_names import job
+from src.config.job_names import job_name
 from tests.helpers import CONF
 
 
@@ -18,7 +18,7 @@ def test_a_job_is_called_after_its_folder(mode: RunMode, sweep: str | None, monk
         cfg.hydra.runtime.output_dir, cfg.hydra.mode, cfg.hydra.job.name = "/2026-11-21/4_seed-2", mode, "train"
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
     HydraConfig.instance().set_config(cfg)
-    assert (job("command"), job("name"), job("sweep")) == ("train", "4_seed-2", sweep)
+    assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", "4_seed-2", sweep)
 
 
 def test_a_job_that_is_only_shown_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,13 +29,13 @@ def test_a_job_that_is_only_shown_has_no_name(monkeypatch: pytest.MonkeyPatch) -
         cfg.hydra.runtime.output_dir, cfg.hydra.job.name = "???", "train"
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
     HydraConfig.instance().set_config(cfg)
-    assert (job("command"), job("name"), job("sweep")) == ("train", None, None)
+    assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", None, None)
 
 
 def test_without_hydra_it_has_no_name() -> None:
-    assert job("name") is None
+    assert job_name("name") is None
 
 
 def test_another_question_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\$\{job:group\} must be command, name or sweep"):
-        job("group")
+        job_name("group")

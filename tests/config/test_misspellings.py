@@ -1,4 +1,4 @@
-"""Whatever is misspelt by one edit is told what was probably meant."""
+"""Every key with one edit is reported with a suggestion."""
 
 from functools import cache
 
@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.cli.overrides import mistakes_of
+from src.cli.overrides import command_line_mistakes
 from src.config.composition import without_hydra
 from src.config.dotted_paths import paths_in
 from tests.config.conftest import repository
@@ -14,10 +14,10 @@ from tests.config.conftest import repository
 
 @cache
 def keys() -> dict[str, str]:
-    """Every option and group that the fake command line takes, with a value for it."""
+    """Every option and group of the test configuration, with a value."""
     task = OmegaConf.to_container(without_hydra(repository().compose([])), resolve=False)
     groups = {group: choices[0] for group, choices in repository().groups.items() if choices}
-    return dict.fromkeys(paths_in(task), "1") | {key: one for key, one in groups.items() if key[:5] != "hydra"}
+    return dict.fromkeys(paths_in(task), "1") | {key: choice for key, choice in groups.items() if key[:5] != "hydra"}
 
 
 letters = st.sampled_from("abcdefghijklmnopqrstuvwxyzABC_0189./- :@é(")
@@ -26,13 +26,13 @@ letters = st.sampled_from("abcdefghijklmnopqrstuvwxyzABC_0189./- :@é(")
 @st.composite
 def misspellings(draw: st.DrawFn) -> tuple[str, str]:
     key = draw(st.sampled_from(sorted(keys())))
-    at = draw(st.integers(0, len(key) - 1))
+    position = draw(st.integers(0, len(key) - 1))
     letter = draw(letters)
     edits = [
-        key[:at] + key[at + 1 :],
-        key[:at] + letter + key[at:],
-        key[:at] + letter + key[at + 1 :],
-        key[:at] + key[at : at + 2][::-1] + key[at + 2 :],
+        key[:position] + key[position + 1 :],
+        key[:position] + letter + key[position:],
+        key[:position] + letter + key[position + 1 :],
+        key[:position] + key[position : position + 2][::-1] + key[position + 2 :],
     ]
     return key, draw(st.sampled_from(edits))
 
@@ -46,6 +46,6 @@ def misspellings(draw: st.DrawFn) -> tuple[str, str]:
 def test_one_edit_from_a_key_is_one_mistake_with_a_suggestion(pair: tuple[str, str]) -> None:
     key, misspelt = pair
     assume(misspelt not in keys() and not misspelt.endswith("@"))
-    found = mistakes_of(repository(), [f"{misspelt}={keys()[key]}"], sweeps=False, deep=False)
-    assert len(found) == 1
-    assert "did you mean " in found[0].what or ": write " in found[0].what
+    mistakes = command_line_mistakes(repository(), [f"{misspelt}={keys()[key]}"], sweeps=False, deep=False)
+    assert len(mistakes) == 1
+    assert "did you mean " in mistakes[0].message or ": write " in mistakes[0].message

@@ -4,7 +4,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.config.metrics import LOGGED
-from src.config.monitors import wrong_monitors
+from src.config.monitors import monitor_mistakes
 from src.lit import classification_metrics
 
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
@@ -12,7 +12,7 @@ STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
 def wrong(*others: str, **options: Any) -> dict[str, str]:
     callbacks = {"stop": {"_target_": STOP, **options}} | {name: {"_target_": name} for name in others}
-    return dict(wrong_monitors(OmegaConf.create({"callbacks": callbacks})))
+    return dict(monitor_mistakes(OmegaConf.create({"callbacks": callbacks})))
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_the_names_are_those_that_are_logged() -> None:
 
 
 def test_no_callbacks_are_no_mistake() -> None:
-    assert list(wrong_monitors(OmegaConf.create({"callbacks": None}))) == []
+    assert list(monitor_mistakes(OmegaConf.create({"callbacks": None}))) == []
 
 
 def test_without_validation_nothing_of_it_can_be_monitored() -> None:
     stop = {"stop": {"_target_": STOP, "monitor": "val/acc", "mode": "max"}}
     cfg = OmegaConf.create({"callbacks": stop, "trainer": {"limit_val_batches": 0}})
     message = "is not measured with trainer.limit_val_batches=0"
-    assert dict(wrong_monitors(cfg)) == {"callbacks.stop.monitor=val/acc": message}
+    assert dict(monitor_mistakes(cfg)) == {"callbacks.stop.monitor=val/acc": message}

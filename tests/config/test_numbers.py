@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.validation import mistakes_in, option_at
-from src.config.values import fits
-from src.dry_build import refused
+from src.config.validation import config_mistakes, option_at
+from src.config.values import matches_type
+from src.dry_build import build_mistakes
 from tests.helpers import CONF, small_config
 
 VALUES = (0, -1, -7, 10**9, 10**30, float("nan"), float("inf"), "x", None)
@@ -57,7 +57,7 @@ def numbers(node: Any, cfg: DictConfig, path: str = "") -> Iterator[str]:
         inner = f"{path}[{key}]" if isinstance(node, list) else f"{path}.{key}" if path else str(key)
         option = option_at(cfg, "train", inner) if value is None else None
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if is_number or (option is not None and fits(3, option.hint)):
+        if is_number or (option is not None and matches_type(3, option.hint)):
             yield inner
         yield from numbers(value, cfg, inner)
 
@@ -65,16 +65,16 @@ def numbers(node: Any, cfg: DictConfig, path: str = "") -> Iterator[str]:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_every_number_is_refused_with_a_message_or_builds(choice: str, tmp_path: Path) -> None:
     cfg = config(choice, tmp_path)
-    assert refused(cfg, strict=True) == list(mistakes_in(cfg, "train")) == []
+    assert build_mistakes(cfg, strict=True) == list(config_mistakes(cfg, "train")) == []
     own = (choice.rpartition("/")[0].replace("/", "."), "seed" if choice.startswith("extras") else "per_part")
     for path in [path for path in numbers(OmegaConf.to_container(cfg), cfg) if path.startswith(own)]:
         for value in VALUES:
             changed = cfg.copy()
             OmegaConf.update(changed, path, value)
-            mistakes = list(mistakes_in(changed, "train"))
+            mistakes = list(config_mistakes(changed, "train"))
             if not mistakes or value == "x":  # beside a known mistake, the dry build goes by the default
                 try:
-                    mistakes += refused(changed, mistakes, strict=True)
+                    mistakes += build_mistakes(changed, mistakes, strict=True)
                 except Exception as error:
                     raise AssertionError(f"{path}={value} is no message: {error!r}") from error
             assert all(where and what for where, what in mistakes)

@@ -1,4 +1,4 @@
-"""Where a configuration writes: found wrong before anything starts, with nothing left behind."""
+"""Output paths are validated before anything starts, and no file is left behind."""
 
 from pathlib import Path
 from typing import Any
@@ -6,27 +6,27 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.outputs import misplaced, misplaced_by_hydra, why_unwritable
-from tests.config.conftest import Look
+from src.config.outputs import hydra_output_mistakes, output_mistakes, unwritable_reason
+from tests.config.conftest import FindMistakes
 
 LONG = "x" * 300
 
 
 def mistakes(cfg: dict[str, Any]) -> dict[str, str]:
-    return dict(misplaced(OmegaConf.create(cfg)))
+    return dict(output_mistakes(OmegaConf.create(cfg)))
 
 
 @pytest.mark.parametrize("name", ["", " ", ".", "..", "../../x", "a/b", "/tmp/x", "a\\b", "a\nb", "a\0b", LONG])
 def test_the_task_name_is_a_plain_name(name: str) -> None:
     assert len(mistakes({"task_name": name})) == 1
-    assert len(dict(misplaced_by_hydra(OmegaConf.create({"job": {"name": name}}), sweeps=False))) == 1
+    assert len(dict(hydra_output_mistakes(OmegaConf.create({"job": {"name": name}}), sweeps=False))) == 1
 
 
 @pytest.mark.parametrize("name", ["", "..", "../../x", "a/../../x", "/tmp/x", "a\nb", "a\0b", LONG, f"a/{LONG}"])
 def test_the_file_of_a_checkpoint_stays_in_its_folder(name: str) -> None:
     assert len(mistakes({"callbacks": {"best_checkpoint": {"filename": name}}})) == 1
     hydra = OmegaConf.create({"sweep": {"dir": "sweep", "subdir": name}, "output_subdir": name})
-    assert set(dict(misplaced_by_hydra(hydra, sweeps=True))) == {
+    assert set(dict(hydra_output_mistakes(hydra, sweeps=True))) == {
         f"hydra.{key}={shown}" for key in ("sweep.subdir", "output_subdir") for shown in [cut(name)]
     }
 
@@ -59,9 +59,9 @@ def test_a_logger_stays_in_its_folder(option: str) -> None:
 def test_an_empty_path_is_a_mistake(key: str) -> None:
     cfg = OmegaConf.create()
     OmegaConf.update(cfg, key, "")
-    assert list(dict(misplaced(cfg))) == [f"{key}="]
+    assert list(dict(output_mistakes(cfg))) == [f"{key}="]
     OmegaConf.update(cfg, key, "a\0b")
-    assert len(dict(misplaced(cfg))) == 1
+    assert len(dict(output_mistakes(cfg))) == 1
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "loop", f"{LONG}/x"])
@@ -71,10 +71,10 @@ def test_a_folder_that_cannot_be_made_is_a_mistake(key: str, name: str, tmp_path
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     cfg = OmegaConf.create()
     OmegaConf.update(cfg, key, f"{tmp_path}/{name}")
-    assert [what.partition(" (")[0] for what in dict(misplaced(cfg)).values()] == ["cannot be written to"]
+    assert [what.partition(" (")[0] for what in dict(output_mistakes(cfg)).values()] == ["cannot be written to"]
     for sweeps, place in ((False, "run"), (True, "sweep")):
         hydra = OmegaConf.create({place: {"dir": f"{tmp_path}/{name}"}})
-        assert len(dict(misplaced_by_hydra(hydra, sweeps=sweeps))) == 1
+        assert len(dict(hydra_output_mistakes(hydra, sweeps=sweeps))) == 1
 
 
 def test_folders_within_an_unwritable_one_are_no_further_mistakes(tmp_path: Path) -> None:
@@ -91,20 +91,22 @@ def test_a_folder_without_permission_is_named(tmp_path: Path, monkeypatch: pytes
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("src.config.outputs.tempfile.TemporaryFile", denied)
-    assert why_unwritable(tmp_path / "new" / "folder") == "Permission denied"
+    assert unwritable_reason(tmp_path / "new" / "folder") == "Permission denied"
 
 
 def test_a_writable_folder_is_left_as_it_is(tmp_path: Path) -> None:
-    assert why_unwritable(tmp_path / "new" / "folder") is None
+    assert unwritable_reason(tmp_path / "new" / "folder") is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_is_checked(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_is_checked(
+    find_mistakes: FindMistakes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").touch()  # no mistake where the run has another folder
-    assert look("hydra.run.dir=other") == {}
-    assert list(look("hydra.run.dir=")) == ["hydra.run.dir="]
-    assert list(look("hydra.run.dir=run/x")) == ["hydra.run.dir=run/x"]
-    assert list(look("hydra.sweep.dir=", "seed=1,2", sweeps=True)) == ["hydra.sweep.dir="]
-    assert list(look("task_name=../../x", "hydra.run.dir=other")) == ["task_name=../../x"]
+    assert find_mistakes("hydra.run.dir=other") == {}
+    assert list(find_mistakes("hydra.run.dir=")) == ["hydra.run.dir="]
+    assert list(find_mistakes("hydra.run.dir=run/x")) == ["hydra.run.dir=run/x"]
+    assert list(find_mistakes("hydra.sweep.dir=", "seed=1,2", sweeps=True)) == ["hydra.sweep.dir="]
+    assert list(find_mistakes("task_name=../../x", "hydra.run.dir=other")) == ["task_name=../../x"]
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]

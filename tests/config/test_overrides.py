@@ -1,7 +1,7 @@
 import pytest
 
 from src.errors import UserError
-from tests.config.conftest import Look
+from tests.config.conftest import FindMistakes
 
 
 @pytest.mark.parametrize(
@@ -24,43 +24,43 @@ from tests.config.conftest import Look
         ["seed=${oc.decode:'3'}"],
     ],
 )
-def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
-    assert look(*lines) == {}
+def test_valid_command_lines_pass(find_mistakes: FindMistakes, lines: list[str]) -> None:
+    assert find_mistakes(*lines) == {}
 
 
 @pytest.mark.parametrize(
-    ("line", "where", "says"),
+    ("line", "entry", "message"),
     [
         ("model/attention=plan", None, "no such choice; did you mean plain? (none, plain)"),
         ("model/attention=zzz", None, "no such choice (none, plain)"),
         ("logger=[csv,othr]", "logger=othr", "no such choice; did you mean other? (csv, none, other)"),
         ("model/attention=null", None, "no such choice; did you mean none? (none, plain)"),
         ("data=null", None, "is required: choose one of csv, toy"),
-        ("experiment=null", None, "no such choice; to leave it out write ~experiment"),
+        ("experiment=null", None, "no such choice; to remove it write ~experiment"),
         ("~data", None, "is required: choose one of csv, toy"),
         ("~optimizer", None, "is required: choose one of adam"),
-        ("~optimizer._target_", None, "names the class of optimizer: choose another with optimizer=…"),
-        ("~model/attention", None, "cannot be left out: write model/attention=none"),
-        ("~model.attention", None, "cannot be left out: write model/attention=none"),
-        ("~model", None, "has no choices of its own; there are model/attention, model/encoder"),
+        ("~optimizer._target_", None, "is the class of optimizer: choose another with optimizer=…"),
+        ("~model/attention", None, "cannot be removed: write model/attention=none"),
+        ("~model.attention", None, "cannot be removed: write model/attention=none"),
+        ("~model", None, "is not a group with choices; its groups are model/attention, model/encoder"),
         ("model/attention=3", None, "no such choice (none, plain)"),
-        ("model=wide", None, "has no choices of its own; there are model/attention, model/encoder"),
-        ("+model/encoder=narrow", None, "is chosen already: leave out the +"),
-        ("++model/encoder=narrow", None, "is chosen already: leave out the +"),
-        ("model/encoder@model=narrow", None, "is not where this group stands: leave out the @"),
+        ("model=wide", None, "is not a group with choices; its groups are model/attention, model/encoder"),
+        ("+model/encoder=narrow", None, "is already chosen: remove the +"),
+        ("++model/encoder=narrow", None, "is already chosen: remove the +"),
+        ("model/encoder@model=narrow", None, "is the wrong place for this group: remove the @"),
         ("hydra/sweeper=nowhere", None, "no such choice (basic); is its plugin installed?"),
         ("model/atention=none", None, "no such group; did you mean model/attention?"),
         ("attention=none", None, "no such option; did you mean model/attention?"),
-        ("model.attention=none", None, "names a file, so with a slash: write model/attention=none"),
+        ("model.attention=none", None, "is a group and needs a slash: write model/attention=none"),
         (
             "model.attention=nine",
             None,
-            "names a file, so with a slash: write model/attention=…; "
+            "is a group and needs a slash: write model/attention=…; "
             "nine is no such choice; did you mean none? (none, plain)",
         ),
-        ("+model.attention=none", None, "names a file, so with a slash: write +model/attention=none"),
-        ("model/encoder/hidden_dim=3", None, "is an option, with dots: write model.encoder.hidden_dim=3"),
-        ("model/encoder.hidden_dim=3", None, "is an option, with dots: write model.encoder.hidden_dim=3"),
+        ("+model.attention=none", None, "is a group and needs a slash: write +model/attention=none"),
+        ("model/encoder/hidden_dim=3", None, "is an option and needs dots: write model.encoder.hidden_dim=3"),
+        ("model/encoder.hidden_dim=3", None, "is an option and needs dots: write model.encoder.hidden_dim=3"),
         ("model.encoder.hiden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
         ("hidden_dim=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
         ("hidden=3", None, "no such option; did you mean model.encoder.hidden_dim?"),
@@ -72,30 +72,30 @@ def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
         (
             "model.encoder.bias=false",
             None,
-            "is not in the configuration yet: write +model.encoder.bias=false",
+            "is not in the configuration: write +model.encoder.bias=false",
         ),
-        ("per_part.encoder.lr=1", None, "is not in the configuration yet: write +per_part.encoder.lr=1"),
+        ("per_part.encoder.lr=1", None, "is not in the configuration: write +per_part.encoder.lr=1"),
         ("hydra.sweep.dri=x", None, "no such option; did you mean hydra.sweep.dir?"),
-        ("logger.csv=3", None, "is not one option but several: logger.csv.folder"),
-        ("+seed=1", None, "exists already: write seed=1"),
-        ("~seed", None, "cannot be left out"),
+        ("logger.csv=3", None, "is a group of options: set one of logger.csv.folder"),
+        ("+seed=1", None, "already exists: write seed=1"),
+        ("~seed", None, "cannot be removed"),
         ("~model.encoder.hiden_dim", None, "no such option; did you mean model.encoder.hidden_dim?"),
-        ("~logger", None, "is several: choose others, such as none"),
+        ("~logger", None, "has several choices: select others, such as none"),
         ("seed", None, "has no value: write seed=…"),
-        ("tags=[a", None, """cannot be read; if it is text, quote it: 'tags="[a"'"""),
-        ("task_name=a=b", None, """cannot be read; if it is text, quote it: 'task_name="a=b"'"""),
+        ("tags=[a", None, """cannot be parsed; if it is text, quote it: 'tags="[a"'"""),
+        ("task_name=a=b", None, """cannot be parsed; if it is text, quote it: 'task_name="a=b"'"""),
         (
             "task_name=twice(3)",
             None,
-            "cannot be read ('twice(3)': Unknown function 'twice'); if it is text, "
+            "cannot be parsed ('twice(3)': Unknown function 'twice'); if it is text, "
             """quote it: 'task_name="twice(3)"'""",
         ),
         (
             "task_name=a, b",
             None,
-            """is several values: add -m to run each, or write task_name=[a, b] or 'task_name="a, b"'""",
+            """has several values: add -m to run each, or write task_name=[a, b] or 'task_name="a, b"'""",
         ),
-        ("seed=range(3)", None, "is several values: add -m to run each, or write "),
+        ("seed=range(3)", None, "has several values: add -m to run each, or write "),
         ("optimizer.lr=fast", None, "expects a number, got 'fast'"),
         ("optimizer.betas=[0.9]", None, "expects a list in [ ] of 2: a number, a number, got [0.9]"),
         ("model.encoder.cell=gru", None, "expects one of rnn, lstm, got 'gru'"),
@@ -106,37 +106,41 @@ def test_right_command_lines_pass(look: Look, lines: list[str]) -> None:
             "model.encoder.hiden_dim=3",
             "no such option; did you mean model.encoder.hid",
         ),
-        ("+model.encoder.input_dim=3", "model.encoder.input_dim=3", "is set by the program: leave it out"),
+        ("+model.encoder.input_dim=3", "model.encoder.input_dim=3", "is set by the program: remove it"),
         ("+sede=3", "sede=3", "no such option; did you mean seed?"),
-        ("data=csv", "data.path", "is needed: write data.path=…"),
-        ("~model.attention.heads", "model.attention.heads", "is needed: write +model.attention.heads=…"),
+        ("data=csv", "data.path", "is required: write data.path=…"),
+        ("~model.attention.heads", "model.attention.heads", "is required: write +model.attention.heads=…"),
         (
             "experiment=bad_choice",
             None,
             "model/attention=nome: no such choice; did you mean none? (none, plain)",
         ),
         ("hydra.job.num=x", None, "Error merging override hydra.job.num=x: Value 'x' of type 'str'"),
-        ("+per_part={head: {lr: 1}}", None, "exists already: write ++per_part={head: {lr: 1}}"),
+        ("+per_part={head: {lr: 1}}", None, "already exists: write ++per_part={head: {lr: 1}}"),
         ("data={path: x}", None, "has no path yet: write ++data=… to add it"),
     ],
 )
-def test_each_mistake_is_named_with_its_remedy(look: Look, line: str, where: str | None, says: str) -> None:
-    mistakes = look(line)
-    assert list(mistakes) == [where or line]
-    assert mistakes[where or line].startswith(says)
+def test_each_mistake_is_reported_with_its_remedy(
+    find_mistakes: FindMistakes, line: str, entry: str | None, message: str
+) -> None:
+    mistakes = find_mistakes(line)
+    assert list(mistakes) == [entry or line]
+    assert mistakes[entry or line].startswith(message)
 
 
-def test_a_training_without_training_needs_a_checkpoint(look: Look) -> None:
-    assert look("train=false", "+test=true", "+ckpt_path=null") == {
+def test_a_training_without_training_needs_a_checkpoint(find_mistakes: FindMistakes) -> None:
+    assert find_mistakes("train=false", "+test=true", "+ckpt_path=null") == {
         "train=false": "would test a model without trained weights: add ckpt_path=… of a checkpoint"
     }
-    assert look("train=false", "+ckpt_path=a.ckpt") == {}
-    assert list(look("train=false", "+test=false", "+ckpt_path=a.ckpt")) == ["train=false test=false"]
+    assert find_mistakes("train=false", "+ckpt_path=a.ckpt") == {}
+    assert list(find_mistakes("train=false", "+test=false", "+ckpt_path=a.ckpt")) == ["train=false test=false"]
 
 
-def test_all_mistakes_are_found_at_once(look: Look) -> None:
-    found = look("model.encoder.hiden_dim=64", "model/attention=nome", "optimizer.lr=fast", "experiment=slips")
-    assert found == {
+def test_all_mistakes_are_reported_at_once(find_mistakes: FindMistakes) -> None:
+    mistakes = find_mistakes(
+        "model.encoder.hiden_dim=64", "model/attention=nome", "optimizer.lr=fast", "experiment=slips"
+    )
+    assert mistakes == {
         "model.encoder.hiden_dim=64": "no such option; did you mean model.encoder.hidden_dim?",
         "model/attention=nome": "no such choice; did you mean none? (none, plain)",
         "optimizer.lr=fast": "expects a number, got 'fast'",
@@ -144,17 +148,17 @@ def test_all_mistakes_are_found_at_once(look: Look) -> None:
     }
 
 
-def test_options_are_looked_up_in_the_choice_that_was_probably_meant(look: Look) -> None:
-    assert set(look("data=cvs", "data.path=x")) == {"data=cvs"}
+def test_options_are_checked_against_the_nearest_choice(find_mistakes: FindMistakes) -> None:
+    assert set(find_mistakes("data=cvs", "data.path=x")) == {"data=cvs"}
 
 
-def test_options_of_a_choice_that_nobody_can_guess_are_not_called_wrong(look: Look) -> None:
-    assert set(look("data=zzz", "data.path=x")) == {"data=zzz"}
+def test_options_of_an_unknown_choice_are_not_reported(find_mistakes: FindMistakes) -> None:
+    assert set(find_mistakes("data=zzz", "data.path=x")) == {"data=zzz"}
 
 
-def test_options_for_a_group_are_those_of_its_new_choice(look: Look) -> None:
-    assert look("model/encoder=narrow", "model.encoder.cell=rnn") == {
-        "model.encoder.cell=rnn": "is not in the configuration yet: write +model.encoder.cell=rnn"
+def test_options_for_a_group_are_those_of_its_new_choice(find_mistakes: FindMistakes) -> None:
+    assert find_mistakes("model/encoder=narrow", "model.encoder.cell=rnn") == {
+        "model.encoder.cell=rnn": "is not in the configuration: write +model.encoder.cell=rnn"
     }
 
 
@@ -179,54 +183,56 @@ def test_options_for_a_group_are_those_of_its_new_choice(look: Look) -> None:
         ("model.encoder.cell=rnn,lstm", []),
     ],
 )
-def test_every_value_of_a_sweep_is_checked(look: Look, line: str, wrong: list[str]) -> None:
-    assert list(look(line, sweeps=True)) == wrong
+def test_every_value_of_a_sweep_is_checked(find_mistakes: FindMistakes, line: str, wrong: list[str]) -> None:
+    assert list(find_mistakes(line, sweeps=True)) == wrong
 
 
-def test_a_sweep_over_choices_checks_options_in_each(look: Look) -> None:
-    assert set(look("model/encoder=wide,narrow", "model.encoder.cell=rnn", sweeps=True)) == {"model.encoder.cell=rnn"}
+def test_a_sweep_over_choices_checks_options_in_each(find_mistakes: FindMistakes) -> None:
+    assert set(find_mistakes("model/encoder=wide,narrow", "model.encoder.cell=rnn", sweeps=True)) == {
+        "model.encoder.cell=rnn"
+    }
 
 
-def test_a_sweep_in_an_experiment_file_is_checked(look: Look) -> None:
-    assert set(look("experiment=sweep")) == {"model/encoder=narow", "optimizer.lr=fast"}
-    assert set(look("experiment=sweep", "model/encoder=wide")) == {"optimizer.lr=fast"}
+def test_a_sweep_in_an_experiment_file_is_checked(find_mistakes: FindMistakes) -> None:
+    assert set(find_mistakes("experiment=sweep")) == {"model/encoder=narow", "optimizer.lr=fast"}
+    assert set(find_mistakes("experiment=sweep", "model/encoder=wide")) == {"optimizer.lr=fast"}
 
 
-def test_a_file_that_is_no_yaml_is_named_with_its_line(look: Look) -> None:
+def test_a_file_that_is_no_yaml_is_named_with_its_line(find_mistakes: FindMistakes) -> None:
     with pytest.raises(UserError, match=r"experiment/no_yaml\.yaml, line 3: expected ',' or '\]'"):
-        look("experiment=no_yaml")
+        find_mistakes("experiment=no_yaml")
 
 
-def test_without_depth_nothing_is_imported_and_only_names_are_checked(look: Look) -> None:
-    assert look("model.encoder._target_=nowhere.Thing", "optimizer.lr=fast", deep=False) == {}
-    assert set(look("sede=3", deep=False)) == {"sede=3"}
+def test_without_depth_nothing_is_imported_and_only_names_are_checked(find_mistakes: FindMistakes) -> None:
+    assert find_mistakes("model.encoder._target_=nowhere.Thing", "optimizer.lr=fast", deep=False) == {}
+    assert set(find_mistakes("sede=3", deep=False)) == {"sede=3"}
 
 
-def test_commands_take_different_options(look: Look) -> None:
-    assert look(command="predict") == {"ckpt_path": "is needed: write ckpt_path=…"}
-    assert look("ckpt_path=null", "seed=1", command="predict") == {
+def test_commands_take_different_options(find_mistakes: FindMistakes) -> None:
+    assert find_mistakes(command="predict") == {"ckpt_path": "is required: write ckpt_path=…"}
+    assert find_mistakes("ckpt_path=null", "seed=1", command="predict") == {
         "ckpt_path=null": "expects text, got null",
         "seed=1": "no such option",
     }
 
 
-def test_hydras_own_part_may_not_run_anything_either(look: Look) -> None:
-    where = "hydra.callbacks.evil._target_=os.system"
-    assert look("experiment=runs_anything")[where].startswith("os is not a trusted module")
-    assert look("experiment=runs_anything", "extras.trusted_modules=[os,tests]") == {
-        where: "is not a class; only classes may be targets"
+def test_the_hydra_node_may_not_run_anything(find_mistakes: FindMistakes) -> None:
+    entry = "hydra.callbacks.evil._target_=os.system"
+    assert find_mistakes("experiment=runs_anything")[entry].startswith("os is not a trusted module")
+    assert find_mistakes("experiment=runs_anything", "extras.trusted_modules=[os,tests]") == {
+        entry: "is not a class: write the dotted path of a class"
     }
-    logs = look("+hydra.job_logging.handlers.mine.class=subprocess.Popen")
+    logs = find_mistakes("+hydra.job_logging.handlers.mine.class=subprocess.Popen")
     assert set(logs) == {"hydra.job_logging.handlers.mine.class=subprocess.Popen"}
 
 
-def test_an_experiment_cannot_trust_its_own_modules(look: Look) -> None:
-    assert look("experiment=trusts_itself") == {
-        "extras.trusted_modules=[subprocess]": "is for the command line or conf/extras alone",
+def test_an_experiment_cannot_trust_its_own_modules(find_mistakes: FindMistakes) -> None:
+    assert find_mistakes("experiment=trusts_itself") == {
+        "extras.trusted_modules=[subprocess]": "is allowed on the command line or in conf/extras only",
         "logger.evil._target_=subprocess.Popen": "subprocess is not a trusted module; if you trust it, "
         "write extras.trusted_modules=[subprocess]",
     }
-    assert look("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]") == {
+    assert find_mistakes("experiment=trusts_itself", "extras.trusted_modules=[subprocess,tests]") == {
         "logger.evil._target_=subprocess.Popen": "is not a subclass of pytorch_lightning.loggers.logger.Logger, "
-        "which this place takes"
+        "which is required here"
     }

@@ -16,12 +16,12 @@ from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
-from src.checkpoint import load
+from src.checkpoint import load_checkpoint
 from src.config import targets
-from src.config.hydra_node import mistakes_in_hydra
-from src.config.places import PLACES, kinds_in, place_at
-from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_kind
-from src.config.validation import check, mistakes_in
+from src.config.hydra_node import hydra_mistakes
+from src.config.places import PLACES, accepted_classes, place_at
+from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_subclass
+from src.config.validation import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
 from tests.helpers import small_config
@@ -83,11 +83,11 @@ def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytes
     assert len(classes) > 5000 and SHELL in classes
     accepted: dict[str, set[str]] = {}
     for place, (base, *_) in PLACES.items():
-        kind = place_at(place.replace("*", "any")).kind  # type: ignore[union-attr]
+        kind = place_at(place.replace("*", "any")).base_class  # type: ignore[union-attr]
         accepted[place] = set()
         for path, cls in classes.items():
             try:
-                resolved = find_kind(path, TRUSTED, [kind])
+                resolved = find_subclass(path, TRUSTED, [kind])
             except ValueError:
                 continue
             assert resolved is cls and issubclass(cls, kind), f"{base} took {path}"
@@ -101,7 +101,7 @@ def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytes
 def test_a_checkpoint_may_name_none_of_them() -> None:
     for path, cls in loaded_classes():
         with pytest.raises(ValueError):
-            find_kind(path, TRUSTED_IN_CHECKPOINTS, [cls])
+            find_subclass(path, TRUSTED_IN_CHECKPOINTS, [cls])
 
 
 class Mode(Enum):
@@ -122,11 +122,11 @@ class Mode(Enum):
     ],
 )
 def test_the_annotation_of_an_option_names_the_objects_it_takes(hint: Any, kinds: tuple[type, ...]) -> None:
-    assert kinds_in(hint) == kinds
+    assert accepted_classes(hint) == kinds
 
 
 def complaints(**config: Any) -> dict[str, str]:
-    return dict(mistakes_in(OmegaConf.create(config), "train"))
+    return dict(config_mistakes(OmegaConf.create(config), "train"))
 
 
 def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
@@ -135,7 +135,7 @@ def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
     assert complaints(trainer=trainer) == {}
     wrong = {"_target_": "pytorch_lightning.callbacks.EarlyStopping", "monitor": "val/loss"}
     (message,) = complaints(trainer={**trainer, "profiler": wrong}).values()
-    assert message == "is not a subclass of pytorch_lightning.profilers.profiler.Profiler, which this place takes"
+    assert message == "is not a subclass of pytorch_lightning.profilers.profiler.Profiler, which is required here"
     plugins = [{"_target_": "pytorch_lightning.plugins.TorchCheckpointIO"}]
     assert complaints(trainer={**trainer, "plugins": plugins}) == {}
 
@@ -155,15 +155,15 @@ def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
 )
 def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> None:
     message = complaints(**config)[f"{path}._target_={SHELL[:59]}…"]
-    assert message == "no object may be created here; write a plain value"
+    assert message == "cannot be an object: write a plain value"
 
 
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
         ("src.models.encoder.identity.Identity", "is not a subclass of src.models.component.Attention"),
-        ("src.models.component.Attention", "is abstract: it does not implement answer, forward, weights"),
-        ("src.models.attention.query.QueryAttention", "is abstract: it does not implement score"),
+        ("src.models.component.Attention", "is abstract: implement answer, forward, weights"),
+        ("src.models.attention.query.QueryAttention", "is abstract: implement score"),
         ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
         ("src.build.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),
     ],
@@ -178,7 +178,7 @@ def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> Non
 
 
 def hydra_complaints(**node: Any) -> dict[str, str]:
-    return dict(mistakes_in_hydra(OmegaConf.create(node), set()))
+    return dict(hydra_mistakes(OmegaConf.create(node), set()))
 
 
 LOG = {
@@ -196,7 +196,7 @@ def test_the_usual_logging_configuration_passes() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        ("handlers.console.stream", "ext://os.environ", "is not supported: a log may refer to ext://sys.stdout or"),
+        ("handlers.console.stream", "ext://os.environ", "is not supported: use ext://sys.stdout or"),
         ("handlers.console.stream", "cfg://root", "is not supported"),
         ("formatters.simple.()", "os.system", "os is not a trusted module"),
         ("formatters.simple.()", "logging.os.system", "is not a class"),
@@ -205,8 +205,8 @@ def test_the_usual_logging_configuration_passes() -> None:
         ("handlers.console.class", "subprocess.Popen", "subprocess is not a trusted module"),
         ("handlers.console.class", "logging.config.DictConfigurator", "is not a subclass of logging.Handler"),
         ("handlers.console.()", "hydra._internal.utils.os.system", "is not a class"),
-        ("handlers.console.queue", {"()": "os.system"}, "no object may be created here"),
-        ("handlers.console.extra", {"deep": {"()": "os.system"}}, "no object may be created here"),
+        ("handlers.console.queue", {"()": "os.system"}, "cannot be an object"),
+        ("handlers.console.extra", {"deep": {"()": "os.system"}}, "cannot be an object"),
         ("filters.mine.()", "os.system", "os is not a trusted module"),
         ("formatters.simple.()", "${hydra_name:}", "$"),
     ],
@@ -214,7 +214,7 @@ def test_the_usual_logging_configuration_passes() -> None:
 def test_a_logging_configuration_imports_nothing_else(path: str, value: Any, reason: str) -> None:
     node = OmegaConf.create({"job_logging": LOG})
     OmegaConf.update(node, f"job_logging.{path}", value, force_add=True)
-    messages = list(dict(mistakes_in_hydra(node, set())).values())
+    messages = list(dict(hydra_mistakes(node, set())).values())
     assert messages and all(message.startswith(reason) for message in messages)
 
 
@@ -225,9 +225,9 @@ def test_a_logging_configuration_imports_nothing_else(path: str, value: Any, rea
         ({"callbacks": {"x": {"_target_": "hydra._internal.utils.os.system"}}}, "is not a class"),
         ({"callbacks": {"x": {"_target_": SHELL}}}, "is not a subclass of hydra.experimental.callback.Callback"),
         ({"launcher": {"_target_": SHELL}}, "is not a subclass of hydra.plugins.launcher.Launcher"),
-        ({"launcher": {"a": {"_target_": SHELL}}}, "no object may be created here"),
-        ({"sweeper": {"sampler": {"_target_": SHELL}}}, "no object may be created here"),
-        ({"run": {"_target_": SHELL}}, "no object may be created here"),
+        ({"launcher": {"a": {"_target_": SHELL}}}, "cannot be an object"),
+        ({"sweeper": {"sampler": {"_target_": SHELL}}}, "cannot be an object"),
+        ({"run": {"_target_": SHELL}}, "cannot be an object"),
     ],
 )
 def test_hydra_creates_plugins_and_callbacks_alone(node: dict[str, Any], reason: str) -> None:
@@ -265,7 +265,7 @@ def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed: dict[str, An
     for path in paths:
         spoilt = OmegaConf.create(planted(composed, path, node))
         with pytest.raises(UserError, match="_target_"):
-            check(spoilt, "train")
+            validate_config(spoilt, "train")
     assert not marker.exists()
 
 
@@ -274,14 +274,14 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
 ) -> None:
     extras = small_config(tmp_path).extras
     cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}})
-    card, weights = load(checkpoint)
+    card, weights = load_checkpoint(checkpoint)
     node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
     paths = [path for path in leaves(card.config) if path.split(".")[0] in ("model", "loss", "data")]
     paths.remove("data.cache_dir")  # not read from a checkpoint
     assert len(paths) > 40
     for path in paths:
         spoilt = type(card)(planted(card.config, path, node), card.codec, card.class_counts)
-        monkeypatch.setattr(build, "load", lambda _, card=spoilt: (card, weights))
+        monkeypatch.setattr(build, "load_checkpoint", lambda _, card=spoilt: (card, weights))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 eval.with_data(cfg, spoilt)
@@ -294,19 +294,19 @@ def test_a_card_may_name_heeds_own_classes_alone(checkpoint: Path, tmp_path: Pat
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["head"] = {"_target_": "torch.nn.Linear"}
     torch.save(content, tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=r"is outside the modules that may be named here|torch is not a trusted module"):
+    with pytest.raises(UserError, match=r"is outside the modules that are allowed here|torch is not a trusted module"):
         build.restore(str(tmp_path / "odd.ckpt"), small_config(tmp_path).extras)
 
 
 def test_a_card_cannot_read_the_environment(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_TESTS", "rnn")
-    card, _ = load(checkpoint)
+    card, _ = load_checkpoint(checkpoint)
     spoilt = type(card)(planted(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}"), card.codec, [])
     assert spoilt.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
 
 
 def test_every_place_has_a_kind_that_the_shipped_classes_are_of(composed: dict[str, Any]) -> None:
     cfg: DictConfig = OmegaConf.create(composed)
-    assert list(mistakes_in(cfg, "train")) == []
-    assert place_at("callbacks.best_checkpoint").kind is pl.Callback  # type: ignore[union-attr]
+    assert list(config_mistakes(cfg, "train")) == []
+    assert place_at("callbacks.best_checkpoint").base_class is pl.Callback  # type: ignore[union-attr]
     assert place_at("callbacks.best_checkpoint.mode") is None

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.quoting import literal, quoted
+from src.config.quoting import quote, quote_values
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))
@@ -17,7 +17,7 @@ from src.config.quoting import literal, quoted
 @example("null")
 def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
     cfg = OmegaConf.create({"text": None})
-    OmegaConf.update(cfg, "text", OverridesParser.create().parse_override(f"text={literal(text)}").value())
+    OmegaConf.update(cfg, "text", OverridesParser.create().parse_override(f"text={quote(text)}").value())
     assert cfg.text == text
     assert OmegaConf.to_container(cfg, resolve=True) == {"text": text}
 
@@ -36,4 +36,4 @@ def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
     ],
 )
 def test_only_the_values_of_free_keys_are_quoted(typed: str, passed: str) -> None:
-    assert quoted([typed], ("text",)) == [passed]
+    assert quote_values([typed], ("text",)) == [passed]

@@ -4,23 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from src.config.targets import TRUSTED, find
+from src.config.targets import TRUSTED, find_class
 from tests.config.parts import Encoder
 
 TESTS = TRUSTED | {"tests"}
 
 
 def test_a_trusted_class_is_found() -> None:
-    assert find("tests.config.parts.Encoder", TESTS) is Encoder
+    assert find_class("tests.config.parts.Encoder", TESTS) is Encoder
 
 
 @pytest.mark.parametrize(
-    ("target", "says"),
+    ("target", "message"),
     [
         ("os.system", "os is not a trusted module; if you trust it, write extras.trusted_modules=[os]"),
         ("builtins.eval", "builtins is not a trusted module"),
         ("test.config.parts.Encoder", "test is not a trusted module; did you mean tests?"),
-        ("torch.os.system", "is not a class; only classes may be targets"),
+        ("torch.os.system", "is not a class: write the dotted path of a class"),
         ("torch.hub.load", "is not a class"),
         ("tests.config.parts", "is not a class"),
         ("tests.config.parts.Sequence", "collections is not a trusted module"),
@@ -40,15 +40,15 @@ def test_a_trusted_class_is_found() -> None:
         (None, "must be the dotted path of a class"),
     ],
 )
-def test_anything_else_is_refused(target: object, says: str) -> None:
+def test_anything_else_is_refused(target: object, message: str) -> None:
     with pytest.raises(ValueError) as error:
-        find(target, TESTS)
-    assert str(error.value).startswith(says)
+        find_class(target, TESTS)
+    assert str(error.value).startswith(message)
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A user's package that says when it is imported, and one that needs what is not there."""
+    """A user's package that message when it is imported, and one that needs what is not there."""
     (tmp_path / "mine_of_tests").mkdir()
     (tmp_path / "mine_of_tests" / "__init__.py").write_text("class Mine: ...\n")
     (tmp_path / "mine_of_tests" / "lame.py").write_text("import nowhere_at_all\n")
@@ -60,19 +60,19 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_an_untrusted_module_is_not_even_imported(package: str) -> None:
     with pytest.raises(ValueError, match="not a trusted module"):
-        find(f"{package}.Mine", TRUSTED)
+        find_class(f"{package}.Mine", TRUSTED)
     assert package not in sys.modules
 
 
 def test_a_package_of_the_user_may_be_trusted(package: str) -> None:
-    assert find(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
+    assert find_class(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
 
 
-def test_what_a_module_needs_is_named(package: str) -> None:
+def test_a_missing_dependency_of_a_module_is_named(package: str) -> None:
     with pytest.raises(ValueError, match=r"mine_of_tests\.lame needs the module nowhere_at_all"):
-        find(f"{package}.lame.Thing", TRUSTED | {package})
+        find_class(f"{package}.lame.Thing", TRUSTED | {package})
 
 
-def test_a_module_that_does_not_exist_is_said_to() -> None:
-    with pytest.raises(ValueError, match="there is no module nowhere_at_all"):
-        find("nowhere_at_all.Thing", TRUSTED | {"nowhere_at_all"})
+def test_a_module_that_does_not_exist_is_reported() -> None:
+    with pytest.raises(ValueError, match="no such module: nowhere_at_all"):
+        find_class("nowhere_at_all.Thing", TRUSTED | {"nowhere_at_all"})

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
 
-from src.config.values import asks_for, fits, got
+from src.config.values import describe_type, describe_value, matches_type
 
 
 class Colour(Enum):
@@ -54,23 +54,23 @@ class Tensor: ...
     ids=str,
 )
 def test_known_annotations(hint: Any, right: list[Any], wrong: list[Any], words: str) -> None:
-    assert [value for value in right if not fits(value, hint)] == []
-    assert [value for value in wrong if fits(value, hint)] == []
-    assert asks_for(hint).startswith(words)
+    assert [value for value in right if not matches_type(value, hint)] == []
+    assert [value for value in wrong if matches_type(value, hint)] == []
+    assert describe_type(hint).startswith(words)
 
 
 @pytest.mark.parametrize("hint", [Any, Tensor, timedelta | None, list[Tensor], "Unknown"], ids=str)
 def test_unknown_annotations_take_everything(hint: Any) -> None:
-    assert fits(["a"], hint)
+    assert matches_type(["a"], hint)
 
 
 @pytest.mark.parametrize("hint", [int, str, list[int], Literal["a"], float | None], ids=str)
 def test_a_part_of_its_own_fits_everywhere(hint: Any) -> None:
-    assert fits({"_target_": "torch.nn.ReLU"}, hint)
+    assert matches_type({"_target_": "torch.nn.ReLU"}, hint)
 
 
 def test_values_are_shown_as_they_are_written() -> None:
-    assert [got(value) for value in ("a", 1, True, None, [1, "b"], {"c": False})] == [
+    assert [describe_value(value) for value in ("a", 1, True, None, [1, "b"], {"c": False})] == [
         "got 'a'",
         "got 1",
         "got true",
@@ -78,4 +78,4 @@ def test_values_are_shown_as_they_are_written() -> None:
         "got [1, b]",
         "got {c: false}",
     ]
-    assert len(got("long" * 100)) < 80
+    assert len(describe_value("long" * 100)) < 80

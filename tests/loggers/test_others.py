@@ -11,7 +11,7 @@ import pytest
 from matplotlib.image import imread
 
 import src.loggers
-from src.config.validation import check
+from src.config.validation import validate_config
 from src.errors import UserError
 from tests.helpers import ROOT, small_config, train
 
@@ -105,7 +105,7 @@ def test_mlflow_holds_everything(folder: Path, result: dict[str, Any]) -> None:
 
 def test_a_database_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"logger\.mlflow: tracking_uri=.* cannot be written to .*file is no folder"):
+    with pytest.raises(UserError, match=r"logger\.mlflow: tracking_uri=.* cannot be written to .*file is not a folder"):
         train(tmp_path / "run", "logger=mlflow", f"logger.mlflow.tracking_uri='{uri(tmp_path / 'file')}'")
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_installed_is_said_before_anything_runs(
     brings = rf"logger={name} needs the package {package}, which heed\[{name}\] brings"
     said = rf"{brings}: .* run pip install .*'\.\[{name}\]'"
     with pytest.raises(UserError, match=said):
-        check(small_config(Path("unused"), [f"logger=[csv,{name}]"]))
+        validate_config(small_config(Path("unused"), [f"logger=[csv,{name}]"]))
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "mlflow"])

@@ -7,7 +7,7 @@ import yaml
 from hydra.core.config_store import ConfigStore
 from wandb.sdk.launch.sweeps.utils import create_sweep_command_args
 
-from src.cli.entry import arranged, look_over
+from src.cli.entry import arrange_arguments, validate_command_line
 from src.cli.presets import store_variants
 from tests.helpers import ROOT
 
@@ -45,8 +45,8 @@ def test_every_value_is_a_command_line_of_ours(definition: dict[str, Any]) -> No
         words = line(definition, values)
         assert words[:5] == ["/usr/bin/env", "python", "-m", "src.train", "logger.wandb.offline=false"]
         assert f"experiment={values['experiment']}" in words
-        _, flags = arranged(words[3:])
-        look_over(flags, "train")  # raises what the command would say
+        _, flags = arrange_arguments(words[3:])
+        validate_command_line(flags, "train")  # raises what the command would say
 
 
 def test_it_optimizes_what_runs_log(definition: dict[str, Any]) -> None:

@@ -94,7 +94,7 @@ def _strip(run_examples: RunExamples, example: Example, seed: int, is_open: bool
     summary = tag(
         "summary",
         tag("span", run_examples.variant.name, other_seed, class_="name"),
-        tag("span", prediction, tag("small", mark) if mark else None, class_=f"said {mark}"),
+        tag("span", prediction, tag("small", mark) if mark else None, class_=f"predicted {mark}"),
         tag("canvas", class_="bars needs-script", role="img", aria_label=description),
     )
     return tag("details", summary, strip(example.words, example.weights), open=is_open)
