@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 from src.cli.startup import announce, stopping_signals
 
 
-class Stopped(Exception):
+class Interrupted(Exception):
     """A signal asked the run to stop, and it has.
 
     Args:
@@ -22,7 +22,7 @@ class Stopped(Exception):
 
 
 class StopOnSignal(pl.Callback):
-    """Turns SIGINT, SIGTERM and SIGHUP into `Stopped`, between two steps, after saving `last.ckpt`.
+    """Turns SIGINT, SIGTERM and SIGHUP into `Interrupted`, between two steps, after saving `last.ckpt`.
 
     Outside training it stops at once, and so it does when the signal comes again. The last step of an epoch and the
     validation behind it are finished first: the middle and the end of an epoch are what training resumes from exactly.
@@ -50,7 +50,7 @@ class StopOnSignal(pl.Callback):
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         if self.signum == signum or not self.fitting:
-            raise Stopped(signum)
+            raise Interrupted(signum)
         self.signum = signum
         announce(f"\n{signal.Signals(signum).name}: stopping after this step; again to stop at once")
 
@@ -58,10 +58,10 @@ class StopOnSignal(pl.Callback):
         """Raise if a signal has come.
 
         Raises:
-            Stopped: if it has.
+            Interrupted: if it has.
         """
         if self.signum is not None:
-            raise Stopped(self.signum)
+            raise Interrupted(self.signum)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.install()  # Lightning's own handler would end the process with exit code 0, in the midst of validation

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from src.cli.parsing import Given
 from src.config.mistakes import Mistake, listed, nearest, no_such_choice, shown
 from src.config.required import is_required
-from src.sweep.launchers import how_to_get
+from src.sweep.launchers import install_hint
 
 Groups = Mapping[str, list[str]]  # group → its choices
 
@@ -53,7 +53,7 @@ def _exists(group: str, name: object, groups: Groups) -> bool:
 
 def _advice(name: object, given: Given, choices: list[str], required: Collection[str]) -> str:
     hydras = given.key in ("hydra/launcher", "hydra/sweeper")
-    plugin = f"; {how_to_get(name) or 'is its plugin installed?'}" if hydras else ""
+    plugin = f"; {install_hint(name) or 'is its plugin installed?'}" if hydras else ""
     if name is None and "none" not in choices:
         is_needed = given.key in required
         return is_required(given.key, choices) if is_needed else f"no such choice; to leave it out write ~{given.key}"

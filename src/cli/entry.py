@@ -67,14 +67,14 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
                     keep_freed_memory()
                     return task(cfg)
 
-            from src.sweep.resume import command_line, resumes  # it imports from this package itself
+            from src.sweep.resume import read_command_line, requests_resume  # it imports from this package itself
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 with one_message("standard output or the folder of the run"):
                     sys.argv, flags = arranged([typed[0], *quoted(typed[1:], free_text)])
-                    if config_name == "train" and resumes(flags.overrides):
-                        sys.argv, flags = arranged([typed[0], *command_line(flags.overrides)])
+                    if config_name == "train" and requests_resume(flags.overrides):
+                        sys.argv, flags = arranged([typed[0], *read_command_line(flags.overrides)])
                     if flags.hydra_help or flags.shell_completion:
                         run_hydra(job)()
                         return

@@ -52,7 +52,7 @@ def estimate(jobs: Sequence[DictConfig], before: Path) -> list[Estimate]:
         before: the folder under which earlier runs stand.
     """
     keys = [_key(_plain(cfg)) for cfg in jobs]
-    known = _earlier(before, set(keys))
+    known = _measured_costs(before, set(keys))
     timed: dict[str, tuple[float, float, int]] = {}
     found = []
     for cfg, key in zip(jobs, keys, strict=True):
@@ -78,7 +78,7 @@ def _key(config: dict[str, Any]) -> str:
     return json.dumps([config["model"], config["loss"], data, trainer], sort_keys=True, default=str)
 
 
-def _earlier(before: Path, wanted: set[str]) -> dict[str, tuple[float, float, int]]:
+def _measured_costs(before: Path, wanted: set[str]) -> dict[str, tuple[float, float, int]]:
     """Seconds of an epoch, seconds beside the epochs, and parameters, from the latest run that did the same."""
     found: dict[str, tuple[float, float, int]] = {}
     for folder in sorted(_runs(before), key=lambda folder: folder.stat().st_mtime, reverse=True):

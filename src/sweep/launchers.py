@@ -5,7 +5,7 @@ from src.extras import how_to_install
 EXTRAS = {"joblib": "joblib", "submitit": "submitit", "slurm": "submitit", "ray": "ray"}
 
 
-def how_to_get(launcher: object) -> str | None:
+def install_hint(launcher: object) -> str | None:
     """The command that installs a launcher; None if no extra of Heed's brings it."""
     extra = EXTRAS.get(str(launcher).split("_")[0])
     return extra and how_to_install(extra)

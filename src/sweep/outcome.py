@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     score: float | None = None
 
 
-def outcome(folder: Path) -> Outcome:
+def read_outcome(folder: Path) -> Outcome:
     """How the job of a folder stands."""
     found = recorded(folder)
     if found.status in DONE or not folder.is_dir():

@@ -16,12 +16,12 @@ from src.sweep.jobs import Sweep
 log = logging.getLogger(__name__)
 
 
-def resumes(given: Sequence[str]) -> bool:
+def requests_resume(given: Sequence[str]) -> bool:
     """Whether one of the overrides is `sweep.resume=<folder>`."""
     return any(line.lstrip("+").startswith("sweep.resume=") for line in given)
 
 
-def command_line(given: Sequence[str]) -> list[str]:
+def read_command_line(given: Sequence[str]) -> list[str]:
     """The arguments that started the sweep which `sweep.resume=<folder>` names.
 
     Args:

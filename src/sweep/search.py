@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from src.errors import UserError
 from src.sweep import stop
 from src.sweep.jobs import Job
-from src.sweep.outcome import DONE, outcome
+from src.sweep.outcome import DONE, read_outcome
 from src.sweep.space import space
 from src.sweep.study import study_of
 
@@ -75,7 +75,7 @@ class Search:
         kept = sweeper.begun(jobs)
         study = self._study(len(jobs))
         with stop.on_signals(sweeper.folder) as came:
-            waiting = [job for job in jobs if outcome(sweeper.folder / job.folder).status not in DONE]
+            waiting = [job for job in jobs if read_outcome(sweeper.folder / job.folder).status not in DONE]
             while not came and (waiting or len(kept.jobs) < self.trials):
                 if not waiting:
                     asked = self._ask(study, min(self.at_once, self.trials - len(kept.jobs)))
@@ -110,7 +110,7 @@ class Search:
         """Tell how a job ended; one that did not end stays open, and is run again when the search is resumed."""
         from optuna.trial import TrialState
 
-        end = outcome(self.sweeper.folder / job.folder)
+        end = read_outcome(self.sweeper.folder / job.folder)
         if end.status == "completed" and end.score is not None:
             study.tell(job.number, end.score, skip_if_finished=True)
         elif end.status == "pruned":

@@ -20,8 +20,8 @@ from src.errors import UserError
 from src.sweep import stop
 from src.sweep.compose import Composer, combinations, task_of
 from src.sweep.jobs import FILE, Job, Sweep
-from src.sweep.launchers import how_to_get
-from src.sweep.outcome import DONE, Outcome, outcome
+from src.sweep.launchers import install_hint
+from src.sweep.outcome import DONE, Outcome, read_outcome
 from src.sweep.preflight import look_over
 from src.sweep.processes import die_with_parent, spread
 from src.sweep.task import NotDone, Task
@@ -101,7 +101,7 @@ class GridOrSearch(sweeper.Sweeper):
         """The jobs, and how they stand: all of a new sweep are pending."""
         if self.config.sweep.resume is not None:
             jobs = Sweep.read(self.folder).jobs
-            return jobs, [outcome(self.folder / job.folder) for job in jobs]
+            return jobs, [read_outcome(self.folder / job.folder) for job in jobs]
         lines = combinations(self.params, given, self.hydra_context.config_loader)
         jobs = [Job(number, overrides, "") for number, overrides in enumerate(lines)]
         return jobs, [Outcome("pending")] * len(jobs)
@@ -182,7 +182,7 @@ class GridOrSearch(sweeper.Sweeper):
                 hydra_context=self.hydra_context, task_function=task, config=self.config
             )
         except (RuntimeError, ImportError) as error:
-            how, why = how_to_get(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
+            how, why = install_hint(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
             raise UserError(f"hydra/launcher={name} cannot be loaded ({why}); {how}") from error
         if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for its workers
             workers["initializer"] = die_with_parent
@@ -192,7 +192,7 @@ class GridOrSearch(sweeper.Sweeper):
         """Say how every job ended, and leave with the exit code for that."""
         from src.sweep.table import end_table, show
 
-        outcomes = [outcome(self.folder / job.folder) for job in kept.jobs]
+        outcomes = [read_outcome(self.folder / job.folder) for job in kept.jobs]
         kept.record["finished"] = _now()
         kept.write(outcomes)
         count = {status: sum(end.status == status for end in outcomes) for status in {end.status for end in outcomes}}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from src.sweep.launchers import how_to_get
+from src.sweep.launchers import install_hint
 from tests.sweep.sweeps import SMALL, results, swept
 
 
@@ -48,8 +48,8 @@ def test_a_ray_cluster_of_two_nodes_shares_jobs_out_by_parts_of_a_gpu(
 
 def test_an_uninstalled_launcher_comes_with_its_command() -> None:
     command = "in Heed's folder, run pip install -c constraints.txt '.[submitit]'"
-    assert how_to_get("slurm") == how_to_get("submitit_local") == command
-    assert how_to_get("nowhere") is None
+    assert install_hint("slurm") == install_hint("submitit_local") == command
+    assert install_hint("nowhere") is None
 
 
 def test_what_is_asked_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

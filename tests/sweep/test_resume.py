@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from src.errors import UserError
 from src.sweep.jobs import Job, Sweep
-from src.sweep.resume import command_line, prepare, trim
+from src.sweep.resume import prepare, read_command_line, trim
 
 STARTED = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 
@@ -20,28 +20,28 @@ def sweep(tmp_path: Path) -> Path:
 
 def test_the_sweep_goes_on_as_it_was_started(sweep: Path) -> None:
     here = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
-    assert command_line([f"sweep.resume={sweep}"]) == [*STARTED[:4], *here]
+    assert read_command_line([f"sweep.resume={sweep}"]) == [*STARTED[:4], *here]
 
 
 def test_another_launcher_comes_without_the_options_of_the_one_before(sweep: Path) -> None:
-    given = command_line([f"sweep.resume={sweep}", "hydra/launcher=basic"])
+    given = read_command_line([f"sweep.resume={sweep}", "hydra/launcher=basic"])
     assert given[:3] == ["-m", "seed=1,2", "hydra/launcher=basic"]
 
 
 def test_other_overrides_are_refused(sweep: Path) -> None:
     with pytest.raises(UserError, match=r"as it was started: leave out seed=3 optimizer\.lr=1"):
-        command_line(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
+        read_command_line(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
 
 
 def test_a_folder_without_a_sweep_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no sweep: there is no sweep\.json in it"):
-        command_line([f"sweep.resume={tmp_path}"])
+        read_command_line([f"sweep.resume={tmp_path}"])
 
 
 def test_a_damaged_sweep_is_named(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text('{"jobs": [{"number": 1}]}')
     with pytest.raises(UserError, match=r"sweep\.json cannot be read .*start the sweep anew"):
-        command_line([f"sweep.resume={tmp_path}"])
+        read_command_line([f"sweep.resume={tmp_path}"])
 
 
 def test_what_was_logged_behind_the_checkpoint_is_left_out(tmp_path: Path) -> None:
