@@ -19,7 +19,7 @@ from src.reports.page.run import run_page
 from src.sweep.estimate import _measured_costs
 from src.sweep.jobs import Job, Sweep
 from src.sweep.outcome import Outcome, read_outcome
-from src.sweep.table import end_table
+from src.sweep.table import outcome_table
 from tests.comparison.runs import answers, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
@@ -130,7 +130,7 @@ def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
         assert str(run / "result.json") in str(error)
         assert read_outcome(run).status == "pending"
     end = read_outcome(run)
-    end_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), end])
+    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), end])
     found = find([sweep])
     assert sweep / "1" in [one.folder for one in found.runs]
     assert {one.folder for one in (*found.runs, *found.failed)} == {sweep / "1", run}
