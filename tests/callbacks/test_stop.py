@@ -1,4 +1,4 @@
-"""What Ctrl-C, SIGTERM and SIGHUP do, in and outside training. That training resumes exactly is in test_train.py."""
+"""Ctrl-C, SIGTERM and SIGHUP inside and outside training. test_train.py tests that training resumes exactly."""
 
 import os
 import signal
@@ -80,10 +80,10 @@ def test_after_training_it_stops_at_once_again(stop: StopOnSignal, end: str) -> 
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_the_signals_are_given_back() -> None:
-    before = [signal.getsignal(signum) for signum in SIGNALS]
+def test_the_previous_handlers_are_restored() -> None:
+    previous = [signal.getsignal(signum) for signum in SIGNALS]
     stop = StopOnSignal("last.ckpt")
     stop.install()
     stop.install()  # as at the start of training, over Lightning's own handlers
     stop.restore()
-    assert [signal.getsignal(signum) for signum in SIGNALS] == before
+    assert [signal.getsignal(signum) for signum in SIGNALS] == previous
