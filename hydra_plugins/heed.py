@@ -1,7 +1,7 @@
-"""Where Hydra finds our sweeper: it takes plugins from packages of this name alone."""
+"""Heed's sweeper as a Hydra plugin. Hydra searches for plugins only in packages of the name hydra_plugins."""
 
 from src.sweep.sweeper import GridOrSearch
 
 
 class Sweeper(GridOrSearch):
-    """See `src.sweep.sweeper`."""
+    """The sweeper of `src.sweep.sweeper`, under the name that Hydra finds."""

@@ -11,16 +11,16 @@ from src.errors import UserError
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
 
-ABOUT = """\
+DESCRIPTION = """\
 Builds a W&B workspace: ranking with error bars, the attentions of each encoder, accuracy against cost, all
-hyperparameters side by side, curves, gradient norms and what the attention looked at. Prints it as JSON, or saves it
-where there is an account. docs/wandb.md says more."""
+hyperparameters in parallel, curves, gradient norms and attention weights. Prints it as JSON, or saves it with a W&B
+account. See docs/wandb.md."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Build the workspace, then print or save it."""
     with exit_with_message("standard output"):
-        parser = arguments()
+        parser = build_parser()
         args = parser.parse_args(argv)
         entity, slash, project = (args.save or "entity/project").partition("/")
         if not (entity and slash and project) or "/" in project:
@@ -40,24 +40,26 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
 
 
-def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m src.dashboard", description=ABOUT)
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m src.dashboard", description=DESCRIPTION)
     parser.add_argument(
         "folders",
         nargs="*",
         type=Path,
         metavar="FOLDER",
-        help="show the runs in these folders of sweeps and runs, and what varies among them; without one, every "
-        "training run of the project",
+        help="folders of sweeps and runs to show, with the options that vary among them; default: all training runs of "
+        "the project",
     )
     parser.add_argument(
         "--by",
         default="variant",
         metavar="OPTION",
-        help="what bars and lines are means over runs of, such as optimizer.lr or choices.pooling; without it, of "
+        help="option by which runs are averaged in bars and lines, such as optimizer.lr or choices.pooling; default: "
         "encoder and attention",
     )
-    parser.add_argument("--save", metavar="ENTITY/PROJECT", help="save it there, in place of printing it")
+    parser.add_argument(
+        "--save", metavar="ENTITY/PROJECT", help="save the workspace in this project instead of printing it"
+    )
     return parser
 
 
@@ -65,7 +67,7 @@ def save(workspace: "Workspace") -> None:
     """Save the workspace as a new view of its project, and print its address.
 
     Raises:
-        UserError: no account is known, or W&B refuses.
+        UserError: if no account is configured, or W&B refuses.
     """
     import wandb
 
@@ -73,9 +75,9 @@ def save(workspace: "Workspace") -> None:
         raise UserError("--save needs a W&B account, and none is known here: run `wandb login`, or set WANDB_API_KEY")
     try:
         workspace.save()
-    except Exception as error:  # the client raises a different one for each way in which a server can refuse
-        where = f"{workspace.entity}/{workspace.project}"
-        raise UserError(f"W&B did not save the workspace in {where}: {error}") from error
+    except Exception as error:  # the client raises various exceptions
+        target = f"{workspace.entity}/{workspace.project}"
+        raise UserError(f"W&B did not save the workspace in {target}: {error}") from error
     print(f"Saved: {workspace.url}")
 
 

@@ -25,7 +25,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
-from src.callbacks.stop import StopOnSignal, Stopped
+from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import read_checkpoint
 from src.cli.startup import announce
 from src.config.absolute_paths import make_paths_absolute
@@ -99,7 +99,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         self.stop.restore()
-        if isinstance(error, Stopped):
+        if isinstance(error, Interrupted):
             self.record.update(status="interrupted", error=str(error))
         elif isinstance(error, Pruned):
             self.record.update(status="pruned", error=str(error))
@@ -113,9 +113,9 @@ class Run:
                 tracker.close(self.record["status"], costs(self.record))
             except Exception as failure:  # an unreachable server must not change the status of the run
                 log.warning("%s could not be closed: %s", type(tracker).__name__, failure)
-        if isinstance(error, Stopped):
+        if isinstance(error, Interrupted):
             if self._is_writer and Path(self.stop.checkpoint).exists():
-                announce(f"Stopped. Resume with: ckpt_path={self.stop.checkpoint}")
+                announce(f"Interrupted. Resume with: ckpt_path={self.stop.checkpoint}")
             raise SystemExit(128 + error.signum) from None
         return isinstance(error, Pruned)
 

@@ -1,4 +1,4 @@
-"""The W&B workspace, built without a server, and saved to one that is played here."""
+"""The W&B workspace, built without a server and saved to a simulated one."""
 
 import json
 import subprocess
@@ -24,8 +24,8 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
 def panels(section: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Panels by the section they stand in, each with its kind."""
     return {
-        one["name"].split(" (")[0]: [{"kind": panel["viewType"], **panel["config"]} for panel in one["panels"]]
-        for one in section["panelBankConfig"]["sections"]
+        part["name"].split(" (")[0]: [{"kind": panel["viewType"], **panel["config"]} for panel in part["panels"]]
+        for part in section["panelBankConfig"]["sections"]
     }
 
 
@@ -36,49 +36,55 @@ def run(encoder: str, *overrides: str, **logger: str | None) -> FinishedRun:
 
 def test_it_holds_what_compares_runs(capsys: pytest.CaptureFixture[str]) -> None:
     section = printed(capsys)
-    found = panels(section)
-    ranking = found["Ranking"]
+    sections = panels(section)
+    ranking = sections["Ranking"]
     assert [panel["metrics"] for panel in ranking] == [["test/acc"], ["test/f1_macro"], ["test/auroc"], ["test/ece"]]
-    for bars in [*ranking, *found["Accuracy of each encoder by its attention"]]:
+    for bars in [*ranking, *sections["Accuracy of each encoder by its attention"]]:
         assert (bars["kind"], bars["groupAgg"], bars["groupArea"]) == ("Bar Chart", "mean", "stderr")
         assert bars["aggregate"]
     assert {bars["groupBy"] for bars in ranking} == {"variant.value"}
 
-    grid = {panel["chartTitle"]: panel for panel in found["Accuracy of each encoder by its attention"]}
+    grid = {panel["chartTitle"]: panel for panel in sections["Accuracy of each encoder by its attention"]}
     assert grid.keys() == {path.stem for path in (ROOT / "conf" / "model" / "encoder").glob("*.yaml")}
     assert grid["bilstm"]["metrics"] == ["of_encoder/bilstm"]
     assert grid["bilstm"]["groupBy"] == "choices.value.attention"
 
-    parallel, importance = found["Hyperparameters"]
+    parallel, importance = sections["Hyperparameters"]
     assert parallel["kind"] == "Parallel Coordinates Plot"
     axes = [column["accessor"] for column in parallel["columns"]]
     assert {"config:choices.value.encoder", "config:choices.value.attention", "summary:test/acc"} <= set(axes)
     assert importance["targetKey"] == "test/acc"
 
-    norms = {panel["metrics"][0]: panel for panel in found["Gradient norms"]}
+    norms = {panel["metrics"][0]: panel for panel in sections["Gradient norms"]}
     assert {"gradients/encoder", "gradients/attention", "gradients/head"} <= norms.keys()
     assert all(panel["yLogScale"] and panel["xAxis"] == "trainer/global_step" for panel in norms.values())
-    assert [panel["metrics"][0] for panel in found["Curves"]] == ["train/loss", "val/loss", "train/acc", "val/acc"]
+    assert [panel["metrics"][0] for panel in sections["Curves"]] == ["train/loss", "val/loss", "train/acc", "val/acc"]
 
-    media = [panel["mediaKeys"] for panel in found["Attention"] if panel["kind"] == "Media Browser"]
+    media = [panel["mediaKeys"] for panel in sections["Attention"] if panel["kind"] == "Media Browser"]
     assert media[0] == [f"pictures/strip_{number}" for number in (1, 2, 3, 4)]
     assert ["pictures/attention_entropy"] in media
-    assert found["Attention"][-1]["kind"] == "Weave"
-    assert len(found["Accuracy against cost"]) == 3
-    assert [panel["kind"] for panel in found["Mistakes and calibration"]] == ["Media Browser", "Vega2", "Media Browser"]
+    assert sections["Attention"][-1]["kind"] == "Weave"
+    assert len(sections["Accuracy against cost"]) == 3
+    assert [panel["kind"] for panel in sections["Mistakes and calibration"]] == [
+        "Media Browser",
+        "Vega2",
+        "Media Browser",
+    ]
 
     (runs,) = section["runSets"]
-    assert [(one["key"]["name"], one["value"]) for one in runs["filters"]["filters"]] == [("jobType", "train")]
+    assert [(condition["key"]["name"], condition["value"]) for condition in runs["filters"]["filters"]] == [
+        ("jobType", "train")
+    ]
     assert not section["settings"]["shouldAutoGeneratePanels"]
 
 
-def test_bars_are_means_over_what_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    found = panels(printed(capsys, "--by", "optimizer.lr"))
-    grouped = {panel["groupBy"] for name in ("Ranking", "Curves", "Gradient norms") for panel in found[name]}
+def test_bars_are_means_by_the_requested_option(capsys: pytest.CaptureFixture[str]) -> None:
+    sections = panels(printed(capsys, "--by", "optimizer.lr"))
+    grouped = {panel["groupBy"] for name in ("Ranking", "Curves", "Gradient norms") for panel in sections[name]}
     assert grouped == {"optimizer.value.lr"}
 
 
-def test_runs_in_folders_say_what_varies_and_which_they_are() -> None:
+def test_runs_in_folders_determine_the_axes_and_the_filter() -> None:
     in_sweep = [
         run(encoder, f"optimizer.lr={rate}", "+data.limit=300", group="sweep", name=f"{encoder}_{rate}")
         for encoder in ("gru", "bilstm")
@@ -90,12 +96,12 @@ def test_runs_in_folders_say_what_varies_and_which_they_are() -> None:
     assert list(scope.varied) == ["choices.encoder", "optimizer.lr"]
     spec = json.loads(build(scope, "us", "heed")._to_model().spec.model_dump_json(by_alias=True))
     filters = json.dumps(spec["section"]["runSets"][0]["filters"])
-    for wanted in ('"jobType"', '"group"', '["sweep"]', '"displayName"', '["2026-11-21_10-00"]', "or"):
-        assert wanted in filters
+    for text in ('"jobType"', '"group"', '["sweep"]', '"displayName"', '["2026-11-21_10-00"]', "or"):
+        assert text in filters
     assert "bilstm_0.1" not in filters
 
 
-def test_runs_that_were_not_logged_are_named() -> None:
+def test_runs_without_wandb_are_reported() -> None:
     with pytest.raises(UserError, match=r"^run: not logged to W&B; run with logger=wandb"):
         Scope.of([run("rnn")])
 
@@ -131,27 +137,27 @@ def test_a_refusal_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--save", "team/heed"], "Error: --save needs a W&B account, and none is known here: run `wandb login`"),
         (["nowhere"], "Error: nowhere: no such folder"),
     ],
 )
-def test_mistakes_get_one_message(arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_get_one_message(arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wandb.login", lambda **_: False)
     with pytest.raises(SystemExit) as stop:
         main(arguments)
-    assert str(stop.value).startswith(said)
+    assert str(stop.value).startswith(message)
 
 
-@pytest.mark.parametrize("where", ["heed", "/heed", "team/", "team/heed/runs"])
-def test_where_to_save_must_be_an_entity_and_a_project(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("target", ["heed", "/heed", "team/", "team/heed/runs"])
+def test_the_save_target_must_be_an_entity_and_a_project(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--save", where])
-    assert f"--save={where} must name an entity and a project, such as --save my-team/heed" in capsys.readouterr().err
+        main(["--save", target])
+    assert f"--save={target} must name an entity and a project, such as --save my-team/heed" in capsys.readouterr().err
 
 
-def test_without_the_extra_it_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
     with pytest.raises(SystemExit) as stop:
         main([])

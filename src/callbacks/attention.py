@@ -1,4 +1,4 @@
-"""What the attention looked at, measured on the test split."""
+"""Records attention weights on the test split."""
 
 import json
 import logging
@@ -23,11 +23,11 @@ class AttentionRecorder(pl.Callback):
     """Writes example texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
 
     Args:
-        folder: where to write both.
-        examples: texts to show, half of them confidently right and half confidently wrong where there are such.
-        shared: further ones, drawn from the split alone: every run on the same data shows the same.
-        sample: texts to measure, at the least where the split has as many; evenly over all lengths.
-        texts: sentences of one's own, explained behind the examples.
+        folder: output folder.
+        examples: number of texts to show, half of them confident correct predictions and half confident mistakes.
+        shared: number of further texts; every run on the same data shows the same ones.
+        sample: minimum number of texts for statistics, spread evenly over all lengths.
+        texts: your own sentences, explained after the examples.
 
     Raises:
         ValueError: if a number is negative.
@@ -44,15 +44,15 @@ class AttentionRecorder(pl.Callback):
         self.shared = shared
         self.sample = sample
         self.texts = list(texts)
-        self._confident: list[tuple[float, bool, int]] = []  # probability, right, index
+        self._confident: list[tuple[float, bool, int]] = []  # probability, is correct, index
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._confident = []
 
     def on_test_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
         probability, predicted = outputs["probabilities"].max(-1)
-        right = predicted == outputs["labels"]
-        rows = zip(probability.tolist(), right.tolist(), outputs["index"].tolist(), strict=True)
+        correct = predicted == outputs["labels"]
+        rows = zip(probability.tolist(), correct.tolist(), outputs["index"].tolist(), strict=True)
         self._confident.extend(rows)
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -62,41 +62,43 @@ class AttentionRecorder(pl.Callback):
             self._write_statistics(data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
-        chosen = self._choice()
+        selection = self._select_rows()
         try:
-            texts = data.texts("test", chosen) if chosen else []
+            texts = data.texts("test", selection) if selection else []
         except UserError as error:
             log.warning("%s: left out the examples of the test split. %s", self.folder / "attention.json", error)
-            chosen, texts = [], []
-        labels = [data.class_names[label] for label in data.part("test").labels[chosen]]
-        about: list[dict[str, Any]] = [
-            {"split": "test", "index": index, "label": label} for index, label in zip(chosen, labels, strict=True)
+            selection, texts = [], []
+        labels = [data.class_names[label] for label in data.part("test").labels[selection]]
+        metadata: list[dict[str, Any]] = [
+            {"split": "test", "index": index, "label": label} for index, label in zip(selection, labels, strict=True)
         ]
-        about += [{"split": "text", "index": number, "label": None} for number in range(len(self.texts))]
-        explained = explain(module.model, module.loss, data.codec, texts + self.texts)
-        examples = [{**what, **said.to_dict()} for what, said in zip(about, explained, strict=True)]
+        metadata += [{"split": "text", "index": number, "label": None} for number in range(len(self.texts))]
+        explanations = explain(module.model, module.loss, data.codec, texts + self.texts)
+        examples = [
+            {**entry, **explanation.to_dict()} for entry, explanation in zip(metadata, explanations, strict=True)
+        ]
         text = json.dumps(examples, separators=(",", ":"))
         (self.folder / "attention.json").write_text(text, encoding="utf-8")
 
-    def _choice(self) -> list[int]:
-        """The rows of the test split to show."""
+    def _select_rows(self) -> list[int]:
+        """Return the rows of the test split to show."""
         indices = sorted(row[2] for row in self._confident)
-        chosen = random.Random(0).sample(indices, min(self.shared, len(indices)))
-        for right in (True, False):
-            rows = sorted((row for row in self._confident if row[1] is right), key=lambda row: (-row[0], row[2]))
-            pool = rows[: max(50, self.examples)]  # among the most confident, any: the very first are often alike
+        selection = random.Random(0).sample(indices, min(self.shared, len(indices)))
+        for correct in (True, False):
+            rows = sorted((row for row in self._confident if row[1] is correct), key=lambda row: (-row[0], row[2]))
+            pool = rows[: max(50, self.examples)]  # sampled, because the first ones are often similar
             random.Random(0).shuffle(pool)
-            chosen += [row[2] for row in pool[: self.examples // 2] if row[2] not in chosen]
-        return chosen
+            selection += [row[2] for row in pool[: self.examples // 2] if row[2] not in selection]
+        return selection
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:
         loader = data.test_dataloader()
-        wanted = max(1, -(-self.sample // data.batch_size))
-        every = max(1, len(loader) // wanted)
+        batch_count = max(1, -(-self.sample // data.batch_size))
+        interval = max(1, len(loader) // batch_count)
         positions, entropies, lengths = [], [], []
         for number, batch in enumerate(loader):
-            if number % every:
+            if number % interval:
                 continue
             weights = module.model.token_weights(batch.tokens.to(module.device), batch.mask.to(module.device))
             weights = weights.double().cpu()  # N×L
@@ -115,6 +117,6 @@ class AttentionRecorder(pl.Callback):
 
 
 def by_position(weights: np.ndarray) -> np.ndarray:
-    """The weight in each fiftieth of a text, every word's spread evenly over its own span: L → 50."""
-    until = np.concatenate([[0.0], weights.cumsum()])  # weight of all words before each
-    return np.diff(np.interp(np.linspace(0, len(weights), BINS + 1), np.arange(len(weights) + 1), until))
+    """Return the weight in each fiftieth of a text, with each word's weight uniform over its span: L → 50."""
+    cumulative = np.concatenate([[0.0], weights.cumsum()])  # weight of all words before each word
+    return np.diff(np.interp(np.linspace(0, len(weights), BINS + 1), np.arange(len(weights) + 1), cumulative))

@@ -1,4 +1,4 @@
-"""The best checkpoint of a training, wherever that training was begun."""
+"""The best checkpoint of a run, including the part before it was resumed."""
 
 import shutil
 from pathlib import Path
@@ -8,22 +8,22 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """Lightning's ModelCheckpoint, which forgets the best score so far when a run resumes in a folder of its own.
+    """Lightning's ModelCheckpoint, which also copies the best checkpoint when a run resumes in another folder.
 
-    This one takes the best checkpoint along.
+    Lightning's own class forgets the best score in this case.
     """
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        before = Path(state_dict["best_model_path"])
-        if before.is_file() and before.parent != Path(str(self.dirpath)):
-            here = Path(str(self.dirpath)) / before.name
-            here.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(before, here)
+        previous = Path(state_dict["best_model_path"])
+        if previous.is_file() and previous.parent != Path(str(self.dirpath)):
+            copy = Path(str(self.dirpath)) / previous.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(previous, copy)
             state_dict = {
                 **state_dict,
                 "dirpath": self.dirpath,
-                "best_model_path": str(here),
-                "kth_best_model_path": str(here),
-                "best_k_models": {str(here): state_dict["best_model_score"]},
+                "best_model_path": str(copy),
+                "kth_best_model_path": str(copy),
+                "best_k_models": {str(copy): state_dict["best_model_score"]},
             }
         super().load_state_dict(state_dict)

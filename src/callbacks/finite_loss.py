@@ -1,4 +1,4 @@
-"""A loss that is no number stops the run, and the step where it began is named."""
+"""Stops a run whose loss is NaN or infinite, and reports the first such step."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from src.errors import UserError
 class FiniteLoss(pl.Callback):
     """Stops training when the loss is NaN or infinite.
 
-    The loss is looked at where it lies, and fetched from the device every few steps only, so that a GPU never waits.
+    The losses stay on the device and are checked every few steps, so that a GPU does not wait in each step.
 
     Args:
-        every_n_steps: steps between two looks, at least 1; the first bad step is named all the same.
+        every_n_steps: steps between two checks, at least 1; the exact step is reported nevertheless.
 
     Raises:
         ValueError: if `every_n_steps` is below 1.
@@ -35,15 +35,15 @@ class FiniteLoss(pl.Callback):
     ) -> None:
         self._losses.append(outputs["loss"].detach())
         if len(self._losses) >= self.every_n_steps or trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
-            self._look(trainer, batch_idx)
+            self._check(trainer, batch_idx)
 
-    def _look(self, trainer: pl.Trainer, batch_idx: int) -> None:
-        bad = (~torch.isfinite(torch.stack(self._losses))).nonzero()
-        if len(bad):
-            at = int(bad[0])
-            step = batch_idx - (len(self._losses) - 1) + at
+    def _check(self, trainer: pl.Trainer, batch_idx: int) -> None:
+        nonfinite = (~torch.isfinite(torch.stack(self._losses))).nonzero()
+        if len(nonfinite):
+            index = int(nonfinite[0])
+            step = batch_idx - (len(self._losses) - 1) + index
             raise UserError(
-                f"the loss became {self._losses[at].item()} at batch {step} of epoch {trainer.current_epoch}, so "
+                f"the loss became {self._losses[index].item()} at batch {step} of epoch {trainer.current_epoch}, so "
                 f"training stopped; try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             )
         self._losses = []

@@ -1,4 +1,4 @@
-"""Gradient norms of each part, so that vanishing and exploding can be seen."""
+"""Gradient norms of each component, which show vanishing and exploding gradients."""
 
 from itertools import groupby
 from operator import itemgetter
@@ -13,12 +13,12 @@ from torch.optim import Optimizer
 
 
 class GradientNorms(pl.Callback):
-    """Writes the L2 norm of each part's gradient, before clipping, to a CSV file (step, part, norm) and to the loggers.
+    """Writes the L2 norm of each component's gradient before clipping to a CSV file (step, part, norm) and to loggers.
 
-    Norms are fetched from the device once an epoch.
+    Norms are copied from the device once per epoch.
 
     Args:
-        path: the file to write.
+        path: output file.
         every_n_steps: steps between two measurements, at least 1.
 
     Raises:
@@ -35,8 +35,8 @@ class GradientNorms(pl.Callback):
     def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: Any, optimizer: Optimizer) -> None:
         if trainer.global_step % self.every_n_steps:
             return
-        for name, part in pl_module.model.named_children():
-            gradients = [_values(p.grad) for p in part.parameters() if p.grad is not None]
+        for name, component in pl_module.model.named_children():
+            gradients = [_values(p.grad) for p in component.parameters() if p.grad is not None]
             if gradients:
                 norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
                 self._measured.append((trainer.global_step, name, norm))
@@ -51,11 +51,11 @@ class GradientNorms(pl.Callback):
         with self.path.open("a", encoding="utf-8") as file:
             file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:
-            if not isinstance(logger, CSVLogger):  # they have this file
-                for step, measured in groupby(rows, key=itemgetter(0)):
-                    logger.log_metrics({f"gradients/{part}": norm for _, part, norm in measured}, step)
+            if not isinstance(logger, CSVLogger):  # the CSV file already contains the norms
+                for step, step_rows in groupby(rows, key=itemgetter(0)):
+                    logger.log_metrics({f"gradients/{part}": norm for _, part, norm in step_rows}, step)
 
 
 def _values(gradient: Tensor) -> Tensor:
-    """What is not zero of a row-sparse gradient; a dense one as it is."""
+    """Return the values of a sparse gradient; a dense gradient unchanged."""
     return gradient.coalesce().values() if gradient.is_sparse else gradient

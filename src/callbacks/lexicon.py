@@ -1,4 +1,4 @@
-"""Whether attention falls on the words of a lexicon more than by chance, measured on the whole test split."""
+"""Compares the attention on the words of a lexicon with chance, on the whole test split."""
 
 import json
 from pathlib import Path
@@ -12,25 +12,25 @@ from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 
 RESAMPLES = 1000
-OFTEN = 20  # occurrences of a word whose weight is worth a mean
-SHOWN = 40  # words
+MIN_COUNT = 20  # occurrences of a listed word
+SHOWN = 40  # listed words
 
 
 class LexiconShare(pl.Callback):
-    """Writes `lexicon.json`: the share of each text's weight that its lexicon words get, against their share of words.
+    """Writes `lexicon.json`: the lexicon words' fraction of the attention weight and of the words of each text.
 
-    Weights that know nothing of words give the second on average, whatever their distribution: that is chance. The
-    ratio is of both means over texts, with a 95 % percentile bootstrap interval over texts.
+    The fraction of words is the chance level: the expected fraction of weight if weights do not depend on words. The
+    ratio is that of both means over texts, with a 95 % percentile bootstrap interval over texts.
 
     Args:
-        folder: where to write.
-        path: a file with a word at the start of each line and, behind a tab or comma, perhaps its strength, such as
-            VADER's or AFINN's.
-        min_strength: a word counts if its strength, without its sign, is as large.
+        folder: output folder.
+        path: a file with a word on each line, optionally followed by a tab or comma and its strength, such as VADER
+            or AFINN.
+        min_strength: minimum absolute strength of a word.
 
     Raises:
         ValueError: if `min_strength` is negative.
-        UserError: if the file is not there, or has a strength that is no number.
+        UserError: if the file does not exist, or a strength is not a number.
     """
 
     def __init__(self, folder: str, path: str, min_strength: float = 0.0) -> None:
@@ -46,7 +46,7 @@ class LexiconShare(pl.Callback):
         self._listed = torch.tensor([word in self.lexicon for word in self.words], device=pl_module.device)
         self._weight: list[np.ndarray] = []
         self._chance: list[np.ndarray] = []
-        self._lift = np.zeros(len(self.words))  # weight of each word over its even share, summed
+        self._lift = np.zeros(len(self.words))  # sum of each word's weight relative to the uniform weight
         self._count = np.zeros(len(self.words))
 
     @torch.inference_mode()
@@ -64,32 +64,32 @@ class LexiconShare(pl.Callback):
     def on_test_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
         if not trainer.is_global_zero:
             return
-        found = share(np.concatenate(self._weight), np.concatenate(self._chance))
-        text = json.dumps({**found, "words": self._heaviest()}, indent=1)
+        statistics = compare_with_chance(np.concatenate(self._weight), np.concatenate(self._chance))
+        text = json.dumps({**statistics, "words": self._most_attended()}, indent=1)
         (self.folder / "lexicon.json").write_text(text, encoding="utf-8")
         for logger in trainer.loggers:
-            logger.log_metrics({f"test/lexicon_{name}": found[name] for name in ("weight", "chance", "ratio")})
+            logger.log_metrics({f"test/lexicon_{name}": statistics[name] for name in ("weight", "chance", "ratio")})
 
-    def _heaviest(self) -> list[dict[str, Any]]:
-        """The words with the most weight an occurrence, in even shares, and their strength in the lexicon."""
-        often = np.flatnonzero(self._count >= OFTEN)
-        mean = self._lift[often] / self._count[often]
-        chosen = often[np.argsort(-mean, kind="stable")[:SHOWN]]
+    def _most_attended(self) -> list[dict[str, Any]]:
+        """Return the words with the largest mean weight, relative to the uniform weight, and their lexicon strength."""
+        frequent = np.flatnonzero(self._count >= MIN_COUNT)
+        mean = self._lift[frequent] / self._count[frequent]
+        top = frequent[np.argsort(-mean, kind="stable")[:SHOWN]]
         return [
             {
-                "word": self.words[at],
-                "lift": self._lift[at] / self._count[at],
-                "count": int(self._count[at]),
-                "strength": self.lexicon.get(self.words[at]),
+                "word": self.words[index],
+                "lift": self._lift[index] / self._count[index],
+                "count": int(self._count[index]),
+                "strength": self.lexicon.get(self.words[index]),
             }
-            for at in chosen
+            for index in top
         ]
 
 
-def share(weight: np.ndarray, chance: np.ndarray) -> dict[str, float]:
-    """Means over texts of both shares (n each), and their ratio with its interval.
+def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, float]:
+    """Return the mean fractions of weight and of words over n texts, and their ratio with its interval.
 
-    The ratio is 0 where no text holds a word of the lexicon.
+    The ratio is 0 if no text contains a word of the lexicon.
     """
     rng = np.random.default_rng(0)
     means = [weight.mean(), chance.mean()]

@@ -1,4 +1,4 @@
-"""What is about to be trained, part by part."""
+"""A table of the model's components."""
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelSummary
@@ -8,7 +8,7 @@ from rich.table import Table
 
 
 class PartsSummary(ModelSummary):
-    """Prints each part of the classifier, its kind, the features it gives and its parameters."""
+    """Prints each component of the classifier with its class, number of output features and parameters."""
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if not trainer.is_global_zero:
@@ -17,12 +17,12 @@ class PartsSummary(ModelSummary):
         for column in ("part", "kind", "features", "parameters", "trained"):
             table.add_column(column, justify="left" if column in ("part", "kind") else "right")
         total, trained = 0, 0
-        for name, part in pl_module.model.named_children():  # type: ignore[union-attr]
-            count = sum(p.numel() for p in part.parameters())
-            learning = sum(p.numel() for p in part.parameters() if p.requires_grad)
-            total, trained = total + count, trained + learning
-            features = str(getattr(part, "output_dim", ""))
-            table.add_row(name, type(part).__name__, features, f"{count:,}", f"{learning:,}")
+        for name, component in pl_module.model.named_children():  # type: ignore[union-attr]
+            count = sum(p.numel() for p in component.parameters())
+            trainable = sum(p.numel() for p in component.parameters() if p.requires_grad)
+            total, trained = total + count, trained + trainable
+            features = str(getattr(component, "output_dim", ""))
+            table.add_row(name, type(component).__name__, features, f"{count:,}", f"{trainable:,}")
         table.add_section()
         table.add_row("", "", "", f"{total:,}", f"{trained:,}")
         Console().print(table)

@@ -1,4 +1,4 @@
-"""Every prediction of an evaluation, kept for tables, pictures and comparisons between runs."""
+"""Saves all predictions of an evaluation for tables, figures and comparisons."""
 
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 class Predictions(pl.Callback):
-    """Writes `<folder>/<split>.npz` after an evaluation of its own (not those between epochs), in the split's order.
+    """Writes `<folder>/<split>.npz` after an evaluation outside training, in the order of the split.
 
     Args:
-        folder: where to write.
+        folder: output folder.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How fast training and evaluation went."""
+"""The speed of training and evaluation."""
 
 import time
 from typing import Any
@@ -9,9 +9,9 @@ from src.models.types import Batch
 
 
 class Speed(pl.Callback):
-    """Times each training epoch, without its validation, and counts its texts.
+    """Measures the duration of each training epoch without validation, and counts its texts.
 
-    After a run, `epochs` holds a (texts, seconds) pair for each whole training epoch.
+    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Speed(pl.Callback):
     ) -> None:
         self._texts += len(batch.labels)
         if trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
-            outputs["loss"].item()  # a device has done its work only now
+            outputs["loss"].item()  # item() waits for the device
             seconds = time.perf_counter() - self._start
             self.epochs.append((self._texts, seconds))
             pl_module.log("train/texts_per_second", self._texts / seconds, on_step=False, on_epoch=True)
@@ -42,6 +42,6 @@ class Speed(pl.Callback):
 
     @property
     def texts_per_second(self) -> float | None:
-        """Over all whole training epochs; None before the first."""
+        """The mean over all complete training epochs; None before the first."""
         texts, seconds = (sum(column) for column in zip(*self.epochs, strict=True)) if self.epochs else (0, 0.0)
         return texts / seconds if seconds else None

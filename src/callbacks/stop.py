@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal: stop at a step from which training resumes exactly."""
+"""Handles Ctrl-C, SIGTERM and a closed terminal: stops at a step from which training resumes exactly."""
 
 import signal
 from types import FrameType
@@ -9,11 +9,11 @@ import pytorch_lightning as pl
 from src.cli.startup import announce, stopping_signals
 
 
-class Stopped(Exception):
-    """A signal asked the run to stop, and it has.
+class Interrupted(Exception):
+    """A signal stopped the run.
 
     Args:
-        signum: the signal's number; a process that it stops exits with 128 + signum.
+        signum: the signal's number; the process exits with 128 + signum.
     """
 
     def __init__(self, signum: int) -> None:
@@ -22,13 +22,13 @@ class Stopped(Exception):
 
 
 class StopOnSignal(pl.Callback):
-    """Turns SIGINT, SIGTERM and SIGHUP into `Stopped`, between two steps, after saving `last.ckpt`.
+    """Raises `Interrupted` after SIGINT, SIGTERM or SIGHUP, between two steps, and saves `last.ckpt` before.
 
-    Outside training it stops at once, and so it does when the signal comes again. The last step of an epoch and the
-    validation behind it are finished first: the middle and the end of an epoch are what training resumes from exactly.
+    Outside training, and at a second signal, it raises immediately. After the last step of an epoch, validation is
+    finished first, because training resumes exactly only from within or after a complete epoch.
 
     Args:
-        checkpoint: where to save when training stops in the middle of an epoch.
+        checkpoint: the file to save when training stops within an epoch.
     """
 
     def __init__(self, checkpoint: str) -> None:
@@ -38,33 +38,33 @@ class StopOnSignal(pl.Callback):
         self._previous: dict[int, Any] = {}
 
     def install(self) -> None:
-        """Take the signals over, until `restore`."""
-        before: dict[int, Any] = {signum: signal.signal(signum, self._handle) for signum in stopping_signals()}
-        self._previous = self._previous or before
+        """Install the signal handlers until `restore`."""
+        previous: dict[int, Any] = {signum: signal.signal(signum, self._handle) for signum in stopping_signals()}
+        self._previous = self._previous or previous
 
     def restore(self) -> None:
-        """Give the signals back."""
+        """Restore the previous signal handlers."""
         for signum, handler in self._previous.items():
             signal.signal(signum, handler)
         self._previous = {}
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         if self.signum == signum or not self.fitting:
-            raise Stopped(signum)
+            raise Interrupted(signum)
         self.signum = signum
-        announce(f"\n{signal.Signals(signum).name}: stopping after this step; again to stop at once")
+        announce(f"\n{signal.Signals(signum).name}: stopping after this step; repeat to stop immediately")
 
     def check(self) -> None:
-        """Raise if a signal has come.
+        """Raise an exception if a signal was received.
 
         Raises:
-            Stopped: if it has.
+            Interrupted: if a signal was received.
         """
         if self.signum is not None:
-            raise Stopped(self.signum)
+            raise Interrupted(self.signum)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.install()  # Lightning's own handler would end the process with exit code 0, in the midst of validation
+        self.install()  # Lightning's handler would exit with code 0, even during validation
         self.fitting = True
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -79,4 +79,4 @@ class StopOnSignal(pl.Callback):
             self.check()
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.check()  # the epoch before was saved when it ended
+        self.check()  # the previous epoch was saved at its end

@@ -70,14 +70,14 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
                     keep_freed_memory()
                     return task(cfg)
 
-            from src.sweep.resume import command_line, resumes  # it imports this package
+            from src.sweep.resume import read_command_line, requests_resume  # it imports this package
 
             os.environ["HYDRA_FULL_ERROR"] = "1"
             try:
                 with exit_with_message("standard output or the folder of the run"):
                     sys.argv, flags = arrange_arguments([argv[0], *quote_values(argv[1:], free_text)])
-                    if config_name == "train" and resumes(flags.overrides):
-                        sys.argv, flags = arrange_arguments([argv[0], *command_line(flags.overrides)])
+                    if config_name == "train" and requests_resume(flags.overrides):
+                        sys.argv, flags = arrange_arguments([argv[0], *read_command_line(flags.overrides)])
                     if flags.hydra_help or flags.shell_completion:
                         run_hydra(job)()
                         return

@@ -1,4 +1,4 @@
-"""Metrics in a CSV file, which a resumed job goes on with."""
+"""Metrics in a CSV file that a resumed job continues."""
 
 import csv
 import os
@@ -12,17 +12,17 @@ FILE, BEFORE = "metrics.csv", "before.csv"
 
 
 class Metrics(CSVLogger):
-    """Lightning's, which empties its folder, but for the rows in `before.csv`: these come first in `metrics.csv`."""
+    """Lightning's CSV logger, which empties its folder; rows in `before.csv` are kept at the start of `metrics.csv`."""
 
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
-        """What writes the file."""
+        """The writer of the file."""
         if self._experiment is None:
             writer = super().experiment
-            before = Path(writer.log_dir, BEFORE)
-            if before.exists():
-                with before.open(newline="", encoding="utf-8") as file:
+            previous = Path(writer.log_dir, BEFORE)
+            if previous.exists():
+                with previous.open(newline="", encoding="utf-8") as file:
                     writer.metrics_keys = next(csv.reader(file))
-                os.replace(before, writer.metrics_file_path)
+                os.replace(previous, writer.metrics_file_path)
         return super().experiment

@@ -14,7 +14,7 @@ from src.config.outputs import unwritable_reason
 from src.extras import require
 from src.loggers.tracker import Report, Tracker
 
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # it calls home when it is imported
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # telemetry starts at import
 require("mlflow", "sqlalchemy", "alembic", by="logger=mlflow", extra="mlflow")
 
 STATUS = {"completed": "FINISHED", "pruned": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
@@ -22,15 +22,15 @@ SQLITE = "sqlite:///"
 
 
 class Mlflow(Tracker, MLFlowLogger):
-    """Lightning's MLflow logger, with the run's pictures and page, and with its end.
+    """Lightning's MLflow logger, which also logs the run's pictures, its page and its status.
 
     Args:
-        experiment_name: what the runs of a project stand under.
-        tracking_uri: a server, or a database such as sqlite:///outputs/mlflow.db; files go to a folder beside it.
-        tags: of the run.
+        experiment_name: the experiment that contains the runs of a project.
+        tracking_uri: a server, or a database such as sqlite:///outputs/mlflow.db; files go into a folder beside it.
+        tags: tags of the run.
         group: the sweep that the run belongs to.
         job_type: train or eval.
-        options: the other options of Lightning's logger.
+        options: other options of Lightning's logger.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class Mlflow(Tracker, MLFlowLogger):
         job_type: str | None = None,
         **options: Any,
     ) -> None:
-        logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table that it makes
-        named = {"tags": ", ".join(tags), "group": group, "job_type": job_type}
-        _ready(experiment_name, tracking_uri)
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # it logs every table that it creates
+        run_tags = {"tags": ", ".join(tags), "group": group, "job_type": job_type}
+        _create_experiment(experiment_name, tracking_uri)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # SQLAlchemy's, of MLflow's own code
+            warnings.simplefilter("ignore")  # SQLAlchemy's warnings about MLflow's code
             super().__init__(
                 experiment_name=experiment_name,
                 tracking_uri=tracking_uri,
-                tags={name: value for name, value in named.items() if value},
+                tags={name: value for name, value in run_tags.items() if value},
                 **options,
             )
 
@@ -69,15 +69,15 @@ class Mlflow(Tracker, MLFlowLogger):
         self.experiment.set_terminated(self.run_id, STATUS[status])
 
 
-def _ready(experiment_name: str, tracking_uri: str) -> None:
-    """Make the database and the experiment, once, however many jobs of a sweep begin together."""
+def _create_experiment(experiment_name: str, tracking_uri: str) -> None:
+    """Create the database and the experiment once, even if several jobs of a sweep start together."""
     if not tracking_uri.startswith(SQLITE):
         return
     from mlflow.tracking import MlflowClient
 
     database = Path(tracking_uri.removeprefix(SQLITE)).absolute()
-    if why := unwritable_reason(database.parent):
-        raise ValueError(f"tracking_uri={tracking_uri} cannot be written to ({why}): choose another file")
+    if reason := unwritable_reason(database.parent):
+        raise ValueError(f"tracking_uri={tracking_uri} cannot be written to ({reason}): choose another file")
     database.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(database.with_suffix(".lock")), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""The panels of the W&B workspace; every key in them is one that src/loggers/wandb.py or Lightning logs."""
+"""The panels of the W&B workspace. Their keys are those that src/loggers/wandb.py and Lightning log."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ RUNS_SHOWN = 100
 
 
 def ranking(by: str) -> list[PanelTypes]:
-    """Mean scores with their standard errors."""
+    """Build bar charts of mean test scores with standard errors."""
     return [_bars(f"Test {score}", f"test/{score}", by) for score in SCORES]
 
 
 def grid(encoders: Sequence[str]) -> list[PanelTypes]:
-    """For each encoder, the test accuracy of its attentions."""
+    """Build one bar chart per encoder: the test accuracy of its attentions."""
     return [_bars(encoder, f"of_encoder/{encoder}", "choices.attention") for encoder in encoders]
 
 
@@ -35,38 +35,38 @@ def _bars(title: str, metric: str, by: str) -> PanelTypes:
 
 
 def cost() -> list[PanelTypes]:
-    """Test accuracy against what it took."""
+    """Build scatter plots of test accuracy against cost."""
     costs = {
-        "seconds an epoch": "seconds/epoch",
+        "seconds per epoch": "seconds/epoch",
         "parameters": "parameters/total",
         "peak memory in MB": "peak_memory_mb/process",
     }
     return [
         wr.ScatterPlot(
-            title=f"Test accuracy by {cost}", x=wr.SummaryMetric(name), y=wr.SummaryMetric("test/acc"), log_x=True
+            title=f"Test accuracy by {label}", x=wr.SummaryMetric(name), y=wr.SummaryMetric("test/acc"), log_x=True
         )
-        for cost, name in costs.items()
+        for label, name in costs.items()
     ]
 
 
 def hyperparameters(varied: Sequence[str]) -> list[PanelTypes]:
-    """Every run as a line through its options and results, and which of the options matter."""
-    ends = ("parameters/total", "seconds/epoch", "val/loss", "test/acc")
-    axes = [wr.Config(name) for name in varied] + [wr.SummaryMetric(name) for name in ends]
+    """Build parallel coordinates of options and results, and a chart of parameter importance."""
+    results = ("parameters/total", "seconds/epoch", "val/loss", "test/acc")
+    axes = [wr.Config(name) for name in varied] + [wr.SummaryMetric(name) for name in results]
     columns = [wr.ParallelCoordinatesPlotColumn(metric=axis, display_name=axis.name) for axis in axes]
     return [
-        wr.ParallelCoordinatesPlot(title="Every run", columns=columns),
+        wr.ParallelCoordinatesPlot(title="All runs", columns=columns),
         wr.ParameterImportancePlot(with_respect_to="test/acc"),
     ]
 
 
 def curves(by: str) -> list[PanelTypes]:
-    """Loss and accuracy by step."""
+    """Build line charts of loss and accuracy by step."""
     return [_lines(name, name, by) for name in ("train/loss", "val/loss", "train/acc", "val/acc")]
 
 
 def gradients(by: str) -> list[PanelTypes]:
-    """The norm of each part's gradient by step."""
+    """Build line charts of each component's gradient norm by step."""
     return [_lines(f"Gradient norm: {part}", f"gradients/{part}", by, log_y=True) for part in Model.__annotations__]
 
 
@@ -84,19 +84,19 @@ def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:
 
 
 def attention(texts: int) -> list[PanelTypes]:
-    """What the attention of each run looked at, in so many texts that all runs share, and in all texts."""
-    kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token, each head": "heads"}
+    """Build panels of attention weights in the shared texts, of statistics over all texts, and of the examples."""
+    kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token by head": "heads"}
     numbers = range(1, texts + 1)
     panels = [
         wr.MediaBrowser(title=title, media_keys=[f"pictures/{kind}_{number}" for number in numbers], num_columns=1)
         for title, kind in kinds.items()
     ]
-    drawn = [_media(f"attention_{name}") for name in ("position", "entropy", "lexicon")]
-    return [*panels, *drawn, wr.WeavePanelSummaryTable(table_name="examples")]
+    statistics = [_media(f"attention_{name}") for name in ("position", "entropy", "lexicon")]
+    return [*panels, *statistics, wr.WeavePanelSummaryTable(table_name="examples")]
 
 
 def mistakes() -> list[PanelTypes]:
-    """Which classes are taken for which, and how sure the model is when it is right."""
+    """Build panels of the confusion matrix and of calibration."""
     fields = {name: name for name in ("Actual", "Predicted", "nPredictions")}
     table = {"summaryTable": {"tableKey": "confusion_table"}}
     chart = wr.CustomChart(query=table, chart_name="wandb/confusion_matrix/v1", chart_fields=fields)

@@ -13,7 +13,7 @@ require("tensorboard", by="logger=tensorboard", extra="tensorboard")
 
 
 class TensorBoard(Tracker, TensorBoardLogger):
-    """Lightning's TensorBoard logger, with the run's pictures, and with its end in the table of hyperparameters."""
+    """Lightning's TensorBoard logger, which also logs pictures and, as a hyperparameter, the run's status."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -29,6 +29,6 @@ class TensorBoard(Tracker, TensorBoardLogger):
             self.experiment.add_image(f"pictures/{name}", imread(path), report.step, dataformats="HWC")
 
     def close(self, status: str, numbers: Mapping[str, float]) -> None:
-        # TensorBoard keeps no hyperparameters without numbers beside them, so they are written now
+        # TensorBoard stores hyperparameters only together with metrics, so they are written here
         self.log_hyperparams({**self.hparams, "status": status}, {**self._numbers, **numbers}, self._step)
         self.finalize("success")

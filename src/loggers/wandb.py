@@ -17,9 +17,9 @@ from src.reports.page.html import tag
 from src.reports.page.strips import strip
 from src.reports.words import clean_text, top_words
 
-STAGED = "_detect_and_apply_job_inputs"  # of W&B's run, where it has one
-EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B shows finished, failed, killed
-PARTS = ("embedding", "position", "encoder", "attention", "pooling")  # of which each run bears a tag
+LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # method of W&B's run in versions that have it
+EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
+TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 STYLE = """
 :root { color-scheme: light dark }
 body { margin: 0; font: 15px/1.9 system-ui, sans-serif }
@@ -29,17 +29,17 @@ body { margin: 0; font: 15px/1.9 system-ui, sans-serif }
 
 
 class Wandb(Tracker, WandbLogger):
-    """Lightning's W&B logger, with the run's tables, pictures and page, and with its end.
+    """Lightning's W&B logger, which also logs the run's tables, pictures, page and status.
 
     Args:
-        offline: keep the run in its folder, from where `wandb sync` uploads it. WANDB_MODE in the environment, where
-            there is one, decides instead.
-        log_model: upload checkpoints; only online.
-        options: the other options of Lightning's logger and of `wandb.init`.
+        offline: keep the run in its folder, from which `wandb sync` uploads it. WANDB_MODE in the environment takes
+            precedence.
+        log_model: upload checkpoints; needs an online run.
+        options: other options of Lightning's logger and of `wandb.init`.
 
     Raises:
-        UserError: the run is online, but no account is known.
-        ValueError: if checkpoints are to be uploaded from an offline run.
+        UserError: if the run is online and no account is configured.
+        ValueError: if `log_model` is set in an offline run.
     """
 
     def __init__(self, offline: bool = True, log_model: bool | Literal["all"] = False, **options: Any) -> None:
@@ -48,38 +48,40 @@ class Wandb(Tracker, WandbLogger):
             raise ValueError(f"log_model={log_model} needs an online run: offline=false")
         if mode == "online" and not wandb.login(prompt=False, verify=False):
             raise UserError(
-                f"{_asked_by(offline)} needs a W&B account, and none is known here: run `wandb login` once, set "
+                f"{_online_setting(offline)} needs a W&B account, and none is known here: run `wandb login` once, set "
                 "WANDB_API_KEY, or keep the run in its folder with WANDB_MODE=offline"
             )
-        # Lightning's own `offline` would be left in the environment, for the next job of a sweep to find
+        # Lightning's own `offline` would remain in the environment for the next job of a sweep
         super().__init__(mode=mode, log_model=log_model, **options)
-        self._wandb_init.pop("anonymous")  # Lightning passes it always, and W&B warns of it always
+        self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
 
     @property
     def experiment(self) -> Any:
-        """The W&B run; the first call begins it.
+        """The W&B run; the first access starts it.
 
         Raises:
-            UserError: if W&B cannot begin it.
+            UserError: if W&B cannot start it.
         """
         try:
             with _without_launch():
                 return super().experiment
         except wandb.errors.Error as error:
-            raise UserError(f"W&B did not begin a run: {error}; WANDB_MODE=offline keeps it in its folder") from error
+            raise UserError(
+                f"W&B could not start a run: {error}; WANDB_MODE=offline keeps the run in its folder"
+            ) from error
 
     def describe(self, facts: Mapping[str, Any]) -> None:
         run, choices = self.experiment, facts["choices"]
         run.config.update(dict(facts), allow_val_change=True)
-        parts = [choices[part] for part in PARTS if choices.get(part, "none") != "none"]
-        run.tags = tuple(dict.fromkeys([*(run.tags or ()), *parts]))
+        names = [choices[group] for group in TAGGED_COMPONENTS if choices.get(group, "none") != "none"]
+        run.tags = tuple(dict.fromkeys([*(run.tags or ()), *names]))
 
     def show(self, report: Report) -> None:
         run = self.experiment
         run.summary.update(report.numbers())
         encoder = run.config["choices"].get("encoder")
         if encoder and "test/acc" in report.metrics:
-            # a panel shows all runs that have its metric, so that of one encoder needs a metric of its own
+            # a panel shows all runs with its metric, so a panel of one encoder needs a separate metric
             run.summary[f"of_encoder/{encoder}"] = report.metrics["test/acc"].value
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in report.pictures.items()}
         media |= {f"pages/{name}": wandb.Html(str(path), inject=False) for name, path in report.pages.items()}
@@ -90,7 +92,7 @@ class Wandb(Tracker, WandbLogger):
         if report.examples:
             rows = [_row(example) for example in report.examples]
             media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
-        with _staged_in(self.save_dir):
+        with _stage_files_in(self.save_dir):
             run.log(media | {"trainer/global_step": report.step})
 
     def close(self, status: str, numbers: Mapping[str, float]) -> None:
@@ -99,23 +101,23 @@ class Wandb(Tracker, WandbLogger):
 
 
 @contextmanager
-def _staged_in(folder: str | None) -> Iterator[None]:
-    """Have W&B keep the HTML of tables in the run's folder until it is uploaded, not in the user's home."""
-    before = os.environ.get("WANDB_DATA_DIR")
-    os.environ["WANDB_DATA_DIR"] = before or os.path.abspath(os.path.join(folder or ".", "wandb", "data"))
+def _stage_files_in(folder: str | None) -> Iterator[None]:
+    """Make W&B store the HTML of tables in the run's folder until the upload, instead of the user's home."""
+    previous = os.environ.get("WANDB_DATA_DIR")
+    os.environ["WANDB_DATA_DIR"] = previous or os.path.abspath(os.path.join(folder or ".", "wandb", "data"))
     try:
         yield
     finally:
-        if before is None:
+        if previous is None:
             del os.environ["WANDB_DATA_DIR"]
 
 
-def _asked_by(offline: bool) -> str:
+def _online_setting(offline: bool) -> str:
     return "logger.wandb.offline=false" if not offline else "WANDB_MODE=online"
 
 
 def _row(example: Example) -> dict[str, Any]:
-    """An example as a row of a table: its text is a strip of HTML in which a word's colour is its weight."""
+    """Convert an example to a table row; its text is HTML with each word coloured by its weight."""
     html = f"<!doctype html>{tag('meta', charset='utf-8')}<style>{STYLE}</style>{strip(example.words, example.weights)}"
     top = top_words(example.words, example.weights)
     return {
@@ -132,16 +134,16 @@ def _row(example: Example) -> dict[str, Any]:
 
 @contextmanager
 def _without_launch() -> Iterator[None]:
-    """Keep W&B from importing its Launch, a second of CPU, to see whether a script staged inputs for it.
+    """Prevent W&B from importing its Launch module, which takes a second, to detect staged inputs.
 
-    Only one that has imported it itself can have.
+    Only a script that has imported the module can have staged inputs.
     """
-    kept = vars(Run).get(STAGED)
-    if kept is None or "wandb.sdk.launch" in sys.modules:
+    hook = vars(Run).get(LAUNCH_HOOK)
+    if hook is None or "wandb.sdk.launch" in sys.modules:
         yield
         return
-    setattr(Run, STAGED, lambda run: None)
+    setattr(Run, LAUNCH_HOOK, lambda run: None)
     try:
         yield
     finally:
-        setattr(Run, STAGED, kept)
+        setattr(Run, LAUNCH_HOOK, hook)

@@ -19,12 +19,12 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 
 @dataclass(frozen=True)
 class Scope:
-    """Which runs a workspace is about.
+    """The runs that a workspace shows.
 
     Args:
-        encoders: each gets a panel of its own, with its attentions.
-        varied: dotted paths of W&B's config, an axis each where all hyperparameters stand side by side.
-        runs: what selects the runs in the project.
+        encoders: encoders with a panel each.
+        varied: dotted paths in W&B's config; the axes of the parallel coordinates.
+        runs: filter that selects the runs in the project.
     """
 
     encoders: Sequence[str]
@@ -33,42 +33,44 @@ class Scope:
 
     @classmethod
     def project(cls) -> "Scope":
-        """All training runs of a project, whatever they are."""
+        """Return the scope of all training runs of a project."""
         encoders = sorted(path.stem for path in (CONF / "model" / "encoder").glob("*.yaml"))
-        return cls(encoders, [f"choices.{part}" for part in Model.__annotations__], expr.And(_trained()))
+        return cls(encoders, [f"choices.{part}" for part in Model.__annotations__], expr.And(_training_filter()))
 
     @classmethod
     def of(cls, runs: Sequence[FinishedRun]) -> "Scope":
-        """These runs, where their sweeps are in the project, and what varies among them.
+        """Return the scope of the given runs, by their sweeps or names, and of the options that vary among them.
 
         Raises:
-            UserError: if none of them was logged to W&B.
+            UserError: if none of the runs was logged to W&B.
         """
-        loggers = [found for run in runs if (found := (run.config.get("logger") or {}).get("wandb"))]
+        loggers = [logger for run in runs if (logger := (run.config.get("logger") or {}).get("wandb"))]
         if not loggers:
             raise UserError(f"{runs[0].folder}: not logged to W&B; run with logger=wandb or logger=[csv,wandb]")
-        groups = {held["group"] for held in loggers if held.get("group")}
-        names = {held["name"] for held in loggers if held.get("name") and not held.get("group")}
-        given = [dict(line.lstrip("+~").split("=", 1) for line in run.overrides if "=" in line) for run in runs]
-        keys = [key for key in dict.fromkeys(key for one in given for key in one) if len(_values(given, key)) > 1]
+        groups = {logger["group"] for logger in loggers if logger.get("group")}
+        names = {logger["name"] for logger in loggers if logger.get("name") and not logger.get("group")}
+        overrides = [dict(line.lstrip("+~").split("=", 1) for line in run.overrides if "=" in line) for run in runs]
+        keys = [
+            key for key in dict.fromkeys(key for run in overrides for key in run) if len(_values(overrides, key)) > 1
+        ]
         varied = [f"choices.{key.split('/')[-1]}" if "/" in key else key for key in keys]
-        chosen = [
-            metric.isin(sorted(wanted))
-            for metric, wanted in ((expr.Metric("Group"), groups), (expr.Metric("Name"), names))
-            if wanted
+        filters = [
+            metric.isin(sorted(values))
+            for metric, values in ((expr.Metric("Group"), groups), (expr.Metric("Name"), names))
+            if values
         ]
         encoders = list(dict.fromkeys(run.choices["encoder"] for run in runs if "encoder" in run.choices))
-        return cls(encoders, varied, expr.And(_trained(), *([expr.Or(*chosen)] if chosen else [])))
+        return cls(encoders, varied, expr.And(_training_filter(), *([expr.Or(*filters)] if filters else [])))
 
 
 def build(scope: Scope, entity: str, project: str, by: str = "variant") -> ws.Workspace:
-    """The workspace, nothing of it saved.
+    """Build the workspace without saving it.
 
     Args:
-        scope: the runs.
+        scope: the runs to show.
         entity: a user or a team.
-        project: one of theirs.
-        by: the dotted path in W&B's config by which bars and lines are grouped.
+        project: a project of the entity.
+        by: dotted path in W&B's config that groups bars and lines.
     """
     return ws.Workspace(
         entity=entity,
@@ -93,9 +95,11 @@ def build(scope: Scope, entity: str, project: str, by: str = "variant") -> ws.Wo
     )
 
 
-def _section(name: str, shown: list[PanelTypes], columns: int = 3) -> ws.Section:
-    rows = -(-len(shown) // columns)
-    return ws.Section(name=name, panels=shown, is_open=True, layout_settings=ws.SectionLayoutSettings(columns, rows))
+def _section(name: str, panel_list: list[PanelTypes], columns: int = 3) -> ws.Section:
+    rows = -(-len(panel_list) // columns)
+    return ws.Section(
+        name=name, panels=panel_list, is_open=True, layout_settings=ws.SectionLayoutSettings(columns, rows)
+    )
 
 
 def _shared_texts() -> int:
@@ -103,9 +107,9 @@ def _shared_texts() -> int:
     return int(yaml.safe_load(file.read_text(encoding="utf-8"))["attention"]["shared"])
 
 
-def _trained() -> expr.FilterExpr:
+def _training_filter() -> expr.FilterExpr:
     return expr.Metric("JobType") == "train"
 
 
-def _values(given: Sequence[dict[str, str]], key: str) -> set[str | None]:
-    return {one.get(key) for one in given}
+def _values(overrides: Sequence[dict[str, str]], key: str) -> set[str | None]:
+    return {run.get(key) for run in overrides}

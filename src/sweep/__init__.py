@@ -1,1 +1,1 @@
-"""Sweeps: many runs from one command, planned, checked, kept apart from one another, and resumed."""
+"""Sweeps: plan, validate, run and resume many jobs from one command, each in a process of its own."""

@@ -1,4 +1,4 @@
-"""What happens in the process of a job."""
+"""The process of one job."""
 
 import atexit
 import logging
@@ -16,26 +16,29 @@ from omegaconf import DictConfig
 from src.cli.exits import exit_with_message
 from src.cli.startup import ignores_hangup
 from src.sweep import processes, resume
-from src.sweep.outcome import settle
+from src.sweep.outcome import ensure_outcome
 
 log = logging.getLogger(__name__)
-TALK = "output.txt"
+OUTPUT = "output.txt"
 
 
-def work(module: str, cfg: DictConfig, hydra: DictConfig, aside: bool) -> None:
-    """Run one job to its end, from its last checkpoint if it has one.
+def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bool) -> None:
+    """Run one job, from its last checkpoint if it has one, and exit.
 
     Args:
-        module: of the command, such as src.train.
-        cfg: the job's configuration.
-        hydra: Hydra's part of it.
-        aside: send what the job prints to output.txt in its folder, because others print at the same time.
+        module: the command's module, such as src.train.
+        cfg: the job's configuration, without Hydra's node.
+        hydra: the configuration with Hydra's node.
+        redirect_output: write standard output and error to output.txt in the job's folder.
     """
     folder = Path(hydra.hydra.runtime.output_dir)
-    _set_up(hydra, folder if aside else None)
-    sys.argv = [module.rpartition(".")[2], *hydra.hydra.overrides.task]  # as if it had been run alone
+    _set_up_process(hydra, folder if redirect_output else None)
+    sys.argv = [
+        module.rpartition(".")[2],
+        *hydra.hydra.overrides.task,
+    ]  # the command line of the same run without a sweep
     code: Any = 1
-    reason = "the job ended without a word"
+    reason = "the job ended without an error message"
     try:
         with exit_with_message(str(folder)):
             resume.prepare(cfg, folder)
@@ -51,26 +54,26 @@ def work(module: str, cfg: DictConfig, hydra: DictConfig, aside: bool) -> None:
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"
         log.exception("The job failed")
-    settle(folder, code, reason, list(hydra.hydra.overrides.task))
-    atexit._run_exitfuncs()  # multiprocessing leaves without them
+    ensure_outcome(folder, code, reason, list(hydra.hydra.overrides.task))
+    atexit._run_exitfuncs()  # multiprocessing skips exit handlers
     sys.exit(code)
 
 
-def _set_up(hydra: DictConfig, talks_to: Path | None) -> None:
+def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
     processes.die_with_parent()
-    os.setpgid(0, 0)  # Ctrl-C reaches the sweep alone, which passes it on
-    atexit._clear()  # the parent's are the parent's
+    os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
+    atexit._clear()  # the parent's exit handlers must not run here
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not ignores_hangup():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    for other in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):  # Slurm's, which the parent answers
-        signal.signal(other, signal.SIG_IGN)
-    if talks_to is not None:
-        file = os.open(talks_to / TALK, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    for signum in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):  # Slurm's signals; the parent handles them
+        signal.signal(signum, signal.SIG_IGN)
+    if output_folder is not None:
+        file = os.open(output_folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
-    if HydraConfig.instance().cfg is None:  # a new interpreter
+    if HydraConfig.instance().cfg is None:  # a spawned process
         setup_globals()
         HydraConfig.instance().set_config(hydra)
         configure_log(hydra.hydra.job_logging, hydra.hydra.verbose)

@@ -1,4 +1,4 @@
-"""What a sweep's command line expands to, and each job's configuration."""
+"""Expands a sweep's command line into jobs and composes the configuration of each."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,13 +14,13 @@ from src.config.composition import without_hydra
 from src.sweep.jobs import Job
 
 
-def combinations(params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader) -> list[list[str]]:
-    """Every combination of the values: the overrides of each job.
+def expand_combinations(params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader) -> list[list[str]]:
+    """Return the overrides of each job: every combination of the values.
 
     Args:
-        params: of the sweeper, which the command line may override.
-        arguments: the command line's overrides.
-        loader: of the config files.
+        params: overrides from the sweeper's configuration; the command line takes precedence.
+        arguments: overrides on the command line.
+        loader: loads the config files.
     """
     lines = [f"{key}={value}" for key, value in params.items()] + [*arguments]
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(lines)
@@ -28,10 +28,10 @@ def combinations(params: Mapping[str, str], arguments: Sequence[str], loader: Co
 
 
 class Composer:
-    """Composes jobs as launchers do, but the jobs that choose the same files from one composition.
+    """Composes jobs as launchers do; jobs that choose the same config files share one composition.
 
     Args:
-        loader: of the config files.
+        loader: loads the config files.
         master: the sweep's own configuration.
     """
 
@@ -42,25 +42,25 @@ class Composer:
         self._parser = OverridesParser.create(config_loader=loader)
         self._composed: dict[tuple[str, ...], DictConfig] = {}
 
-    def choices(self, overrides: Sequence[str]) -> tuple[str, ...]:
-        """Those of the overrides that choose a file."""
-        return tuple(line for line in overrides if self._chooses(line))
+    def group_choices(self, overrides: Sequence[str]) -> tuple[str, ...]:
+        """Return the overrides that choose a config file."""
+        return tuple(override for override in overrides if self._is_group_choice(override))
 
-    def _chooses(self, line: str) -> bool:
-        key = line.lstrip("+~").partition("=")[0].partition("@")[0]
+    def _is_group_choice(self, override: str) -> bool:
+        key = override.lstrip("+~").partition("=")[0].partition("@")[0]
         return "/" in key or key in self._groups
 
-    def __call__(self, number: int, overrides: Sequence[str]) -> DictConfig:
-        """The whole configuration of a job, as a run in a folder of no matter which name sees it.
+    def compose(self, number: int, overrides: Sequence[str]) -> DictConfig:
+        """Compose the whole configuration of a job, with a placeholder as its output folder.
 
         Raises:
             HydraException: if the overrides cannot be applied.
         """
-        choices = self.choices(overrides)
+        choices = self.group_choices(overrides)
         if choices not in self._composed:
             self._composed[choices] = self.loader.load_sweep_config(self.master, list(choices))
         cfg = self._composed[choices].copy()
-        options = [line for line in overrides if line not in choices]
+        options = [override for override in overrides if override not in choices]
         ConfigLoaderImpl._apply_overrides_to_config(self._parser.parse_overrides(options), cfg)
         with read_write(cfg.hydra), open_dict(cfg.hydra):
             cfg.hydra.overrides.task = list(overrides)
@@ -69,13 +69,13 @@ class Composer:
         return cfg
 
 
-def planned(number: int, overrides: Sequence[str], cfg: DictConfig) -> Job:
-    """The job with the folder that Hydra gives it."""
+def plan_job(number: int, overrides: Sequence[str], cfg: DictConfig) -> Job:
+    """Return the job with its folder, which Hydra computes from the overrides."""
     HydraConfig.instance().set_config(cfg)
     return Job(number, list(overrides), str(OmegaConf.select(cfg, "hydra.sweep.subdir")))
 
 
-def task_of(cfg: DictConfig) -> DictConfig:
-    """What the command gets of a job's configuration."""
+def task_config(cfg: DictConfig) -> DictConfig:
+    """Return a job's configuration as the command receives it, without Hydra's node."""
     HydraConfig.instance().set_config(cfg)
     return without_hydra(cfg)

@@ -1,4 +1,4 @@
-"""How long a job will take: as long as a run before it that did the same, or as a few of its steps tell."""
+"""Estimates the duration of a job from an earlier run with the same settings, or from a few timed steps."""
 
 import json
 import time
@@ -17,26 +17,26 @@ from src.files.plain import require
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.types import Batch
-from src.sweep.outcome import read
+from src.sweep.outcome import read_record_or_empty
 
 EARLIER, TIMED = "earlier run", "timed"
-QUANTILES = (1 / 6, 1 / 2, 5 / 6)  # of the batches by length: those that are timed
-OPTIONS = ("seed", "cache_dir", "progress")  # of the data, which cost no time
+QUANTILES = (1 / 6, 1 / 2, 5 / 6)  # of the batches sorted by length; one batch is timed at each
+FREE_OPTIONS = ("seed", "cache_dir", "progress")  # options of data that do not change the speed
 MEASURED = {
     "status": str,
     "seconds": {"total": float, "fit": float, "per_epoch": [float]},
     "parameters": {"total": int},
 }
-COSTLY = ("accelerator", "precision", "limit_train_batches", "accumulate_grad_batches")  # of the trainer's
+TRAINER_OPTIONS = ("accelerator", "precision", "limit_train_batches", "accumulate_grad_batches")  # change the speed
 
 
 class Estimate(NamedTuple):
-    """What a job will cost.
+    """The estimated cost of a job.
 
     Args:
-        seconds: of the whole job, if it is not stopped early.
-        basis: what that was reckoned from.
-        parameters: of its model.
+        seconds: duration of the whole job without early stopping.
+        basis: EARLIER or TIMED, the source of the estimate.
+        parameters: number of parameters of the model.
     """
 
     seconds: float
@@ -44,27 +44,27 @@ class Estimate(NamedTuple):
     parameters: int
 
 
-def estimate(jobs: Sequence[DictConfig], before: Path) -> list[Estimate]:
-    """What each job will cost.
+def estimate(configs: Sequence[DictConfig], outputs: Path) -> list[Estimate]:
+    """Estimate the cost of each job.
 
     Args:
-        jobs: their configurations.
-        before: the folder under which earlier runs stand.
+        configs: the configuration of each job.
+        outputs: the folder that contains earlier runs.
     """
-    keys = [_key(_plain(cfg)) for cfg in jobs]
-    known = _earlier(before, set(keys))
+    keys = [_key(_plain(cfg)) for cfg in configs]
+    measured = _measured_costs(outputs, set(keys))
     timed: dict[str, tuple[float, float, int]] = {}
-    found = []
-    for cfg, key in zip(jobs, keys, strict=True):
+    estimates = []
+    for cfg, key in zip(configs, keys, strict=True):
         epochs = cfg.trainer.max_epochs or 1
-        if key in known:
-            epoch, rest, parameters = known[key]
+        if key in measured:
+            epoch, rest, parameters = measured[key]
         else:
             if key not in timed:
-                timed[key] = _timed(cfg)
+                timed[key] = _time_steps(cfg)
             epoch, rest, parameters = timed[key]
-        found.append(Estimate(epoch * epochs + rest, EARLIER if key in known else TIMED, parameters))
-    return found
+        estimates.append(Estimate(epoch * epochs + rest, EARLIER if key in measured else TIMED, parameters))
+    return estimates
 
 
 def _plain(cfg: DictConfig) -> dict[str, Any]:
@@ -72,40 +72,43 @@ def _plain(cfg: DictConfig) -> dict[str, Any]:
 
 
 def _key(config: dict[str, Any]) -> str:
-    """What a run's speed depends on."""
-    data = {name: value for name, value in config["data"].items() if name not in OPTIONS}
-    trainer = {name: config["trainer"].get(name) for name in COSTLY}
+    """Return a key that is equal for runs of the same speed."""
+    data = {name: value for name, value in config["data"].items() if name not in FREE_OPTIONS}
+    trainer = {name: config["trainer"].get(name) for name in TRAINER_OPTIONS}
     return json.dumps([config["model"], config["loss"], data, trainer], sort_keys=True, default=str)
 
 
-def _earlier(before: Path, wanted: set[str]) -> dict[str, tuple[float, float, int]]:
-    """Seconds of an epoch, seconds beside the epochs, and parameters, from the latest run that did the same."""
-    found: dict[str, tuple[float, float, int]] = {}
-    for folder in sorted(_runs(before), key=lambda folder: folder.stat().st_mtime, reverse=True):
-        if len(found) == len(wanted):
+def _measured_costs(outputs: Path, keys: set[str]) -> dict[str, tuple[float, float, int]]:
+    """Read seconds per epoch, seconds outside the epochs and parameters from the latest completed run of each key."""
+    costs: dict[str, tuple[float, float, int]] = {}
+    for folder in sorted(_run_folders(outputs), key=lambda folder: folder.stat().st_mtime, reverse=True):
+        if len(costs) == len(keys):
             break
-        record = read(folder)
+        record = read_record_or_empty(folder)
         try:
             require(record, MEASURED)
             key = _key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader))
         except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError, yaml.YAMLError):
-            continue  # it measured nothing, or its files are damaged
+            continue  # nothing was measured, or files are damaged
         epochs = record["seconds"]["per_epoch"]
         if record["status"] != "completed" or not epochs:
             continue
-        if key in wanted and key not in found:
+        if key in keys and key not in costs:
             rest = record["seconds"]["total"] - record["seconds"]["fit"]
-            found[key] = (sum(epochs) / len(epochs), max(0.0, rest), record["parameters"]["total"])
-    return found
+            costs[key] = (sum(epochs) / len(epochs), max(0.0, rest), record["parameters"]["total"])
+    return costs
 
 
-def _runs(before: Path) -> Iterator[Path]:
+def _run_folders(outputs: Path) -> Iterator[Path]:
     for pattern in ("*/runs/*/result.json", "*/multiruns/*/*/result.json"):
-        yield from (path.parent for path in before.glob(pattern) if (path.parent / "config.yaml").exists())
+        yield from (path.parent for path in outputs.glob(pattern) if (path.parent / "config.yaml").exists())
 
 
-def _timed(cfg: DictConfig) -> tuple[float, float, int]:
-    """The same three, from steps on batches of three lengths; tokenizes the data if no run before has."""
+def _time_steps(cfg: DictConfig) -> tuple[float, float, int]:
+    """Measure the same three values with steps on batches of three lengths.
+
+    The data is tokenized if it is not in the cache.
+    """
     data = build.datamodule(cfg)
     device = build.trainer(cfg).strategy.root_device
     card = Card(OmegaConf.to_container(cfg, resolve=True), data.codec, data.class_counts)  # type: ignore[arg-type]
@@ -114,22 +117,22 @@ def _timed(cfg: DictConfig) -> tuple[float, float, int]:
     loss.to(device)
     optimizer = build.optimizer(cfg, model)
     batches: Any = data.train_dataloader()
-    cut = batches.cut
-    plan = sorted(batches.order(0), key=lambda rows: cut.lengths[rows].max())
-    chosen = [plan[int(share * len(plan))] for share in QUANTILES]
+    make_batch = batches.cut
+    plan = sorted(batches.order(0), key=lambda rows: make_batch.lengths[rows].max())
+    sample = [plan[int(quantile * len(plan))] for quantile in QUANTILES]
     step = evaluation = 0.0
-    for _ in range(2):  # the first time warms up
-        spent = [_seconds(cut(rows), model, loss, optimizer, device) for rows in chosen]
-        step, evaluation = (sum(column) / len(chosen) for column in zip(*spent, strict=True))
-    held = {split: -(-size // data.batch_size) for split, size in data.sizes.items()}
+    for _ in range(2):  # the first round is a warm-up
+        seconds = [_time_step(make_batch(rows), model, loss, optimizer, device) for rows in sample]
+        step, evaluation = (sum(column) / len(sample) for column in zip(*seconds, strict=True))
+    batch_counts = {split: -(-size // data.batch_size) for split, size in data.sizes.items()}
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    return len(plan) * step + held["val"] * evaluation, held["test"] * evaluation, parameters
+    return len(plan) * step + batch_counts["val"] * evaluation, batch_counts["test"] * evaluation, parameters
 
 
-def _seconds(
+def _time_step(
     batch: Batch, model: Classifier, loss: Loss, optimizer: torch.optim.Optimizer, device: torch.device
 ) -> tuple[float, float]:
-    """Of a training step, and of an evaluation."""
+    """Return the seconds of a training step and of an evaluation."""
     tokens, mask, labels = (tensor.to(device) for tensor in (batch.tokens, batch.mask, batch.labels))
     start = time.perf_counter()
     optimizer.zero_grad()
@@ -139,7 +142,7 @@ def _seconds(
         value.backward()
         return value
 
-    optimizer.step(closure).item()  # type: ignore[attr-defined,arg-type]  # a device has done its work only now
+    optimizer.step(closure).item()  # type: ignore[attr-defined,arg-type]  # item() waits for the device
     trained = time.perf_counter()
     with torch.inference_mode():
         model(tokens, mask).sum().item()

@@ -1,4 +1,4 @@
-"""Building a job on tiny sizes: its own parts and options, and a few made-up texts in place of the data's."""
+"""Trial builds of jobs: the real components and options, with a few synthetic texts in place of the data."""
 
 import json
 from typing import Any
@@ -18,24 +18,24 @@ from src.errors import UserError
 from src.models.embedding.glove import GloveEmbedding
 from src.models.shapes import check_shapes
 
-WORDS = ("the", "a", "film", "good", "bad")  # GloVe knows them
+WORDS = ("the", "a", "film", "good", "bad")  # in the bundled GloVe vocabulary
 TEXTS, TOKENS, STEPS = 2, 5, 10
-LONGEST = 100_000  # tokens of a text that is tried
-ELSEWHERE = ("seed", "tags", "task_name", "logger", "extras", "paths", "train", "test")  # what building does not see
+LONGEST = 100_000  # tokens of the longest text that is tried
+IGNORED_KEYS = ("seed", "tags", "task_name", "logger", "extras", "paths", "train", "test")  # do not affect a build
 
 
-class Workshop:
-    """Builds each different model once, and reads each different source of data once; nothing is tokenized."""
+class TrialBuilder:
+    """Builds each distinct model once and reads each distinct data source once, without tokenizing."""
 
     def __init__(self) -> None:
         self._built: dict[str, list[Mistake]] = {}
         self._counts: dict[str, list[int]] = {}
 
-    def mistakes(self, cfg: DictConfig) -> list[Mistake]:
-        """Why a job cannot be built, or cannot take a step; none if it can."""
+    def find_mistakes(self, cfg: DictConfig) -> list[Mistake]:
+        """Return the reasons why a job cannot be built or cannot take a step; an empty list if it can."""
         plain: Any = OmegaConf.to_container(cfg, resolve=True)
         plain["data"].pop("seed", None)
-        key = json.dumps({name: value for name, value in plain.items() if name not in ELSEWHERE}, default=str)
+        key = json.dumps({name: value for name, value in plain.items() if name not in IGNORED_KEYS}, default=str)
         if key not in self._built:
             self._built[key] = build_mistakes(cfg) or self._failure(cfg)
         return self._built[key]
@@ -44,10 +44,10 @@ class Workshop:
         try:
             with hide_warnings():
                 self._build(cfg)
-        except Exception as error:  # whatever the parts raise, now or in the job
-            known = isinstance(error, (UserError, ValueError))
-            first = str(error).strip().split("\n")[0]
-            return [Mistake("", str(error) if known else f"{type(error).__name__}: {first}")]
+        except Exception as error:  # components may raise anything
+            is_user_mistake = isinstance(error, (UserError, ValueError))
+            first_line = str(error).strip().split("\n")[0]
+            return [Mistake("", str(error) if is_user_mistake else f"{type(error).__name__}: {first_line}")]
         return []
 
     def _build(self, cfg: DictConfig) -> None:
@@ -74,8 +74,8 @@ class Workshop:
         build.trainer(cfg)
 
     def _class_counts(self, data: TextDataModule) -> list[int]:
-        """Training texts of each class."""
-        data.tokenizer.fingerprint()  # says if there is none
+        """Return the number of training texts of each class."""
+        data.tokenizer.fingerprint()  # raises if its file is missing
         splitting = (data.val_fraction, data.test_fraction, data.split_seed, data.limit)
         key = f"{data.fingerprint()} {splitting}"
         if key not in self._counts:
@@ -86,7 +86,7 @@ class Workshop:
         return self._counts[key]
 
     def _read_vectors(self, cfg: DictConfig, embedding: torch.nn.Module) -> None:
-        """GloVe's bundled vectors are read; of a file, which may be large, only its name is looked up."""
+        """Read GloVe's bundled vectors. Of a user's file, which may be large, check only that it exists."""
         if isinstance(embedding, GloveEmbedding):
             if embedding.path is None:
                 embedding.load_pretrained()

@@ -1,4 +1,4 @@
-"""The jobs of a sweep, and what is kept of them in the sweep's folder."""
+"""The jobs of a sweep and its file `sweep.json`."""
 
 import json
 import os
@@ -18,9 +18,9 @@ class Job(NamedTuple):
     """One run of a sweep.
 
     Args:
-        number: its place in the sweep, from 0.
-        overrides: what its command line would be.
-        folder: where it writes, within the sweep's folder.
+        number: position in the sweep, from 0.
+        overrides: the overrides on its command line.
+        folder: output folder, relative to the sweep's folder.
     """
 
     number: int
@@ -30,13 +30,13 @@ class Job(NamedTuple):
 
 @dataclass
 class Sweep:
-    """What `sweep.json` holds: all that is needed to go on with a sweep, and how its jobs ended.
+    """The contents of `sweep.json`: everything needed to resume a sweep, and the outcomes of its jobs.
 
     Args:
-        folder: of the sweep.
-        arguments: the command line that started it, flags included.
-        jobs: all of them, or of a search those so far.
-        record: other facts, such as when it started.
+        folder: the sweep's folder.
+        arguments: the command line that started the sweep, including flags.
+        jobs: all jobs; in a search, the jobs so far.
+        record: other fields, such as the start time.
     """
 
     folder: Path
@@ -46,31 +46,33 @@ class Sweep:
 
     @classmethod
     def read(cls, folder: Path) -> "Sweep":
-        """The sweep of a folder.
+        """Read the sweep in a folder.
 
         Raises:
-            UserError: if the folder holds none, or its file cannot be read.
+            UserError: if the folder contains no sweep, or its file cannot be read.
         """
         path = folder / FILE
         if not path.is_file():
-            raise UserError(f"{folder} holds no sweep: there is no {FILE} in it; a sweep's folder is in …/multiruns/")
+            raise UserError(f"{folder} is not the folder of a sweep: it has no {FILE}; sweeps are in …/multiruns/")
         try:
-            held = read_json(path, SWEEP)
+            content = read_json(path, SWEEP)
         except (OSError, ValueError) as error:
             raise UserError(f"{path} cannot be read ({error}): start the sweep anew") from error
-        jobs = [Job(job["number"], job["overrides"], job["folder"]) for job in held.pop("jobs")]
+        jobs = [Job(job["number"], job["overrides"], job["folder"]) for job in content.pop("jobs")]
         if outside := [job.folder for job in jobs if not _is_within(job.folder)]:
-            raise UserError(f"{path} names {outside[0]!r}, which is no folder within the sweep's: start the sweep anew")
-        return cls(folder, held.pop("arguments"), jobs, held)
+            raise UserError(
+                f"{path} names {outside[0]!r}, which is not inside the sweep's folder: start the sweep anew"
+            )
+        return cls(folder, content.pop("arguments"), jobs, content)
 
     def write(self, outcomes: Sequence[Any] = ()) -> None:
-        """Put it down, whole or not at all; with the jobs' outcomes, where these are known."""
-        ends = [outcome._asdict() for outcome in outcomes] or [{} for _ in self.jobs]
-        jobs = [job._asdict() | end for job, end in zip(self.jobs, ends, strict=True)]
-        held = {"format": 1, **self.record, "arguments": self.arguments, "jobs": jobs}
+        """Write `sweep.json` atomically, with the outcomes of the jobs if given."""
+        fields = [outcome._asdict() for outcome in outcomes] or [{} for _ in self.jobs]
+        jobs = [job._asdict() | outcome for job, outcome in zip(self.jobs, fields, strict=True)]
+        content = {"format": 1, **self.record, "arguments": self.arguments, "jobs": jobs}
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f".{FILE}.part"
-        part.write_text(json.dumps(held, indent=1, ensure_ascii=False), encoding="utf-8")
+        part.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
         os.replace(part, self.folder / FILE)
 
 
@@ -79,8 +81,13 @@ def _is_within(folder: str) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in folder
 
 
-def varying(jobs: Iterable[Job]) -> list[list[str]]:
-    """Each job's overrides without those that all jobs share."""
+def count_jobs(number: int) -> str:
+    """Format a number of jobs: "1 job", "3 jobs"."""
+    return f"{number} job" if number == 1 else f"{number} jobs"
+
+
+def varying_overrides(jobs: Iterable[Job]) -> list[list[str]]:
+    """Return each job's overrides without those that all jobs share."""
     overrides = [job.overrides for job in jobs]
     shared = set(overrides[0]).intersection(*overrides) if len(overrides) > 1 else set()
-    return [[line for line in lines if line not in shared] for lines in overrides]
+    return [[override for override in job_overrides if override not in shared] for job_overrides in overrides]

@@ -1,4 +1,4 @@
-"""How a job stands, read from its folder alone: whichever machine ran it, and whatever became of the sweep."""
+"""The outcome of a job, read from its folder alone, so that any machine can determine it without the sweep."""
 
 import fcntl
 import json
@@ -13,18 +13,18 @@ from src.errors import UserError
 from src.files.record import FILE, read_record
 
 log = logging.getLogger(__name__)
-DONE = ("completed", "pruned")  # never run again
+DONE = ("completed", "pruned")  # statuses of jobs that are never run again
 
 
 class Outcome(NamedTuple):
-    """How a job stands.
+    """The state of a job.
 
     Args:
-        status: completed, pruned, failed, interrupted, running, or pending where it has not begun or left nothing.
-        error: why it failed or stopped.
-        accuracy: on the test split, or on validation's where nothing was tested.
-        seconds: that it took, from its last start.
-        score: of the selected checkpoint, by the metric that it was selected with.
+        status: completed, pruned, failed, interrupted, running, or pending (not started, or without a record).
+        error: the reason of a failure or an interruption.
+        accuracy: on the test split, or on the validation split if there was no test.
+        seconds: duration since the last start.
+        score: the selected checkpoint's value of the monitored metric.
     """
 
     status: str
@@ -34,18 +34,18 @@ class Outcome(NamedTuple):
     score: float | None = None
 
 
-def outcome(folder: Path) -> Outcome:
-    """How the job of a folder stands."""
-    found = recorded(folder)
-    if found.status in DONE or not folder.is_dir():
-        return found
-    with claimed(folder) as free:
-        return found if free else found._replace(status="running", error=None)
+def read_outcome(folder: Path) -> Outcome:
+    """Return the state of the job in a folder."""
+    outcome = read_recorded_outcome(folder)
+    if outcome.status in DONE or not folder.is_dir():
+        return outcome
+    with lock_folder(folder) as acquired:
+        return outcome if acquired else outcome._replace(status="running", error=None)
 
 
-def recorded(folder: Path) -> Outcome:
-    """What the record of the folder's last run says."""
-    record = read(folder)
+def read_recorded_outcome(folder: Path) -> Outcome:
+    """Return the outcome in the record of the folder's last run, whether or not a job is running."""
+    record = read_record_or_empty(folder)
     metrics = record.get("metrics", {})
     accuracy = metrics.get("test/acc") or metrics.get("val/acc") or {}
     return Outcome(
@@ -57,27 +57,27 @@ def recorded(folder: Path) -> Outcome:
     )
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The record of a run; empty if there is none, or it cannot be read."""
+def read_record_or_empty(folder: Path) -> dict[str, Any]:
+    """Return the record of a run; an empty one if it is missing or cannot be read."""
     try:
         return read_record(folder) or {}
     except UserError as error:
-        log.warning("%s. It counts as none", error)
+        log.warning("%s. The record is ignored", error)
         return {}
 
 
-def settle(folder: Path, code: int, error: str, overrides: list[str]) -> None:
-    """Make sure that the record says how the job ended, even where its process could not.
+def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) -> None:
+    """Record a failure if the job's process ended before it could record its own outcome.
 
     Args:
-        folder: of the job.
-        code: its process's exit code.
-        error: what to say if the record gives no reason.
-        overrides: of the job, for a record that is written here.
+        folder: the job's folder.
+        code: exit code of the job's process.
+        error: the reason to record.
+        overrides: the job's overrides, for a new record.
     """
-    record = read(folder)
-    ended, reason = record.get("status"), record.get("error")
-    if (ended == "completed" and code == 0) or ended in ("interrupted", "pruned") or (ended == "failed" and reason):
+    record = read_record_or_empty(folder)
+    status, reason = record.get("status"), record.get("error")
+    if (status == "completed" and code == 0) or status in ("interrupted", "pruned") or (status == "failed" and reason):
         return
     record = {"format": 1, "overrides": overrides, **record, "status": "failed", "error": error}
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,24 +85,24 @@ def settle(folder: Path, code: int, error: str, overrides: list[str]) -> None:
 
 
 @contextmanager
-def claimed(folder: Path, patience: float = 0.0) -> Iterator[bool]:
-    """Whether the folder was free; while the block lasts, no other process gets it.
+def lock_folder(folder: Path, timeout: float = 0.0) -> Iterator[bool]:
+    """Lock a job's folder during the block, and yield whether the lock was acquired.
 
-    A forked child holds it on if its parent dies.
+    A forked child keeps the lock if its parent dies.
 
     Args:
-        folder: of a job.
-        patience: seconds to wait for it.
+        folder: the job's folder.
+        timeout: seconds to wait for the lock.
     """
     path = folder / ".hydra" / "lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     with path.open("w") as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     yield False
                     return
                 time.sleep(0.05)

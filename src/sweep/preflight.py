@@ -1,4 +1,4 @@
-"""Looking over all jobs before the first one begins."""
+"""Validation of all jobs before the first one starts."""
 
 import json
 import shlex
@@ -14,123 +14,127 @@ from src.config.mistakes import Mistake, format_value
 from src.config.outputs import relative_path_mistakes
 from src.config.validation import config_mistakes
 from src.errors import UserError
-from src.sweep.compose import Composer, planned, task_of
-from src.sweep.jobs import Job, varying
-from src.sweep.processes import spread
+from src.sweep.compose import Composer, plan_job, task_config
+from src.sweep.jobs import Job, count_jobs, varying_overrides
+from src.sweep.processes import map_in_processes
 
 COMMAND = "train"
-SHOWN = 6  # jobs named beside a mistake
-OVERRIDES = 160  # characters of a job's overrides that are shown
-SEVERAL = (
+SHOWN = 6  # jobs listed for each mistake
+MAX_CHARACTERS = 160  # of a job's overrides in the report
+ONE_DEVICE = (
     "a job of a sweep trains on one device: for each further one, Lightning would run the whole sweep again; "
     "write trainer=cpu or trainer=gpu, and run several jobs at once with hydra/launcher=joblib"
 )
 
 
-class Looked(NamedTuple):
-    """What was found of one job.
+class ValidatedJob(NamedTuple):
+    """The result of validating one job.
 
     Args:
-        job: with its folder.
-        mistakes: none if it can run.
-        does: equal for jobs that would do the same.
+        job: the job with its folder.
+        mistakes: empty if the job can run.
+        signature: equal for jobs that would do the same.
     """
 
     job: Job
     mistakes: list[Mistake]
-    does: str
+    signature: str
 
 
-def look_over(composer: Composer, wanted: Sequence[tuple[int, list[str]]]) -> list[Job]:
-    """The jobs with their folders, if all of them can run.
+def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
+    """Return the jobs with their folders, if all of them can run.
 
-    Every job is composed and checked; each different model is built on tiny sizes and takes a step, and each
-    different source of data is read, in as many processes as there are cores.
+    Every job is composed and checked. Each distinct model is built with tiny sizes and takes a step, and each
+    distinct data source is read, in one process per core.
 
     Args:
-        composer: of their configurations.
-        wanted: number and overrides of each.
+        composer: composes their configurations.
+        requests: number and overrides of each job.
 
     Raises:
-        UserError: with all mistakes, and for each the jobs that make it.
+        UserError: with all mistakes and the jobs that contain them.
     """
-    by_files = sorted(range(len(wanted)), key=lambda at: (composer.choices(wanted[at][1]), at))
+    by_group_choices = sorted(
+        range(len(requests)), key=lambda index: (composer.group_choices(requests[index][1]), index)
+    )
 
-    def examine(places: Sequence[int]) -> list[tuple[int, Looked]]:
-        from src.sweep.job_build import Workshop
+    def validate(indices: Sequence[int]) -> list[tuple[int, ValidatedJob]]:
+        from src.sweep.job_build import TrialBuilder
 
-        workshop = Workshop()
-        return [(at, _look(composer, *wanted[at], workshop)) for at in places]
+        builder = TrialBuilder()
+        return [(index, _validate_job(composer, *requests[index], builder)) for index in indices]
 
-    found = [looked for _, looked in sorted(spread(examine, by_files))]
-    _repeats(found)
-    if any(looked.mistakes for looked in found):
-        raise UserError(_report(found))
-    return [looked.job for looked in found]
+    results = [result for _, result in sorted(map_in_processes(validate, by_group_choices))]
+    _add_duplicate_mistakes(results)
+    if any(result.mistakes for result in results):
+        raise UserError(_format_report(results))
+    return [result.job for result in results]
 
 
-def _look(composer: Composer, number: int, overrides: list[str], workshop: Any) -> Looked:
+def _validate_job(composer: Composer, number: int, overrides: list[str], builder: Any) -> ValidatedJob:
     try:
-        cfg = composer(number, overrides)
+        cfg = composer.compose(number, overrides)
     except (HydraException, OmegaConfBaseException) as error:
-        why = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
-        return Looked(Job(number, overrides, ""), [Mistake("", why)], "")
-    job, task = planned(number, overrides, cfg), task_of(cfg)
-    mistakes = [*_mistakes(task), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
+        reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
+        return ValidatedJob(Job(number, overrides, ""), [Mistake("", reason)], "")
+    job, task = plan_job(number, overrides, cfg), task_config(cfg)
+    mistakes = [*_config_mistakes(task), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
     if not mistakes:
-        mistakes = _devices(task.trainer) + workshop.mistakes(task)
-    does = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)
-    return Looked(job, mistakes, does)
+        mistakes = _device_mistakes(task.trainer) + builder.find_mistakes(task)
+    signature = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)
+    return ValidatedJob(job, mistakes, signature)
 
 
-def _mistakes(task: DictConfig) -> list[Mistake]:
-    """As `check`, and faster where all is well, for the interpolations are resolved but once."""
+def _config_mistakes(task: DictConfig) -> list[Mistake]:
+    """Do the work of `check`, but resolve interpolations only once if there are no mistakes."""
     resolved = task.copy()
     try:
         OmegaConf.resolve(resolved)
         if not list(config_mistakes(resolved, COMMAND)):
             return []
     except OmegaConfBaseException:
-        pass  # which one it is shows below
+        pass  # reported by config_mistakes below
     return list(config_mistakes(task, COMMAND))
 
 
-def _devices(trainer: DictConfig) -> list[Mistake]:
+def _device_mistakes(trainer: DictConfig) -> list[Mistake]:
     devices, strategy = trainer.get("devices"), str(trainer.get("strategy", "auto"))
-    one = devices in (1, "1") or (not isinstance(devices, (str, int)) and devices is not None and len(devices) == 1)
-    if one and trainer.get("num_nodes", 1) == 1 and not strategy.startswith(("ddp", "fsdp", "deepspeed")):
+    has_one_device = devices in (1, "1") or (
+        not isinstance(devices, (str, int)) and devices is not None and len(devices) == 1
+    )
+    if has_one_device and trainer.get("num_nodes", 1) == 1 and not strategy.startswith(("ddp", "fsdp", "deepspeed")):
         return []
-    return [Mistake(f"trainer.strategy={strategy} trainer.devices={format_value(devices)}", SEVERAL)]
+    return [Mistake(f"trainer.strategy={strategy} trainer.devices={format_value(devices)}", ONE_DEVICE)]
 
 
-def _repeats(found: list[Looked]) -> None:
-    """A job that would do what another does, or write where another does, is a mistake."""
-    first: dict[str, Job] = {}
-    folders: dict[str, Job] = {}
-    for looked in found:
-        if not looked.does:
+def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
+    """Add a mistake to every job that repeats an earlier job or writes into an earlier job's folder."""
+    first_by_signature: dict[str, Job] = {}
+    first_by_folder: dict[str, Job] = {}
+    for job, mistakes, signature in results:
+        if not signature:
             continue
-        before = first.setdefault(looked.does, looked.job)
-        if before is not looked.job:
-            looked.mistakes.append(Mistake("", f"does the same as job {before.number}: leave one of them out"))
-        elif folders.setdefault(looked.job.folder, looked.job) is not looked.job:
-            clash = folders[looked.job.folder].number
-            looked.mistakes.append(Mistake("hydra.sweep.subdir", f"is the same folder as that of job {clash}"))
+        first = first_by_signature.setdefault(signature, job)
+        if first is not job:
+            mistakes.append(Mistake("", f"does the same as job {first.number}: leave one of them out"))
+        elif first_by_folder.setdefault(job.folder, job) is not job:
+            number = first_by_folder[job.folder].number
+            mistakes.append(Mistake("hydra.sweep.subdir", f"is the same folder as that of job {number}"))
 
 
-def _report(found: Sequence[Looked]) -> str:
-    """All mistakes, each with the jobs that make it."""
-    makers: dict[Mistake, list[str]] = {}
-    for looked, overrides in zip(found, varying([looked.job for looked in found]), strict=True):
-        for mistake in looked.mistakes:
-            line = shlex.join(overrides or looked.job.overrides)
-            line = line if len(line) <= OVERRIDES else line[: OVERRIDES - 1] + "…"
-            makers.setdefault(mistake, []).append(f"job {looked.job.number}: {line}".rstrip(": "))
-    bad = sum(bool(looked.mistakes) for looked in found)
-    what = "1 mistake" if len(makers) == 1 else f"{len(makers)} mistakes"
-    lines = [f"{what} in {bad} of {len(found)} jobs; nothing was started."]
-    for (where, why), jobs in makers.items():
-        lines.append(f"  {where}   {why}" if where else f"  {why}")
+def _format_report(results: Sequence[ValidatedJob]) -> str:
+    """List all mistakes, each with the jobs that contain it."""
+    jobs_by_mistake: dict[Mistake, list[str]] = {}
+    for (job, mistakes, _), overrides in zip(results, varying_overrides(job for job, *_ in results), strict=True):
+        for mistake in mistakes:
+            line = shlex.join(overrides or job.overrides)
+            line = line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
+            jobs_by_mistake.setdefault(mistake, []).append(f"job {job.number}: {line}".rstrip(": "))
+    invalid = sum(bool(result.mistakes) for result in results)
+    count = "1 mistake" if len(jobs_by_mistake) == 1 else f"{len(jobs_by_mistake)} mistakes"
+    lines = [f"{count} in {invalid} of {count_jobs(len(results))}; nothing was started."]
+    for (key, text), jobs in jobs_by_mistake.items():
+        lines.append(f"  {key}   {text}" if key else f"  {text}")
         rest = len(jobs) - SHOWN
         lines += [f"      {job}" for job in jobs[:SHOWN]] + [f"      and {rest} more"] * (rest > 0)
     return "\n".join(lines)

@@ -1,8 +1,8 @@
-"""Running something in a process of its own, so that nothing which happens there happens here.
+"""Runs functions in separate processes, which protects this process from their failures.
 
-Where that is sound the process is forked: it starts with everything imported, in milliseconds. It is not sound once
-this process has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's
-threads; then a new interpreter is started. So what forks only imports, and never computes.
+A forked process starts in milliseconds, because all modules are imported already. Forking is unsafe once this process
+has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads; then
+a new interpreter is spawned. So a process that forks only imports and never computes.
 """
 
 import ctypes
@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from src.errors import UserError
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
-IMPORTED = (  # what every training imports sooner or later
+IMPORTED = (  # modules that every training needs
     "src.build",
     "src.run",
     "src.checkpoint",
@@ -35,49 +35,50 @@ IMPORTED = (  # what every training imports sooner or later
     "wandb",
     "PIL.PngImagePlugin",
 )
-POLL = 0.2  # seconds between two looks at whether to stop
+POLL = 0.2  # seconds between two checks for a request to stop
 
 _fresh: bool | None = None
 
 
 def note_start() -> None:
-    """Say that from here on this process only imports, unless it already did more than that."""
+    """Record that this process has only imported so far, so that it may fork."""
     global _fresh
     _fresh = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
 
-def forks() -> bool:
-    """Whether processes may be forked off this one."""
-    if _fresh is None:  # a worker that a launcher started
+def can_fork() -> bool:
+    """Return whether this process may fork; if so, import the modules that its children need."""
+    if _fresh is None:  # the worker of a launcher
         note_start()
     if _fresh:
-        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # asking for GPUs must not open one
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # counting GPUs must not open one
         for module in IMPORTED:
-            with suppress(ImportError):  # whoever needs it will say so
+            with suppress(ImportError):  # reported when the module is needed
                 importlib.import_module(module)
     return bool(_fresh)
 
 
 def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callable[[], bool]) -> int:
-    """Run `target(*args)` in a process of its own, and wait for it.
+    """Run `target(*args)` in a separate process, and wait for it.
 
-    When `should_stop` or a signal says so, the process is sent one SIGINT, and given the time that it needs.
+    When `should_stop` returns True or a signal arrives, the process receives one SIGINT. Its exit is awaited without a
+    time limit.
 
     Returns:
         The exit code; minus the number of the signal that killed it.
     """
-    context: Any = multiprocessing.get_context("fork" if forks() else "spawn")
+    context: Any = multiprocessing.get_context("fork" if can_fork() else "spawn")
     process = context.Process(target=target, args=args)
-    asked = False
-    with _signals() as came:
+    interrupted = False
+    with _collect_signals() as received:
         process.start()
         try:
             while process.exitcode is None:
                 process.join(POLL)
-                if not asked and (came or should_stop()):
-                    asked = True
+                if not interrupted and (received or should_stop()):
+                    interrupted = True
                     os.kill(process.pid, signal.SIGINT)
-        except BaseException:  # raised by another's signal handler, as Submitit's when Slurm takes the machine away
+        except BaseException:  # raised by a signal handler such as Submitit's, when Slurm preempts the job
             os.kill(process.pid, signal.SIGINT)
             process.join()
             raise
@@ -85,78 +86,80 @@ def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callabl
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Gather the signals that would end this process, where nobody else handles them."""
-    came: list[int] = []
+def _collect_signals() -> Iterator[list[int]]:
+    """Collect the signals that would end this process and have no handler."""
+    received: list[int] = []
     defaults = (signal.SIG_DFL, signal.default_int_handler)
-    here = threading.current_thread() is threading.main_thread()
-    ours = [one for one in (signal.SIGINT, signal.SIGTERM) if here and signal.getsignal(one) in defaults]
-    before = {one: signal.signal(one, lambda signum, frame: came.append(signum)) for one in ours}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    unhandled = [
+        signum for signum in (signal.SIGINT, signal.SIGTERM) if in_main_thread and signal.getsignal(signum) in defaults
+    ]
+    previous = {signum: signal.signal(signum, lambda signum, frame: received.append(signum)) for signum in unhandled}
     try:
-        yield came
+        yield received
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)
 
 
-def spread(
-    function: Callable[[Sequence[Item]], list[Found]], items: Sequence[Item], processes: int | None = None
-) -> list[Found]:
-    """`function(items)`, worked out in forked processes; here where forking is unsound.
+def map_in_processes(
+    function: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], processes: int | None = None
+) -> list[Result]:
+    """Compute `function(items)` in forked processes, or in this process if it may not fork.
 
     Args:
-        function: of several items.
+        function: maps a chunk of the items to a list of results.
         items: at least one.
-        processes: how many share them; None takes as many as there are cores.
+        processes: number of processes; None is one per core.
 
     Raises:
         UserError: if one of the processes died.
     """
-    if not forks():
+    if not can_fork():
         return function(items)
-    share = -(-len(items) // (processes or len(os.sched_getaffinity(0))))
+    chunk_size = -(-len(items) // (processes or len(os.sched_getaffinity(0))))
     context: Any = multiprocessing.get_context("fork")
     workers = []
-    for start in range(0, len(items), share):
+    for start in range(0, len(items), chunk_size):
         receiving, sending = context.Pipe(duplex=False)
-        process = context.Process(target=_send, args=(sending, function, items[start : start + share]))
+        process = context.Process(target=_send, args=(sending, function, items[start : start + chunk_size]))
         process.start()
         sending.close()
         workers.append((receiving, process))
-    found: list[Found] = []
+    results: list[Result] = []
     for receiving, process in workers:
         try:
-            answer = receiving.recv()
+            result = receiving.recv()
         except EOFError:
             process.join()
             raise UserError(
-                f"a process that looked over jobs ended with exit code {process.exitcode}; minus 9 is what the kernel "
-                "leaves when memory runs out: make room and run again"
+                f"a process that validated jobs ended with exit code {process.exitcode} (-9 usually means that memory "
+                "ran out): free memory and run the command again"
             ) from None
         process.join()
-        if isinstance(answer, BaseException):
-            raise answer
-        found += answer
-    return found
+        if isinstance(result, BaseException):
+            raise result
+        results += result
+    return results
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process, a child of multiprocessing or joblib, when its parent ends.
+    """Request from the kernel that this child of multiprocessing or joblib is killed when its parent ends.
 
-    Whatever ends a sweep, even SIGKILL, then leaves no process behind, and `sweep.resume` finds no job still running.
-    On Linux alone; elsewhere a child whose parent was killed runs to its end.
+    A sweep then leaves no process behind, even after SIGKILL, and `sweep.resume` finds no job still running. This works
+    on Linux only. On other systems, a child whose parent was killed runs to its end.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         parent = multiprocessing.parent_process()
-        if parent is not None and parent.pid != os.getppid():  # it ended before the kernel was asked
+        if parent is not None and parent.pid != os.getppid():  # it ended before the request
             os._exit(1)
 
 
-def _send(to: Connection, function: Callable[[Any], Any], items: Any) -> None:
+def _send(connection: Connection, function: Callable[[Any], Any], items: Any) -> None:
     die_with_parent()
     try:
-        to.send(function(items))
+        connection.send(function(items))
     except BaseException as error:
-        to.send(error)
+        connection.send(error)
         raise

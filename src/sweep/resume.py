@@ -1,4 +1,4 @@
-"""Going on with a sweep, and with a job of it where its last process stopped."""
+"""Resumes a sweep, and each of its jobs from its last checkpoint."""
 
 import csv
 import logging
@@ -16,83 +16,86 @@ from src.sweep.jobs import Sweep
 log = logging.getLogger(__name__)
 
 
-def resumes(given: Sequence[str]) -> bool:
-    """Whether one of the overrides is `sweep.resume=<folder>`."""
-    return any(line.lstrip("+").startswith("sweep.resume=") for line in given)
+def requests_resume(overrides: Sequence[str]) -> bool:
+    """Return whether one of the overrides is `sweep.resume=<folder>`."""
+    return any(override.lstrip("+").startswith("sweep.resume=") for override in overrides)
 
 
-def command_line(given: Sequence[str]) -> list[str]:
-    """The arguments that started the sweep which `sweep.resume=<folder>` names.
+def read_command_line(overrides: Sequence[str]) -> list[str]:
+    """Read the arguments that started the sweep in `sweep.resume=<folder>`.
 
     Args:
-        given: overrides that resume; beside that one, only Hydra's own may be others than before, such as the launcher.
+        overrides: `sweep.resume` and, if they are to change, overrides of Hydra's own options, such as the launcher.
 
     Raises:
-        UserError: if the folder holds no sweep, or there are other overrides.
+        UserError: if the folder contains no sweep, or there are other overrides.
     """
-    keys = {line.lstrip("+").partition("=")[0]: line for line in given}
-    folder = Path(str(OverridesParser.create().parse_override(keys["sweep.resume"]).value())).expanduser().absolute()
-    if other := [line for key, line in keys.items() if not key.startswith(("hydra.", "hydra/", "sweep."))]:
-        raise UserError(f"sweep.resume goes on with a sweep as it was started: leave out {' '.join(other)}")
-    replaced = {key for key in keys if key != "sweep.resume"} | {"hydra.sweep.dir"}
-    dropped = "hydra.launcher." if "hydra/launcher" in keys else "sweep."  # another launcher has other options
-    before = [
-        line
-        for line in Sweep.read(folder).arguments
-        if line.partition("=")[0] not in replaced and not line.startswith(("sweep.", dropped))
+    by_key = {override.lstrip("+").partition("=")[0]: override for override in overrides}
+    folder = Path(str(OverridesParser.create().parse_override(by_key["sweep.resume"]).value())).expanduser().absolute()
+    if other := [line for key, line in by_key.items() if not key.startswith(("hydra.", "hydra/", "sweep."))]:
+        raise UserError(f"sweep.resume takes all overrides from the sweep: leave out {' '.join(other)}")
+    replaced = {key for key in by_key if key != "sweep.resume"} | {"hydra.sweep.dir"}
+    dropped = "hydra.launcher." if "hydra/launcher" in by_key else "sweep."  # options differ between launchers
+    arguments = [
+        argument
+        for argument in Sweep.read(folder).arguments
+        if argument.partition("=")[0] not in replaced and not argument.startswith(("sweep.", dropped))
     ]
-    flag = [] if {"-m", "--multirun"} & set(before) else ["-m"]
-    here = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
-    return [*before, *(line for key, line in keys.items() if key != "sweep.resume"), *here, *flag]
+    flag = [] if {"-m", "--multirun"} & set(arguments) else ["-m"]
+    folders = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
+    return [*arguments, *(line for key, line in by_key.items() if key != "sweep.resume"), *folders, *flag]
 
 
 def prepare(cfg: DictConfig, folder: Path) -> None:
-    """Let a training go on from the folder's last checkpoint, if there is one that can be read.
+    """Set `ckpt_path` to the folder's last checkpoint, if there is one and it can be read.
 
-    What was logged behind it is left out, for it is about to be logged again.
+    Rows that were logged after the checkpoint are removed, because the job logs them again.
 
     Args:
-        cfg: the job's configuration; `ckpt_path` is set.
-        folder: of the job.
+        cfg: the job's configuration, which is changed.
+        folder: the job's folder.
     """
     from src.loggers.csv import BEFORE, FILE
 
-    done = _checkpointed(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
-    if done:
+    steps = _checkpoint_steps(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
+    if steps:
         cfg.ckpt_path = str(folder / "checkpoints" / "last.ckpt")
-        log.info("Going on at step %d", done)
+        log.info("Resuming at step %d", steps)
     metrics = folder / "csv" / FILE
     if metrics.exists():
         os.replace(metrics, metrics.with_name(BEFORE))
     for path in (metrics.with_name(BEFORE), folder / "gradients.csv"):
-        trim(path, done)
+        trim(path, steps)
 
 
-def _checkpointed(last: Path) -> int:
-    """The number of steps that a checkpoint holds; 0 if it is missing or damaged."""
-    if not last.exists():
+def _checkpoint_steps(path: Path) -> int:
+    """Return the number of training steps in a checkpoint; 0 if it is missing or damaged."""
+    if not path.exists():
         return 0
+
     from src.checkpoint import read_checkpoint
 
     try:
-        return int(read_checkpoint(last, training=True, mmap=True)["global_step"])
+        return int(read_checkpoint(path, training=True, mmap=True)["global_step"])
     except UserError as error:
-        log.warning("%s; the job starts anew", error)
+        log.warning("%s; the job restarts from the beginning", error)
         return 0
 
 
 def trim(path: Path, steps: int) -> None:
-    """Leave out the rows of a log that were written after `steps` steps, and the file if none is left."""
+    """Remove the rows of a log that were written after `steps` steps, and the file if no row remains."""
     if not path.exists():
         return
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
-    at = rows[0].index("step") if rows and "step" in rows[0] else None
-    kept = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[at]) < steps] if at is not None else []
-    if not kept:
+    column = rows[0].index("step") if rows and "step" in rows[0] else None
+    remaining = []
+    if column is not None:
+        remaining = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[column]) < steps]
+    if not remaining:
         path.unlink()
         return
     part = path.with_suffix(".part")
     with part.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([rows[0], *kept])
+        csv.writer(file, lineterminator="\n").writerows([rows[0], *remaining])
     os.replace(part, path)

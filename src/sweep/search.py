@@ -1,4 +1,4 @@
-"""A search: each job's values are chosen by how the jobs before it did."""
+"""A search: Optuna chooses each job's values from the results of earlier jobs."""
 
 import logging
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from omegaconf import OmegaConf
 
 from src.errors import UserError
 from src.sweep import stop
-from src.sweep.jobs import Job
-from src.sweep.outcome import DONE, outcome
-from src.sweep.space import space
-from src.sweep.study import study_of
+from src.sweep.jobs import Job, count_jobs
+from src.sweep.outcome import DONE, read_outcome
+from src.sweep.space import parse_space
+from src.sweep.study import open_study
 
 if TYPE_CHECKING:
     from src.sweep.sweeper import GridOrSearch
@@ -23,26 +23,26 @@ JOURNAL = "optuna.journal"
 class Search:
     """Runs jobs whose values Optuna's tree-structured Parzen estimator chooses.
 
-    What is searched for is the metric that callbacks.best_checkpoint selects by. All that is known stands in the
-    sweep's folder, so a search that was stopped goes on with `sweep.resume=…`.
+    The search optimizes the metric that callbacks.best_checkpoint monitors. Its state is in the sweep's folder, so
+    `sweep.resume=…` resumes an interrupted search.
 
     Args:
-        sweeper: that launches the jobs.
-        given: the command line's overrides.
-        trials: jobs in all.
-        at_once: jobs that are chosen together.
-        startup: of the first ones, chosen at random.
-        warmup: epochs of a job before it may be pruned; None prunes none.
-        seed: of the choice.
+        sweeper: launches the jobs.
+        overrides: overrides on the command line.
+        trials: total number of jobs.
+        at_once: number of jobs that are sampled together.
+        startup: number of first jobs that are sampled at random.
+        warmup: epochs before a job may be pruned; None disables pruning.
+        seed: seed of the sampler.
 
     Raises:
-        UserError: if Optuna is not installed, a number is too small, or there is nothing to search for.
+        UserError: if Optuna is not installed, a number is too small, or no metric or range is given.
     """
 
     def __init__(
         self,
         sweeper: "GridOrSearch",
-        given: Sequence[str],
+        overrides: Sequence[str],
         trials: int,
         at_once: int,
         startup: int,
@@ -57,63 +57,65 @@ class Search:
                 raise UserError(f"hydra.sweeper.search.{name}={value} must be at least 1")
         best = OmegaConf.select(sweeper.config, "callbacks.best_checkpoint")
         if best is None:
-            raise UserError("a search needs callbacks.best_checkpoint: its monitor is what is searched for")
+            raise UserError(
+                "a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors"
+            )
         self.sweeper, self.trials, self.at_once = sweeper, trials, at_once
         self.startup, self.warmup, self.seed = startup, warmup, seed
         self.monitor, self.mode = str(best.monitor), str(best.mode)
-        self.shared, self.space = space(sweeper.params, given, sweeper.hydra_context.config_loader)
+        self.shared, self.space = parse_space(sweeper.params, overrides, sweeper.hydra_context.config_loader)
 
     def run(self) -> None:
-        """Run it all; see `GridOrSearch.sweep`."""
+        """Run the search; see `GridOrSearch.sweep`."""
         sweeper = self.sweeper
-        resumed = sweeper.config.sweep.resume is not None
-        jobs, _ = sweeper.planned([]) if resumed else ([], [])
-        self._look_at_the_ends()
+        is_resumed = sweeper.config.sweep.resume is not None
+        jobs, _ = sweeper.plan([]) if is_resumed else ([], [])
+        self._validate_boundaries()
         if sweeper.config.sweep.dry_run:
-            self._show_plan(len(jobs))
+            self._print_plan(len(jobs))
             return
-        kept = sweeper.begun(jobs)
-        study = self._study(len(jobs))
-        with stop.on_signals(sweeper.folder) as came:
-            waiting = [job for job in jobs if outcome(sweeper.folder / job.folder).status not in DONE]
-            while not came and (waiting or len(kept.jobs) < self.trials):
-                if not waiting:
-                    asked = self._ask(study, min(self.at_once, self.trials - len(kept.jobs)))
-                    waiting = sweeper.looked_over(asked)
-                    kept.jobs += waiting
-                    kept.write()
-                sweeper.launch(waiting[: self.at_once], self._callbacks())
-                for job in waiting[: self.at_once]:
-                    self._tell(study, job)
-                waiting = waiting[self.at_once :]
-        told = [trial for trial in study.trials if trial.value is not None and trial.state.name == "COMPLETE"]
-        if told:
+        sweep = sweeper.begin(jobs)
+        study = self._open_study(len(jobs))
+        with stop.on_signals(sweeper.folder) as received:
+            pending = [job for job in jobs if read_outcome(sweeper.folder / job.folder).status not in DONE]
+            while not received and (pending or len(sweep.jobs) < self.trials):
+                if not pending:
+                    requests = self._sample_jobs(study, min(self.at_once, self.trials - len(sweep.jobs)))
+                    pending = sweeper.validate(requests)
+                    sweep.jobs += pending
+                    sweep.write()
+                sweeper.launch(pending[: self.at_once], self._callbacks())
+                for job in pending[: self.at_once]:
+                    self._report_outcome(study, job)
+                pending = pending[self.at_once :]
+        if any(trial.value is not None and trial.state.name == "COMPLETE" for trial in study.trials):
             best = study.best_trial
             values = " ".join(f"{key}={value}" for key, value in best.params.items())
-            log.info("Best so far: #%d with %s=%.4g: %s", best.number, self.monitor, best.value, values)
-        sweeper.end(kept, came)
+            log.info("Best job: #%d with %s=%.4g: %s", best.number, self.monitor, best.value, values)
+        sweeper.finish(sweep, received)
 
-    def _study(self, known: int) -> Any:
+    def _open_study(self, job_count: int) -> Any:
         journal = self.sweeper.folder / JOURNAL
-        return study_of(journal, self.mode, self.startup, self.warmup, self.seed + known)  # resumed: other numbers
+        seed = self.seed + job_count  # a resumed search must not repeat its samples
+        return open_study(journal, self.mode, self.startup, self.warmup, seed)
 
-    def _ask(self, study: Any, number: int) -> list[tuple[int, list[str]]]:
-        """Numbers and overrides of the next jobs."""
-        distributions = {one.key: one.distribution() for one in self.space}
-        asked = [study.ask(distributions) for _ in range(number)]
+    def _sample_jobs(self, study: Any, count: int) -> list[tuple[int, list[str]]]:
+        """Return the numbers and overrides of the next jobs."""
+        distributions = {dimension.key: dimension.distribution() for dimension in self.space}
+        trials = [study.ask(distributions) for _ in range(count)]
         return [
             (trial.number, [*self.shared, *(f"{key}={value}" for key, value in trial.params.items())])
-            for trial in asked
+            for trial in trials
         ]
 
-    def _tell(self, study: Any, job: Job) -> None:
-        """Tell how a job ended; one that did not end stays open, and is run again when the search is resumed."""
+    def _report_outcome(self, study: Any, job: Job) -> None:
+        """Report a job's outcome to Optuna. The trial of an unfinished job stays open until the search is resumed."""
         from optuna.trial import TrialState
 
-        end = outcome(self.sweeper.folder / job.folder)
-        if end.status == "completed" and end.score is not None:
-            study.tell(job.number, end.score, skip_if_finished=True)
-        elif end.status == "pruned":
+        outcome = read_outcome(self.sweeper.folder / job.folder)
+        if outcome.status == "completed" and outcome.score is not None:
+            study.tell(job.number, outcome.score, skip_if_finished=True)
+        elif outcome.status == "pruned":
             study.tell(job.number, state=TrialState.PRUNED, skip_if_finished=True)
 
     def _callbacks(self) -> dict[str, dict[str, object]]:
@@ -123,17 +125,20 @@ class Search:
         limits = {"startup": self.startup, "warmup": self.warmup}
         return {"pruning": {"_target_": "src.callbacks.pruning.Pruning", **options, **limits}}
 
-    def _look_at_the_ends(self) -> None:
-        """Look over jobs with the ends of every range, and with every choice."""
-        columns = [one.ends() for one in self.space]
+    def _validate_boundaries(self) -> None:
+        """Validate jobs that together use both ends of every range and every choice."""
+        columns = [dimension.boundary_overrides() for dimension in self.space]
         rows = range(max(map(len, columns)))
-        lines = [[*self.shared, *(column[i % len(column)] for column in columns)] for i in rows]
-        self.sweeper.looked_over(list(enumerate(lines)))
+        jobs = [[*self.shared, *(column[i % len(column)] for column in columns)] for i in rows]
+        self.sweeper.validate(list(enumerate(jobs)))
 
-    def _show_plan(self, done: int) -> None:
+    def _print_plan(self, completed: int) -> None:
         from src.sweep.table import show
 
-        chosen = [f"  {one.key}: " + (", ".join(one.choices) or f"{one.low} to {one.high}") for one in self.space]
-        kind = "more" if done else "in all"
-        lines = [f"{self.trials - done} jobs {kind}, to find the best {self.monitor} ({self.mode}) over", *chosen]
-        show("\n".join(lines), f"They would write to {self.sweeper.folder}/. Nothing was started.")
+        dimensions = [
+            f"  {dimension.key}: " + (", ".join(dimension.choices) or f"{dimension.low} to {dimension.high}")
+            for dimension in self.space
+        ]
+        count = count_jobs(self.trials - completed) + (f" ({completed} more planned before)" if completed else "")
+        lines = [f"{count} to optimize {self.monitor} ({self.mode}) over", *dimensions]
+        show("\n".join(lines), f"Output folder: {self.sweeper.folder}/. Nothing was started.")

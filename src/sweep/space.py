@@ -1,4 +1,4 @@
-"""What a search chooses from: the ranges and choices of a command line."""
+"""The search space: the ranges and choices on a command line."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,15 +11,15 @@ from src.errors import UserError
 
 
 class Dimension(NamedTuple):
-    """What one option is chosen from.
+    """The values that a search may choose for one option.
 
     Args:
-        key: of the option, as on a command line.
-        low: the least number; None where there are choices.
-        high: the greatest.
-        step: between two numbers; None for any number between.
-        log: whether orders of magnitude count.
-        choices: values as on a command line.
+        key: the option's key on the command line.
+        low: the smallest number; None if there are choices.
+        high: the largest number; None if there are choices.
+        step: difference between two neighbouring numbers; None for a continuous range.
+        log: sample on a logarithmic scale.
+        choices: values as on the command line.
     """
 
     key: str
@@ -30,7 +30,7 @@ class Dimension(NamedTuple):
     choices: tuple[str, ...] = ()
 
     def distribution(self) -> Any:
-        """The same for Optuna."""
+        """Return the distribution as Optuna represents it."""
         from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
         if self.low is None or self.high is None:
@@ -39,19 +39,19 @@ class Dimension(NamedTuple):
             return IntDistribution(self.low, self.high, log=self.log, step=int(self.step or 1))
         return FloatDistribution(self.low, self.high, log=self.log, step=self.step)
 
-    def ends(self) -> list[str]:
-        """Overrides of the values at its ends, or of all choices."""
+    def boundary_overrides(self) -> list[str]:
+        """Return the overrides of the smallest and the largest number, or of all choices."""
         values = self.choices or tuple(str(value) for value in (self.low, self.high))
         return [f"{self.key}={value}" for value in values]
 
 
-def space(
+def parse_space(
     params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader
 ) -> tuple[list[str], list[Dimension]]:
-    """The overrides that all jobs share, and what is chosen.
+    """Split the overrides into those that all jobs share and the dimensions of the search.
 
     Raises:
-        UserError: if nothing is to be chosen, or a range is empty.
+        UserError: if there is no dimension, or a range is empty.
     """
     parser = OverridesParser.create(config_loader=loader)
     lines = {line.partition("=")[0]: line for line in [f"{key}={value}" for key, value in params.items()]}
@@ -59,7 +59,7 @@ def space(
     shared, dimensions = [], []
     for override in parser.parse_overrides(list(lines.values())):
         if override.is_sweep_override():
-            dimensions.append(_dimension(override))
+            dimensions.append(_parse_dimension(override))
         else:
             shared.append(str(override.input_line))
     if not dimensions:
@@ -70,20 +70,20 @@ def space(
     return shared, dimensions
 
 
-def _dimension(override: Override) -> Dimension:
+def _parse_dimension(override: Override) -> Dimension:
     sweep, key = override.value(), override.get_key_element()
     if isinstance(sweep, IntervalSweep):
         low, high = sweep.start, sweep.end
         assert low is not None and high is not None
-        found = Dimension(key, low, high, log="log" in sweep.tags)
+        dimension = Dimension(key, low, high, log="log" in sweep.tags)
     elif isinstance(sweep, RangeSweep):
         numbers = list(sweep.range())
         if not numbers:
-            raise UserError(f"{override.input_line} is an empty range")
-        found = Dimension(key, numbers[0], numbers[-1], sweep.step, "log" in sweep.tags)
+            raise UserError(f"{override.input_line} is an empty range: give a larger end")
+        dimension = Dimension(key, numbers[0], numbers[-1], sweep.step, "log" in sweep.tags)
     else:
         return Dimension(key, choices=tuple(override.sweep_string_iterator()))
-    assert found.low is not None and found.high is not None
-    if found.low > found.high or (found.log and found.low <= 0):
-        raise UserError(f"{override.input_line} must rise, and be above 0 if it is tagged log")
-    return found
+    assert dimension.low is not None and dimension.high is not None
+    if dimension.low > dimension.high or (dimension.log and dimension.low <= 0):
+        raise UserError(f"{override.input_line} must increase, and must be above 0 if it is tagged log")
+    return dimension

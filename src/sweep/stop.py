@@ -1,4 +1,4 @@
-"""Stopping a sweep: a file in its folder, which every process of it sees, whichever machine that runs on."""
+"""Stops a sweep by a file in its folder, which its processes on all machines can see."""
 
 import signal
 from collections.abc import Iterator
@@ -11,34 +11,34 @@ from src.cli.startup import announce, stopping_signals
 FILE = "stop"
 
 
-def asked(sweep: Path) -> bool:
-    """Whether the sweep is to stop."""
+def stop_requested(sweep: Path) -> bool:
+    """Return whether the sweep was requested to stop."""
     return (sweep / FILE).exists()
 
 
 @contextmanager
 def on_signals(sweep: Path) -> Iterator[list[int]]:
-    """Stop the sweep in order at Ctrl-C, SIGTERM and SIGHUP, and at once when one comes again.
+    """Stop the sweep gracefully at Ctrl-C, SIGTERM or SIGHUP, and immediately at a second signal.
 
-    The file stays: jobs that wait in a queue must not begin. Going on with the sweep removes it.
+    The file remains, so that queued jobs do not start. Resuming the sweep removes it.
 
     Yields:
-        The signals that have come.
+        The signals received so far.
     """
-    came: list[int] = []
+    received: list[int] = []
 
     def handle(signum: int, frame: FrameType | None) -> None:
-        came.append(signum)
-        if len(came) > 1:
+        received.append(signum)
+        if len(received) > 1:
             raise KeyboardInterrupt
         (sweep / FILE).touch()
         name = signal.Signals(signum).name
-        announce(f"\n{name}: what runs is saved and stopped, the rest stays pending; again to stop at once")
+        announce(f"\n{name}: saving and stopping the running jobs, the others stay pending; repeat to stop immediately")
 
     (sweep / FILE).unlink(missing_ok=True)
-    before = {one: signal.signal(one, handle) for one in stopping_signals()}
+    previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
     try:
-        yield came
+        yield received
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)

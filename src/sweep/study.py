@@ -1,4 +1,4 @@
-"""What a search remembers: a file that its sweep and its jobs read and write."""
+"""The Optuna study of a search, in a file that the sweep and its jobs share."""
 
 from pathlib import Path
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 NAME = "heed"
 
 
-def study_of(journal: Path, mode: str = "min", startup: int = 0, warmup: int | None = None, seed: int = 0) -> Any:
-    """The study that a file holds, a new one if there is none.
+def open_study(journal: Path, mode: str = "min", startup: int = 0, warmup: int | None = None, seed: int = 0) -> Any:
+    """Open the study in a file, or create it.
 
     Args:
-        journal: the file, which several processes and machines may write.
+        journal: the file; several processes and machines may write to it.
         mode: min or max.
-        startup: trials that are chosen at random and never pruned.
-        warmup: epochs of a job before it may be pruned; None prunes none.
-        seed: of the sampler.
+        startup: number of first trials that are sampled at random and never pruned.
+        warmup: epochs before a job may be pruned; None disables pruning.
+        seed: seed of the sampler.
     """
     import optuna
     from optuna.storages.journal import JournalFileBackend, JournalStorage

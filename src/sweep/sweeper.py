@@ -1,9 +1,10 @@
-"""What -m does: plan, look over, launch, and say how every job ended."""
+"""The sweeper behind `-m`: plans, validates and launches jobs, and reports their outcomes."""
 
 import inspect
 import logging
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,13 +19,13 @@ from omegaconf import DictConfig, OmegaConf
 from src.config.quoting import quote
 from src.errors import UserError
 from src.sweep import stop
-from src.sweep.compose import Composer, combinations, task_of
-from src.sweep.jobs import FILE, Job, Sweep
-from src.sweep.launchers import how_to_get
-from src.sweep.outcome import DONE, Outcome, outcome
-from src.sweep.preflight import look_over
-from src.sweep.processes import die_with_parent, spread
-from src.sweep.task import NotDone, Task
+from src.sweep.compose import Composer, expand_combinations, task_config
+from src.sweep.jobs import FILE, Job, Sweep, count_jobs
+from src.sweep.launchers import install_hint
+from src.sweep.outcome import DONE, Outcome, read_outcome
+from src.sweep.preflight import validate_jobs
+from src.sweep.processes import die_with_parent, map_in_processes
+from src.sweep.task import JobNotCompleted, Task
 
 if TYPE_CHECKING:
     from src.sweep.estimate import Estimate
@@ -33,11 +34,11 @@ log = logging.getLogger(__name__)
 
 
 class GridOrSearch(sweeper.Sweeper):
-    """Runs every combination of the values given, or those that a search asks for.
+    """Runs every combination of the values on the command line, or the jobs that a search samples.
 
     Args:
-        max_batch_size: jobs that the launcher is handed at a time; None hands it all.
-        params: values by option, as on the command line, which comes first.
+        max_batch_size: number of jobs that are passed to the launcher at a time; None passes all.
+        params: values by option, as on the command line, which takes precedence.
         search: options of `src.sweep.search.Search`; None runs every combination.
     """
 
@@ -62,118 +63,121 @@ class GridOrSearch(sweeper.Sweeper):
         self.folder = Path(str(config.hydra.sweep.dir)).absolute()
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run it all.
+        """Run the sweep.
 
         Raises:
-            UserError: if a job cannot run, or the folder holds another sweep.
-            SystemExit: with 1 if a job failed, with 128 and the signal's number if one stopped the sweep.
+            UserError: if a job cannot run, or the folder contains another sweep.
+            SystemExit: with 1 if a job failed, with 128 plus the signal's number if a signal stopped the sweep.
         """
-        given = [line for line in arguments if not line.lstrip("+").startswith("sweep.")]
+        overrides = [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]
         if self.config.sweep.resume is None and (self.folder / FILE).exists():
             raise UserError(
-                f"{self.folder} holds a sweep already: go on with it by sweep.resume={self.folder}, or choose another "
+                f"{self.folder} already contains a sweep: resume it with sweep.resume={self.folder}, or choose another "
                 "hydra.sweep.dir"
             )
         if self.search is not None:
             from src.sweep.search import Search
 
-            Search(self, given, **self.search).run()
+            Search(self, overrides, **self.search).run()
             return
-        jobs, outcomes = self.planned(given)
-        waiting = [job for job, end in zip(jobs, outcomes, strict=True) if end.status not in DONE]
-        if not waiting:
-            log.info("All %d jobs are done", len(jobs))
-        elif waiting := self.looked_over([(job.number, job.overrides) for job in waiting]):
-            by_number = {job.number: job for job in waiting}
+        jobs, outcomes = self.plan(overrides)
+        pending = [job for job, outcome in zip(jobs, outcomes, strict=True) if outcome.status not in DONE]
+        if not pending:
+            log.info("All jobs are completed (%d)", len(jobs))
+        elif pending := self.validate([(job.number, job.overrides) for job in pending]):
+            by_number = {job.number: job for job in pending}
             jobs = [by_number.get(job.number, job) for job in jobs]
         if self.config.sweep.dry_run:
-            self.show_plan(waiting, len(jobs) - len(waiting))
+            self.print_plan(pending, len(jobs) - len(pending))
             return
-        kept = self.begun(jobs)
-        with stop.on_signals(self.folder) as came:
-            size = self.max_batch_size or len(waiting)
-            for start in range(0, len(waiting), size or 1):
-                if not came:
-                    self.launch(waiting[start : start + size])
-        self.end(kept, came)
+        sweep = self.begin(jobs)
+        with stop.on_signals(self.folder) as received:
+            size = self.max_batch_size or len(pending)
+            for start in range(0, len(pending), size or 1):
+                if not received:
+                    self.launch(pending[start : start + size])
+        self.finish(sweep, received)
 
-    def planned(self, given: Sequence[str]) -> tuple[list[Job], list[Outcome]]:
-        """The jobs, and how they stand: all of a new sweep are pending."""
+    def plan(self, overrides: Sequence[str]) -> tuple[list[Job], list[Outcome]]:
+        """Return the jobs and their outcomes. All jobs of a new sweep are pending."""
         if self.config.sweep.resume is not None:
             jobs = Sweep.read(self.folder).jobs
-            return jobs, [outcome(self.folder / job.folder) for job in jobs]
-        lines = combinations(self.params, given, self.hydra_context.config_loader)
-        jobs = [Job(number, overrides, "") for number, overrides in enumerate(lines)]
+            return jobs, [read_outcome(self.folder / job.folder) for job in jobs]
+        combinations = expand_combinations(self.params, overrides, self.hydra_context.config_loader)
+        jobs = [Job(number, combination, "") for number, combination in enumerate(combinations)]
         return jobs, [Outcome("pending")] * len(jobs)
 
-    def looked_over(self, wanted: Sequence[tuple[int, list[str]]]) -> list[Job]:
-        """The jobs with their folders, if all of them can run.
+    def validate(self, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
+        """Return the jobs with their folders, if all of them can run.
 
         Raises:
             UserError: with all mistakes.
         """
         start = time.perf_counter()
-        jobs = look_over(self.composer, wanted)
-        log.info("Looked over %d jobs in %.1f s", len(jobs), time.perf_counter() - start)
+        jobs = validate_jobs(self.composer, requests)
+        log.info("Validated %s in %.1f s", count_jobs(len(jobs)), time.perf_counter() - start)
         return jobs
 
-    def show_plan(self, jobs: Sequence[Job], done: int) -> None:
-        """Print what would run, and for how long."""
+    def print_plan(self, jobs: Sequence[Job], completed: int) -> None:
+        """Print the jobs that would run, with their estimated durations."""
         from src.sweep.table import duration, plan_table, show
 
-        def cost(several: Sequence[Job]) -> "list[Estimate]":
+        def estimate_costs(jobs: Sequence[Job]) -> "list[Estimate]":
             from src.sweep.estimate import estimate
 
-            tasks = [task_of(self.composer(job.number, job.overrides)) for job in several]
-            return list(estimate(tasks, Path("outputs")))
+            configs = [task_config(self.composer.compose(job.number, job.overrides)) for job in jobs]
+            return list(estimate(configs, Path("outputs")))
 
-        costs = spread(cost, jobs, processes=1) if jobs else []
+        costs = map_in_processes(estimate_costs, jobs, processes=1) if jobs else []
         total = duration(sum(seconds for seconds, _, _ in costs))
-        more = f", and {done} are done" if done else ""
+        rest = f" ({completed} more completed)" if completed else ""
         show(
             plan_table(jobs, costs),
-            f"{len(jobs)} jobs{more}: about {total} of work, at most {self.config.trainer.max_epochs} epochs each. "
-            "“timed” counts training and evaluation, not start and reports.",
-            f"They would write to {self.folder}/. Nothing was started: leave sweep.dry_run out.",
+            f"{count_jobs(len(jobs))}{rest}: about {total} in total "
+            f"with trainer.max_epochs={self.config.trainer.max_epochs}. "
+            "“timed” includes training and evaluation, but neither start nor reports.",
+            f"Output folder: {self.folder}/. Nothing was started: remove sweep.dry_run to start the jobs.",
         )
 
-    def begun(self, jobs: list[Job]) -> Sweep:
-        """Put down what is needed to go on."""
+    def begin(self, jobs: list[Job]) -> Sweep:
+        """Write the files from which the sweep can be resumed."""
         if self.config.sweep.resume is not None:
-            kept = Sweep.read(self.folder)
-            kept.jobs = jobs
+            sweep = Sweep.read(self.folder)
+            sweep.jobs = jobs
         else:
-            kept = Sweep(self.folder, sys.argv[1:], jobs, {"started": _now()})
-        kept.record.pop("finished", None)
-        kept.write()
+            sweep = Sweep(self.folder, sys.argv[1:], jobs, {"started": _now()})
+        sweep.record.pop("finished", None)
+        sweep.write()
         OmegaConf.save(self.config, self.folder / "multirun.yaml")
-        return kept
+        return sweep
 
     def launch(self, jobs: Sequence[Job], callbacks: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """Let the launcher run jobs; how they end, their folders say.
+        """Run jobs with the launcher. Their outcomes are recorded in their folders.
 
         Args:
-            jobs: which.
-            callbacks: to add to the configured ones.
+            jobs: the jobs to run.
+            callbacks: callbacks to add to the configured ones.
 
         Raises:
             UserError: if the launcher is not installed.
         """
         if not jobs:
             return
-        aside = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
-        module = _module(self.task_function)
-        task = Task(module, Path.cwd(), self.folder, {job.folder: job for job in jobs}, aside, callbacks or {})
+        redirect_output = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
+        module = _module_name(self.task_function)
+        jobs_by_folder = {job.folder: job for job in jobs}
+        task = Task(module, Path.cwd(), self.folder, jobs_by_folder, redirect_output, callbacks or {})
         launcher = self._launcher(task)
-        lines = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
+        overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
         try:
-            returned = launcher.launch(lines, initial_job_idx=jobs[0].number)
-        except Exception as error:  # a worker of the launcher's died; the jobs' folders say which are done
-            log.error("The launcher gave up: %s: %s", type(error).__name__, error)
+            results = launcher.launch(overrides, initial_job_idx=jobs[0].number)
+        except Exception as error:  # a worker died; the jobs' folders record which jobs are completed
+            log.error("The launcher failed: %s: %s", type(error).__name__, error)
             return
-        for job, one in zip(jobs, returned, strict=False):
-            if isinstance(one._return_value, Exception) and not isinstance(one._return_value, NotDone):
-                log.error("#%d was not run in order", job.number, exc_info=one._return_value)
+        for job, result in zip(jobs, results, strict=False):
+            value = result._return_value
+            if isinstance(value, Exception) and not isinstance(value, JobNotCompleted):
+                log.error("#%d could not be run", job.number, exc_info=value)
 
     def _launcher(self, task: Task) -> Launcher:
         name = str(self.config.hydra.runtime.choices.get("hydra/launcher"))
@@ -182,43 +186,48 @@ class GridOrSearch(sweeper.Sweeper):
                 hydra_context=self.hydra_context, task_function=task, config=self.config
             )
         except (RuntimeError, ImportError) as error:
-            how, why = how_to_get(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
-            raise UserError(f"hydra/launcher={name} cannot be loaded ({why}); {how}") from error
-        if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for its workers
+            hint, reason = install_hint(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
+            raise UserError(f"hydra/launcher={name} cannot be loaded ({reason}); {hint}") from error
+        if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for workers
             workers["initializer"] = die_with_parent
         return launcher
 
-    def end(self, kept: Sweep, came: Sequence[int]) -> None:
-        """Say how every job ended, and leave with the exit code for that."""
-        from src.sweep.table import end_table, show
+    def finish(self, sweep: Sweep, received: Sequence[int]) -> None:
+        """Report the outcome of every job, and exit with the corresponding code.
 
-        outcomes = [outcome(self.folder / job.folder) for job in kept.jobs]
-        kept.record["finished"] = _now()
-        kept.write(outcomes)
-        count = {status: sum(end.status == status for end in outcomes) for status in {end.status for end in outcomes}}
-        told = ", ".join(f"{number} {status}" for status, number in sorted(count.items()))
-        parts: list[Any] = [end_table(kept.jobs, outcomes), f"{told}. Written to {self.folder}/"]
-        if set(count) - set(DONE):
-            parts.append(f"To run what is missing: python -m src.train sweep.resume={_quoted(self.folder)}")
-        show(*parts)
-        if came:
-            raise SystemExit(128 + came[0])
-        if set(count) - set(DONE):
+        Args:
+            sweep: the sweep to write.
+            received: the signals that stopped the sweep.
+        """
+        from src.sweep.table import outcome_table, show
+
+        outcomes = [read_outcome(self.folder / job.folder) for job in sweep.jobs]
+        sweep.record["finished"] = _now()
+        sweep.write(outcomes)
+        counts = Counter(outcome.status for outcome in outcomes)
+        summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        lines: list[Any] = [outcome_table(sweep.jobs, outcomes), f"{summary}. Output folder: {self.folder}/"]
+        if set(counts) - set(DONE):
+            lines.append(f"To run the remaining jobs: python -m src.train sweep.resume={_quote(self.folder)}")
+        show(*lines)
+        if received:
+            raise SystemExit(128 + received[0])
+        if set(counts) - set(DONE):
             raise SystemExit(1)
 
 
-def _module(task: TaskFunction) -> str:
-    """Where other processes find the command."""
+def _module_name(task: TaskFunction) -> str:
+    """Return the name by which other processes import the command's module."""
     name = inspect.unwrap(task).__module__
     if name == "__main__":
         name = sys.modules["__main__"].__spec__.name  # type: ignore[union-attr]  # run as python -m
     return name
 
 
-def _quoted(folder: Path) -> str:
-    """As Hydra's command line takes it, relative to where the user is."""
-    here = Path.cwd()
-    path = str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
+def _quote(folder: Path) -> str:
+    """Quote a folder for Hydra's command line, relative to the current folder if possible."""
+    current = Path.cwd()
+    path = str(folder.relative_to(current) if folder.is_relative_to(current) else folder)
     return path if path.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum() else repr(path)
 
 

@@ -1,4 +1,4 @@
-"""The plan of a sweep, and how its jobs ended, as tables for a terminal."""
+"""Tables of a sweep's plan and outcomes for a terminal."""
 
 import shlex
 import sys
@@ -9,16 +9,16 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from src.sweep.jobs import Job, varying
+from src.sweep.jobs import Job, varying_overrides
 from src.sweep.outcome import DONE, Outcome
 
-WIDTH = 120  # columns where there is no terminal
+WIDTH = 120  # columns without a terminal
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 COLOURS = {"completed": "green", "pruned": "cyan", "failed": "red"}
 
 
 def duration(seconds: float) -> str:
-    """In one or two units: `1 h 20 min`."""
+    """Format a duration in one or two units: `1 h 20 min`."""
     for i, (size, unit) in enumerate(UNITS):
         if seconds >= size:
             smaller, name = UNITS[i + 1] if i + 1 < len(UNITS) else (1, "s")
@@ -28,43 +28,43 @@ def duration(seconds: float) -> str:
 
 
 def plan_table(jobs: Sequence[Job], costs: Sequence[tuple[float, str, int]]) -> Table:
-    """What would run.
+    """Build the table of the jobs that would run.
 
     Args:
-        jobs: all of them.
-        costs: of each, seconds, what these were reckoned from, and parameters.
+        jobs: the jobs.
+        costs: seconds, basis of the estimate, and parameters of each job.
     """
-    table = _table("#", "overrides", "folder", "parameters", "time", "by")
-    for job, overrides, (seconds, basis, parameters) in zip(jobs, varying(jobs), costs, strict=True):
+    table = _table("#", "overrides", "folder", "parameters", "time", "basis")
+    for job, overrides, (seconds, basis, parameters) in zip(jobs, varying_overrides(jobs), costs, strict=True):
         cells = (shlex.join(overrides), job.folder, f"{parameters:,}", duration(seconds), basis)
         table.add_row(str(job.number), *map(Text, cells))
     return table
 
 
-def end_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
-    """How the jobs ended, each failure with its reason."""
+def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
+    """Build the table of outcomes, with the reason of each failure."""
     table = _table("#", "overrides", "status", "test acc", "time")
-    for job, overrides, end in zip(jobs, varying(jobs), outcomes, strict=True):
-        accuracy = "" if end.accuracy is None else f"{end.accuracy:.4f}"
-        status = Text(end.status, style=COLOURS.get(end.status, "yellow"))
-        time = "" if end.seconds is None else duration(end.seconds)
-        what = Text(shlex.join(overrides))
-        if end.error and end.status not in DONE:
-            what.append(f"\n{end.error.splitlines()[0]}", style="red")
-        table.add_row(str(job.number), what, status, accuracy, time)
+    for job, overrides, outcome in zip(jobs, varying_overrides(jobs), outcomes, strict=True):
+        accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
+        status = Text(outcome.status, style=COLOURS.get(outcome.status, "yellow"))
+        time = "" if outcome.seconds is None else duration(outcome.seconds)
+        description = Text(shlex.join(overrides))
+        if outcome.error and outcome.status not in DONE:
+            description.append(f"\n{outcome.error.splitlines()[0]}", style="red")
+        table.add_row(str(job.number), description, status, accuracy, time)
     return table
 
 
-def show(*parts: RenderableType) -> None:
-    """Print to standard output."""
+def show(*items: RenderableType) -> None:
+    """Print texts and tables to standard output."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+    for item in items:
+        console.print(item, soft_wrap=isinstance(item, str))
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
-        left = column in ("overrides", "folder", "status", "by")
-        table.add_column(column, justify="left" if left else "right", overflow="fold")
+        is_text = column in ("overrides", "folder", "status", "basis")
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold")
     return table

@@ -1,4 +1,4 @@
-"""What a launcher runs in place of the command's own function: a job in a process of its own."""
+"""The function that launchers run: it runs one job in a separate process."""
 
 import logging
 import os
@@ -12,80 +12,82 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, open_dict
 
 from src.sweep import processes
-from src.sweep.child import TALK, work
+from src.sweep.child import OUTPUT, run_job
 from src.sweep.jobs import Job
-from src.sweep.outcome import DONE, claimed, recorded, settle
-from src.sweep.stop import asked
+from src.sweep.outcome import DONE, ensure_outcome, lock_folder, read_recorded_outcome
+from src.sweep.stop import stop_requested
 
 log = logging.getLogger(__name__)
-PATIENCE = 1.0  # seconds in which whoever only looks at the folder is done
+LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock for less
 
 
-class NotDone(Exception):
-    """The job failed, was stopped, or was not begun; its folder says more."""
+class JobNotCompleted(Exception):
+    """The job failed, was interrupted or did not start; its folder records the reason."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Runs one job. Its process may die in any way: this one lives on and records how it ended.
+    """Runs one job in a child process, and records its outcome however the child ends.
 
-    A job that is done is not repeated, one that was stopped goes on from its last checkpoint, and one that another
-    process is running is left alone. So it does no harm to run a job again, as Slurm and Ray do after a failure.
+    A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that runs in another
+    process is skipped. So a job may be run again, as Slurm and Ray do after a failure.
 
     Args:
-        module: of the command, such as src.train.
-        here: the folder that relative paths start from.
+        module: the command's module, such as src.train.
+        working_dir: the base of relative paths.
         sweep: the sweep's folder.
-        jobs: by their folders.
-        aside: whether jobs print into their folders.
-        callbacks: to add to the configured ones.
+        jobs: the jobs by their folders.
+        redirect_output: jobs print to output.txt in their folders.
+        callbacks: callbacks to add to the configured ones.
     """
 
     module: str
-    here: Path
+    working_dir: Path
     sweep: Path
     jobs: Mapping[str, Job]
-    aside: bool
+    redirect_output: bool
     callbacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def __call__(self, cfg: DictConfig) -> float | None:
-        """The selected checkpoint's score.
+        """Run the job and return the selected checkpoint's score.
 
         Raises:
-            NotDone: if there is none.
+            JobNotCompleted: if the job did not complete.
         """
-        os.chdir(self.here)  # a worker may have started elsewhere
+        os.chdir(self.working_dir)  # a worker may have started in another folder
         hydra: Any = HydraConfig.instance().cfg
         folder = Path(hydra.hydra.runtime.output_dir)
         job = self.jobs[folder.relative_to(self.sweep).as_posix()]
-        if asked(self.sweep):
-            raise NotDone("the sweep was stopped")
-        with claimed(folder, PATIENCE) as free:
-            if not free:
-                raise NotDone("another process is running this job")
-            if recorded(folder).status not in DONE:
+        if stop_requested(self.sweep):
+            raise JobNotCompleted("the sweep was stopped")
+        with lock_folder(folder, LOCK_TIMEOUT) as acquired:
+            if not acquired:
+                raise JobNotCompleted("another process is running this job")
+            if read_recorded_outcome(folder).status not in DONE:
                 self._run(job, cfg, hydra, folder)
-        end = recorded(folder)
-        if end.status not in DONE:
-            raise NotDone(end.error)
-        return end.score
+        outcome = read_recorded_outcome(folder)
+        if outcome.status not in DONE:
+            raise JobNotCompleted(outcome.error)
+        return outcome.score
 
     def _run(self, job: Job, cfg: DictConfig, hydra: DictConfig, folder: Path) -> None:
         (folder / "result.json").unlink(missing_ok=True)
         if self.callbacks:
             with open_dict(cfg):
-                own = {name: {**options, "trial": job.number} for name, options in self.callbacks.items()}
-                cfg.callbacks = {**(cfg.callbacks or {}), **own}
-        code = processes.run(work, (self.module, cfg, hydra, self.aside), lambda: asked(self.sweep))
-        settle(folder, code, _killed(code), job.overrides)
-        end = recorded(folder)
-        figures = [] if end.accuracy is None else [f"acc {end.accuracy:.3f}"]
-        figures += [] if end.seconds is None else [f"{end.seconds:.1f} s"]
-        why = [] if end.status in DONE else [end.error or "", f"see {folder / TALK}"][: 1 + self.aside]
-        log.info("#%d %s: %s", job.number, shlex.join(job.overrides), ", ".join([end.status, *figures, *why]))
+                added = {name: {**options, "trial": job.number} for name, options in self.callbacks.items()}
+                cfg.callbacks = {**(cfg.callbacks or {}), **added}
+        arguments = (self.module, cfg, hydra, self.redirect_output)
+        code = processes.run(run_job, arguments, lambda: stop_requested(self.sweep))
+        ensure_outcome(folder, code, _describe_exit(code), job.overrides)
+        outcome = read_recorded_outcome(folder)
+        figures = [] if outcome.accuracy is None else [f"acc {outcome.accuracy:.3f}"]
+        figures += [] if outcome.seconds is None else [f"{outcome.seconds:.1f} s"]
+        reason = [outcome.error or "", f"see {folder / OUTPUT}"][: 1 + self.redirect_output]
+        details = figures if outcome.status in DONE else [*figures, *reason]
+        log.info("#%d %s: %s", job.number, shlex.join(job.overrides), ", ".join([outcome.status, *details]))
 
 
-def _killed(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code == -9:
-        return "killed by SIGKILL, as the kernel does when memory runs out"
+        return "killed by SIGKILL, possibly because memory ran out"
     return f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

@@ -1,4 +1,4 @@
-"""Examples with their weights, and where the weight of many texts falls."""
+"""Examples with their weights, and statistics of the weights of many texts."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_weight_of_a_word_is_spread_over_its_span() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 7, 50, 113])
-def test_an_even_spread_is_even_at_any_length(length: int) -> None:
+def test_uniform_weights_are_uniform_at_any_length(length: int) -> None:
     assert by_position(np.full(length, 1 / length)) == pytest.approx(1 / BINS)
 
 
@@ -46,8 +46,8 @@ def test_numbers_are_checked() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"
     mine = f"callbacks.attention.texts=['{MINE}']"
-    few = ["callbacks.attention.examples=2", "callbacks.attention.shared=0"]
-    train(folder, "callbacks=attention", mine, *few, "model/attention=multi_head")
+    options = ["callbacks.attention.examples=2", "callbacks.attention.shared=0"]
+    train(folder, "callbacks=attention", mine, *options, "model/attention=multi_head")
     return folder
 
 
@@ -65,11 +65,11 @@ def test_examples_are_confidently_right_and_wrong_and_the_same_again(folder: Pat
     *examples, _ = json.loads((folder / "attention.json").read_text())
     right = [example["predicted"] == example["label"] for example in examples]
     assert right in ([True, False], [True], [False])
-    with np.load(folder / "predictions" / "test.npz") as held:
+    with np.load(folder / "predictions" / "test.npz") as arrays:
         for example in examples:
-            row = held["index"].tolist().index(example["index"])
-            assert example["probabilities"] == pytest.approx(held["probabilities"][row].tolist(), abs=1e-5)
-            assert example["label"] == held["class_names"][held["labels"][row]]
+            row = arrays["index"].tolist().index(example["index"])
+            assert example["probabilities"] == pytest.approx(arrays["probabilities"][row].tolist(), abs=1e-5)
+            assert example["label"] == arrays["class_names"][arrays["labels"][row]]
 
 
 def test_maps_are_words_by_words_for_each_head(folder: Path) -> None:
@@ -84,22 +84,24 @@ def test_maps_are_words_by_words_for_each_head(folder: Path) -> None:
 
 
 def test_shared_texts_are_those_of_any_other_run(tmp_path: Path) -> None:
-    few = ["callbacks.attention.examples=2", "callbacks.attention.shared=3"]
+    options = ["callbacks.attention.examples=2", "callbacks.attention.shared=3"]
     shown = []
     for seed in (1, 2):
-        train(tmp_path / str(seed), "callbacks=attention", *few, f"seed={seed}")
-        shown.append([held["index"] for held in json.loads((tmp_path / str(seed) / "attention.json").read_text())])
+        train(tmp_path / str(seed), "callbacks=attention", *options, f"seed={seed}")
+        shown.append(
+            [example["index"] for example in json.loads((tmp_path / str(seed) / "attention.json").read_text())]
+        )
     assert shown[0][:3] == shown[1][:3]
     for indices in shown:
         assert 3 <= len(indices) == len(set(indices)) <= 5
 
 
 def test_statistics_are_of_the_whole_small_split(folder: Path) -> None:
-    with np.load(folder / "attention_stats.npz") as held:
-        assert len(held["length"]) == len(held["entropy"]) == 8
-        assert held["position_mean"].sum() == pytest.approx(1)
-        assert (held["entropy"] <= np.log(held["length"]) + 1e-6).all()
-        assert held["effective"] == pytest.approx(np.exp(held["entropy"]))
+    with np.load(folder / "attention_stats.npz") as arrays:
+        assert len(arrays["length"]) == len(arrays["entropy"]) == 8
+        assert arrays["position_mean"].sum() == pytest.approx(1)
+        assert (arrays["entropy"] <= np.log(arrays["length"]) + 1e-6).all()
+        assert arrays["effective"] == pytest.approx(np.exp(arrays["entropy"]))
 
 
 def test_a_source_that_changes_during_the_run_costs_its_examples_alone(

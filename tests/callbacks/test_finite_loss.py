@@ -1,4 +1,4 @@
-"""The first loss that is no number is named, however rarely the losses are looked at."""
+"""The first loss that is not finite is reported at any interval between checks."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ BATCHES = 7
 
 
 def watch(losses: list[float], every_n_steps: int) -> int:
-    """Batches seen until the callback stopped training, or all of them."""
+    """Pass the losses to the callback, and return the number of batches."""
     callback = FiniteLoss(every_n_steps)
     progress = SimpleNamespace(is_last_batch=False)
     loop = SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress))
@@ -27,16 +27,16 @@ def watch(losses: list[float], every_n_steps: int) -> int:
 
 
 @pytest.mark.parametrize("every_n_steps", [1, 3, 25])
-@pytest.mark.parametrize("at", [0, 2, 3, 6])
+@pytest.mark.parametrize("index", [0, 2, 3, 6])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_the_first_bad_batch_is_named(every_n_steps: int, at: int, value: float) -> None:
-    losses = [0.5] * at + [value] * (BATCHES - at)
-    with pytest.raises(UserError, match=f"the loss became {value} at batch {at} of epoch 2"):
+def test_the_first_nonfinite_batch_is_reported(every_n_steps: int, index: int, value: float) -> None:
+    losses = [0.5] * index + [value] * (BATCHES - index)
+    with pytest.raises(UserError, match=f"the loss became {value} at batch {index} of epoch 2"):
         watch(losses, every_n_steps)
 
 
 @pytest.mark.parametrize("every_n_steps", [1, 3, 25])
-def test_a_finite_loss_goes_on(every_n_steps: int) -> None:
+def test_finite_losses_do_not_stop_training(every_n_steps: int) -> None:
     assert watch([0.5, 1e30, -3.0, 0.0, 1e-30, 2.0, 1.0], every_n_steps) == BATCHES
 
 

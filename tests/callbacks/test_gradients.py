@@ -1,4 +1,4 @@
-"""Norms of the gradients of each part, as a CSV file and in the loggers."""
+"""Gradient norms of each component in a CSV file and in the loggers."""
 
 import csv
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ def model() -> Any:
     return SimpleNamespace(model=parts)
 
 
-class Told:
-    """A logger that remembers."""
+class RecordingLogger:
+    """A logger that records its metrics."""
 
     def __init__(self) -> None:
         self.metrics: list[tuple[int, dict[str, float]]] = []
@@ -50,12 +50,12 @@ def test_norms_of_each_part_with_gradients(tmp_path: Path) -> None:
     assert rows == [(step, part, norm) for step in "036" for part, norm in (("encoder", 5.0), ("head", 13.0))]
 
 
-def test_loggers_are_told_but_those_of_csv_which_have_the_file(tmp_path: Path) -> None:
-    told, to_csv = Told(), CSVLogger(str(tmp_path))
-    steps(GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=2), 0, 4, [told, to_csv])
+def test_loggers_other_than_csv_receive_the_norms(tmp_path: Path) -> None:
+    recorder, csv_logger = RecordingLogger(), CSVLogger(str(tmp_path))
+    steps(GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=2), 0, 4, [recorder, csv_logger])
     norms = {"gradients/encoder": 5.0, "gradients/head": 13.0}
-    assert told.metrics == [(0, norms), (2, norms)]
-    assert to_csv.experiment.metrics == []
+    assert recorder.metrics == [(0, norms), (2, norms)]
+    assert csv_logger.experiment.metrics == []
 
 
 def test_an_epoch_without_a_measurement_writes_nothing(tmp_path: Path) -> None:

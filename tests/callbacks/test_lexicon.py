@@ -1,4 +1,4 @@
-"""The share of weight on a lexicon's words, against chance."""
+"""The fraction of weight on a lexicon's words, compared with chance."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from src.callbacks import lexicon
-from src.callbacks.lexicon import LexiconShare, share
+from src.callbacks.lexicon import LexiconShare, compare_with_chance
 from tests.helpers import train
 
 
@@ -19,22 +19,22 @@ def words(tmp_path: Path) -> Path:
     return path
 
 
-def run(tmp_path: Path, words: Path, *more: str) -> dict[str, Any]:
+def run(tmp_path: Path, words: Path, *overrides: str) -> dict[str, Any]:
     folder = tmp_path / "run"
-    train(folder, "callbacks=lexicon", f"callbacks.lexicon.path='{words}'", *more)
+    train(folder, "callbacks=lexicon", f"callbacks.lexicon.path='{words}'", *overrides)
     return json.loads((folder / "lexicon.json").read_text())
 
 
 def test_uniform_weights_are_chance_exactly(tmp_path: Path, words: Path) -> None:
-    found = run(tmp_path, words, "model/attention=uniform")
-    assert found["texts"] == 8
-    assert 0 < found["chance"] < 1
-    assert found["ratio"] == pytest.approx(1)
-    assert found["texts_above_chance"] == 0
+    result = run(tmp_path, words, "model/attention=uniform")
+    assert result["texts"] == 8
+    assert 0 < result["chance"] < 1
+    assert result["ratio"] == pytest.approx(1)
+    assert result["texts_above_chance"] == 0
 
 
 def test_the_heaviest_words_are_listed_and_drawn(tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexicon, "OFTEN", 2)
+    monkeypatch.setattr(lexicon, "MIN_COUNT", 2)
     listed = run(tmp_path, words)["words"]
     assert (tmp_path / "run" / "pictures" / "attention_lexicon.png").exists()
     lifts = [word["lift"] for word in listed]
@@ -52,12 +52,12 @@ def test_a_stronger_threshold_leaves_words_out(words: Path) -> None:
 
 
 def test_shares_by_hand() -> None:
-    found = share(np.array([0.6, 0.2, 0.0]), np.array([0.2, 0.2, 0.0]))
-    assert found["weight"] == pytest.approx(0.8 / 3)
-    assert found["chance"] == pytest.approx(0.4 / 3)
-    assert found["ratio"] == pytest.approx(2)
-    assert found["texts_above_chance"] == pytest.approx(1 / 3)
-    assert found["low"] <= 1 and found["high"] == pytest.approx(3)  # all of one text: ratio 3, 1 or none
+    result = compare_with_chance(np.array([0.6, 0.2, 0.0]), np.array([0.2, 0.2, 0.0]))
+    assert result["weight"] == pytest.approx(0.8 / 3)
+    assert result["chance"] == pytest.approx(0.4 / 3)
+    assert result["ratio"] == pytest.approx(2)
+    assert result["texts_above_chance"] == pytest.approx(1 / 3)
+    assert result["low"] <= 1 and result["high"] == pytest.approx(3)  # all of one text: ratio 3, 1 or none
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
@@ -65,10 +65,10 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     hits = 0
     for _ in range(100):
         chance = rng.uniform(0.05, 0.15, 200)
-        found = share(chance * rng.gamma(4, 1.5 / 4, 200), chance)  # the true ratio is 1.5
-        hits += found["low"] <= 1.5 <= found["high"]
+        result = compare_with_chance(chance * rng.gamma(4, 1.5 / 4, 200), chance)  # the true ratio is 1.5
+        hits += result["low"] <= 1.5 <= result["high"]
     assert hits >= 87  # 95 expected; below 87 once in a thousand
 
 
 def test_no_word_of_the_lexicon_in_any_text() -> None:
-    assert share(np.zeros(3), np.zeros(3))["ratio"] == 0
+    assert compare_with_chance(np.zeros(3), np.zeros(3))["ratio"] == 0

@@ -1,4 +1,4 @@
-"""What Ctrl-C, SIGTERM and SIGHUP do, in and outside training. That training resumes exactly is in test_train.py."""
+"""Ctrl-C, SIGTERM and SIGHUP inside and outside training. test_train.py tests that training resumes exactly."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from src.callbacks.stop import StopOnSignal, Stopped
+from src.callbacks.stop import Interrupted, StopOnSignal
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -29,7 +29,7 @@ def trainer(last: bool) -> Any:
 
 @pytest.mark.parametrize("signum", SIGNALS)
 def test_outside_training_it_stops_at_once(stop: StopOnSignal, signum: int) -> None:
-    with pytest.raises(Stopped, match=signal.Signals(signum).name) as stopped:
+    with pytest.raises(Interrupted, match=signal.Signals(signum).name) as stopped:
         os.kill(os.getpid(), signum)
     assert stopped.value.signum == signum
 
@@ -40,7 +40,7 @@ def test_within_an_epoch_it_saves_and_stops_after_the_step(stop: StopOnSignal, s
     stop.on_train_start(training, Mock())
     os.kill(os.getpid(), signum)
     training.save_checkpoint.assert_not_called()
-    with pytest.raises(Stopped):
+    with pytest.raises(Interrupted):
         stop.on_train_batch_end(training)
     training.save_checkpoint.assert_called_once_with("last.ckpt")
 
@@ -50,7 +50,7 @@ def test_at_the_end_of_an_epoch_its_validation_comes_first(stop: StopOnSignal) -
     stop.on_train_start(training, Mock())
     os.kill(os.getpid(), signal.SIGTERM)
     stop.on_train_batch_end(training)
-    with pytest.raises(Stopped):
+    with pytest.raises(Interrupted):
         stop.on_train_epoch_start(training, Mock())
     training.save_checkpoint.assert_not_called()  # the checkpoint callbacks have saved the epoch
 
@@ -58,7 +58,7 @@ def test_at_the_end_of_an_epoch_its_validation_comes_first(stop: StopOnSignal) -
 def test_the_second_signal_stops_at_once(stop: StopOnSignal) -> None:
     stop.on_train_start(trainer(last=False), Mock())
     os.kill(os.getpid(), signal.SIGINT)
-    with pytest.raises(Stopped):
+    with pytest.raises(Interrupted):
         os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -76,14 +76,14 @@ def test_after_training_it_stops_at_once_again(stop: StopOnSignal, end: str) -> 
     training = trainer(last=False)
     stop.on_train_start(training, Mock())
     getattr(stop, end)(training, Mock())
-    with pytest.raises(Stopped):
+    with pytest.raises(Interrupted):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_the_signals_are_given_back() -> None:
-    before = [signal.getsignal(signum) for signum in SIGNALS]
+def test_the_previous_handlers_are_restored() -> None:
+    previous = [signal.getsignal(signum) for signum in SIGNALS]
     stop = StopOnSignal("last.ckpt")
     stop.install()
     stop.install()  # as at the start of training, over Lightning's own handlers
     stop.restore()
-    assert [signal.getsignal(signum) for signum in SIGNALS] == before
+    assert [signal.getsignal(signum) for signum in SIGNALS] == previous

@@ -16,10 +16,10 @@ from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.files.record import RECORD, read_record
 from src.reports.page.run import run_page
-from src.sweep.estimate import _earlier
+from src.sweep.estimate import _measured_costs
 from src.sweep.jobs import Job, Sweep
-from src.sweep.outcome import Outcome, outcome
-from src.sweep.table import end_table
+from src.sweep.outcome import Outcome, read_outcome
+from src.sweep.table import outcome_table
 from tests.comparison.runs import make_probabilities, write_run
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
@@ -116,7 +116,7 @@ def test_a_whole_record_is_read(sweep: Path) -> None:
     run = write(sweep, WHOLE)
     assert read_record(run) == WHOLE
     assert set(WHOLE) == {name.removesuffix("?") for name in RECORD}
-    assert outcome(run) == Outcome("completed", None, 0.8, 9.0, 0.25)
+    assert read_outcome(run) == Outcome("completed", None, 0.8, 9.0, 0.25)
     assert [finished.folder for finished in find_runs([sweep]).runs] == [sweep / "1", run]
 
 
@@ -128,9 +128,9 @@ def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
         read_record(run)
     except UserError as error:
         assert str(run / "result.json") in str(error)
-        assert outcome(run).status == "pending"
-    end = outcome(run)
-    end_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [outcome(sweep / "1"), end])
+        assert read_outcome(run).status == "pending"
+    end = read_outcome(run)
+    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), end])
     discovered = find_runs([sweep])
     assert sweep / "1" in [finished.folder for finished in discovered.runs]
     assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}
@@ -151,7 +151,7 @@ def test_estimates_pass_over_damaged_runs(record: Any, tmp_path: Path) -> None:
     run.mkdir(parents=True, exist_ok=True)
     (run / "config.yaml").write_text(yaml.safe_dump({"model": {}, "loss": {}, "data": {}, "trainer": {}}))
     (run / "result.json").write_text(json.dumps(record))
-    for seconds, rest, parameters in _earlier(tmp_path, {"other", "[{}, {}, {}, {}]"}).values():
+    for seconds, rest, parameters in _measured_costs(tmp_path, {"other", "[{}, {}, {}, {}]"}).values():
         assert isinstance(seconds + rest, float) and isinstance(parameters, int)
 
 
@@ -181,7 +181,7 @@ def test_a_damaged_record_is_named_and_its_job_is_pending(
         UserError, match=rf"result\.json cannot be read .*{message if message != 'cannot be read' else ''}"
     ):
         read_record(tmp_path)
-    assert outcome(tmp_path) == Outcome("pending")
+    assert read_outcome(tmp_path) == Outcome("pending")
     assert "result.json cannot be read" in caplog.text
 
 

@@ -1,4 +1,4 @@
-"""TensorBoard and MLflow, together in one run: what they can hold is there, as they read it back."""
+"""TensorBoard and MLflow log the results of a run."""
 
 import json
 import re
@@ -47,8 +47,8 @@ def result(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def events(folder: Path) -> Any:
-    found = reader.EventAccumulator(str(folder / "tensorboard"), size_guidance={"images": 0})
-    return found.Reload()
+    accumulator = reader.EventAccumulator(str(folder / "tensorboard"), size_guidance={"images": 0})
+    return accumulator.Reload()
 
 
 def norms(folder: Path, part: str) -> list[tuple[int, float]]:
@@ -79,10 +79,10 @@ def test_tensorboard_holds_the_pictures(folder: Path, events: Any) -> None:
 def test_tensorboard_holds_the_hyperparameters(events: Any) -> None:
     from tensorboard.plugins.hparams import metadata
 
-    held = events.summary_metadata[metadata.SESSION_START_INFO_TAG].plugin_data.content
-    given = metadata.parse_session_start_info_plugin_data(held).hparams
-    assert given["model/encoder/hidden_dim"].number_value == 6
-    assert given["status"].string_value == "completed"
+    content = events.summary_metadata[metadata.SESSION_START_INFO_TAG].plugin_data.content
+    hyperparameters = metadata.parse_session_start_info_plugin_data(content).hparams
+    assert hyperparameters["model/encoder/hidden_dim"].number_value == 6
+    assert hyperparameters["status"].string_value == "completed"
 
 
 def test_mlflow_holds_everything(folder: Path, result: dict[str, Any]) -> None:
@@ -97,46 +97,46 @@ def test_mlflow_holds_everything(folder: Path, result: dict[str, Any]) -> None:
     assert measured == [(step, pytest.approx(norm, rel=1e-5)) for step, norm in norms(folder, "head")]
     for kind, written in (("pictures", folder / "pictures"), ("pages", folder)):
         for item in client.list_artifacts(run.info.run_id, kind):
-            held = folder.parent / "mlflow" / run.info.run_id / "artifacts" / item.path
-            assert held.read_bytes() == (written / held.name).read_bytes()
+            path = folder.parent / "mlflow" / run.info.run_id / "artifacts" / item.path
+            assert path.read_bytes() == (written / path.name).read_bytes()
     drawn = {f"pictures/{path.name}" for path in (folder / "pictures").iterdir()}
     assert {item.path for item in client.list_artifacts(run.info.run_id, "pictures")} == drawn
 
 
-def test_a_database_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"logger\.mlflow: tracking_uri=.* cannot be written to .*file is not a folder"):
         train(tmp_path / "run", "logger=mlflow", f"logger.mlflow.tracking_uri='{uri(tmp_path / 'file')}'")
 
 
-def test_failures_end_as_such(folder: Path, tmp_path: Path) -> None:
+def test_failures_are_logged(folder: Path, tmp_path: Path) -> None:
     gone = ("data=csv", "data.path=gone.csv", "callbacks=none")
     with pytest.raises(UserError, match=r"gone\.csv"):
         train(tmp_path / "run", "logger=[tensorboard,mlflow]", *gone, *to_mlflow(folder.parent))
-    _, found = runs(folder.parent)
-    assert sorted(run.info.status for run in found) == ["FAILED", "FINISHED"]
+    _, logged = runs(folder.parent)
+    assert sorted(run.info.status for run in logged) == ["FAILED", "FINISHED"]
     assert "status: failed" in (tmp_path / "run" / "tensorboard" / "hparams.yaml").read_text()
 
 
 @pytest.mark.parametrize(
     ("name", "package"), [("tensorboard", "tensorboard"), ("mlflow", "mlflow"), ("mlflow", "alembic")]
 )
-def test_what_is_not_installed_is_said_before_anything_runs(
-    name: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packages_are_reported_before_the_run(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"src.loggers.{name}", raising=False)
     monkeypatch.delattr(src.loggers, name, raising=False)
-    brings = rf"logger={name} needs the package {package}, which heed\[{name}\] brings"
-    said = rf"{brings}: .* run pip install .*'\.\[{name}\]'"
-    with pytest.raises(UserError, match=said):
+    reason = rf"logger={name} needs the package {package}, which heed\[{name}\] brings"
+    message = rf"{reason}: .* run pip install .*'\.\[{name}\]'"
+    with pytest.raises(UserError, match=message):
         validate_config(small_config(Path("unused"), [f"logger=[csv,{name}]"]))
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "mlflow"])
-def test_the_extra_brings_what_is_asked_for(name: str) -> None:
+def test_extras_install_the_required_packages(name: str) -> None:
     """mlflow-skinny leaves out sqlalchemy and alembic, which its database needs."""
     extra = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith(f"{name} = ["))
-    (asked,) = re.findall(r"^require\((.*?), by=", (ROOT / "src" / "tracking" / f"{name}.py").read_text(), re.MULTILINE)
-    for package in re.findall(r'"(\w+)"', asked):
+    (required,) = re.findall(
+        r"^require\((.*?), by=", (ROOT / "src" / "tracking" / f"{name}.py").read_text(), re.MULTILINE
+    )
+    for package in re.findall(r'"(\w+)"', required):
         assert re.search(rf'"{package}(-skinny)?>=', extra), package

@@ -1,4 +1,4 @@
-"""docs/wandb_sweep.yaml: a search that W&B steers."""
+"""docs/wandb_sweep.yaml: a search that W&B controls."""
 
 from typing import Any
 
@@ -21,9 +21,11 @@ def definition() -> dict[str, Any]:
 
 def line(definition: dict[str, Any], values: dict[str, Any]) -> list[str]:
     """The command that W&B's agent runs for these values."""
-    given = create_sweep_command_args({"args": {key: {"value": value} for key, value in values.items()}})
-    given["env"] = ["/usr/bin/env"]
-    return [word for part in definition["command"] for word in (given[part[2:-1]] if part.startswith("${") else [part])]
+    arguments = create_sweep_command_args({"args": {key: {"value": value} for key, value in values.items()}})
+    arguments["env"] = ["/usr/bin/env"]
+    return [
+        word for part in definition["command"] for word in (arguments[part[2:-1]] if part.startswith("${") else [part])
+    ]
 
 
 def test_it_is_one_by_the_schema_of_wandb(definition: dict[str, Any]) -> None:
@@ -35,8 +37,8 @@ def test_it_is_one_by_the_schema_of_wandb(definition: dict[str, Any]) -> None:
 def test_every_value_is_a_command_line_of_ours(definition: dict[str, Any]) -> None:
     """Each preset is there, and each other value, and both ends of each range, make a run."""
     choices = {
-        name: given.get("values") or [given[end] for end in ("value", "min", "max") if end in given]
-        for name, given in definition["parameters"].items()
+        name: spec.get("values") or [spec[key] for key in ("value", "min", "max") if key in spec]
+        for name, spec in definition["parameters"].items()
     }
     store_variants(ROOT / "conf")
     assert {f"{name}.yaml" for name in choices["experiment"]} <= set(ConfigStore.instance().list("experiment"))
@@ -46,7 +48,7 @@ def test_every_value_is_a_command_line_of_ours(definition: dict[str, Any]) -> No
         assert words[:5] == ["/usr/bin/env", "python", "-m", "src.train", "logger.wandb.offline=false"]
         assert f"experiment={values['experiment']}" in words
         _, flags = arrange_arguments(words[3:])
-        validate_command_line(flags, "train")  # raises what the command would say
+        validate_command_line(flags, "train")  # raises what the command would report
 
 
 def test_it_optimizes_what_runs_log(definition: dict[str, Any]) -> None:

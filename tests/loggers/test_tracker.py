@@ -1,14 +1,14 @@
-"""What loggers are told, whichever they are."""
+"""The values that all loggers receive."""
 
 from pathlib import Path
 
 import pytest
 
 from src.analysis.metrics import Metric
-from src.loggers.tracker import Report, by_name, costs
+from src.loggers.tracker import Report, costs, name_pictures
 
 
-def test_pictures_of_texts_go_by_number() -> None:
+def test_pictures_of_texts_are_numbered() -> None:
     names = [
         "curves",
         "strip_test_41",
@@ -18,8 +18,8 @@ def test_pictures_of_texts_go_by_number() -> None:
         "heatmap_text_0",
         "attention_entropy",
     ]
-    found = by_name([Path(f"{name}.png") for name in names])
-    assert {name: path.stem for name, path in found.items()} == {
+    named = name_pictures([Path(f"{name}.png") for name in names])
+    assert {name: path.stem for name, path in named.items()} == {
         "curves": "curves",
         "strip_1": "strip_test_41",
         "heatmap_1": "heatmap_test_41",
@@ -30,7 +30,7 @@ def test_pictures_of_texts_go_by_number() -> None:
     }
 
 
-def test_a_number_that_is_not_known_is_left_out() -> None:
+def test_unknown_numbers_are_omitted() -> None:
     metrics = {"test/acc": Metric(0.5, 0.25, 0.75, 8), "test/auroc": Metric(None, None, None, 8)}
     report = Report(metrics, 3, {}, {}, None, [])
     assert report.numbers() == {"test/acc": 0.5, "test/acc_low": 0.25, "test/acc_high": 0.75, "test/n": 8}

@@ -1,4 +1,4 @@
-"""W&B, offline: everything that a run shows is there, as W&B reads it back, and so is how the run ended."""
+"""Offline W&B runs contain the results and the status of a run."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.workspace import Scope, build
 from tests.helpers import CONF, evaluate, recorded, train
-from tests.loggers.records import kept, records
+from tests.loggers.records import media_file, records
 
 NASTY = "<script>alert('it')</script>"
 
@@ -30,14 +30,14 @@ NASTY = "<script>alert('it')</script>"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on reviews that hold HTML."""
-    here = tmp_path_factory.mktemp("wandb")
+    parent = tmp_path_factory.mktemp("wandb")
     rows = [f"{NASTY} film{i % 5} was {'good' if i % 2 else 'bad'},{'good' if i % 2 else 'bad'}" for i in range(41)]
-    (here / "reviews.csv").write_text("\n".join(["text,label", *rows]))
-    data = ("data=csv", f"data.path={here / 'reviews.csv'}", "data/tokenizer=whitespace", "data.batch_size=8")
+    (parent / "reviews.csv").write_text("\n".join(["text,label", *rows]))
+    data = ("data=csv", f"data.path={parent / 'reviews.csv'}", "data/tokenizer=whitespace", "data.batch_size=8")
     few = ("callbacks.attention.examples=2", "callbacks.attention.shared=2", "callbacks.gradient_norms.every_n_steps=3")
     own = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", *few)
     parts = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
-    job = here / "sweep" / "3_seed-5"
+    job = parent / "sweep" / "3_seed-5"
     with under_hydra("train", job, RunMode.MULTIRUN, *data, *parts):
         train(job, *data, *parts, *own)
     return job
@@ -55,7 +55,7 @@ def result(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def under_hydra(command: str, folder: Path, mode: RunMode, *overrides: str) -> Iterator[None]:
-    """As if Hydra ran a job."""
+    """Set the state that Hydra sets for a job."""
     with initialize_config_dir(CONF, version_base="1.3"):
         cfg = compose(command, list(overrides), return_hydra_config=True)
     with read_write(cfg), open_dict(cfg):
@@ -102,8 +102,8 @@ def test_the_summary_holds_the_final_numbers(log: dict[str, Any], result: dict[s
     summary = log["summary"]
     assert len(result["metrics"]) == 22
     for name, metric in result["metrics"].items():
-        said = (summary.get(name), summary.get(f"{name}_low"), summary.get(f"{name}_high"))
-        assert said == pytest.approx((metric["value"], metric["low"], metric["high"])), name
+        values = (summary.get(name), summary.get(f"{name}_low"), summary.get(f"{name}_high"))
+        assert values == pytest.approx((metric["value"], metric["low"], metric["high"])), name
         assert summary[f"{name.split('/')[0]}/n"] == metric["n"]
     assert summary["parameters/total"] == result["parameters"]["total"]
     assert summary["parameters/encoder"] == result["parameters"]["by_part"]["encoder"]
@@ -129,10 +129,12 @@ def test_a_job_of_a_sweep_belongs_to_its_group(folder: Path) -> None:
     assert (begun["run_group"], begun["job_type"], begun["display_name"]) == ("sweep", "train", "3_seed-5")
 
 
-def test_the_pictures_are_kept_under_names_that_all_runs_share(folder: Path, log: dict[str, Any]) -> None:
+def test_pictures_are_logged_under_names_that_all_runs_share(folder: Path, log: dict[str, Any]) -> None:
     summary = log["summary"]
     logged = {
-        name.removeprefix("pictures/"): kept(folder, item) for name, item in summary.items() if "pictures/" in name
+        name.removeprefix("pictures/"): media_file(folder, item)
+        for name, item in summary.items()
+        if "pictures/" in name
     }
     drawn = sorted((folder / "pictures").glob("*.png"))
     assert sorted(path.read_bytes() for path in logged.values()) == sorted(path.read_bytes() for path in drawn)
@@ -145,21 +147,21 @@ def test_the_pictures_are_kept_under_names_that_all_runs_share(folder: Path, log
         assert logged[f"{kind}_1"].read_bytes() == written.read_bytes()
 
 
-def test_the_page_is_kept_as_it_is(folder: Path, log: dict[str, Any]) -> None:
+def test_the_page_is_logged_unchanged(folder: Path, log: dict[str, Any]) -> None:
     pages = {name: item for name, item in log["summary"].items() if name.startswith("pages/")}
     written = {path.stem: path for path in folder.rglob("*.html") if "wandb" not in path.parts}
     assert pages.keys() == {f"pages/{name}" for name in written}
     assert written
     for name, path in written.items():
-        assert kept(folder, pages[f"pages/{name}"]).read_bytes() == path.read_bytes()
+        assert media_file(folder, pages[f"pages/{name}"]).read_bytes() == path.read_bytes()
 
 
 def test_the_confusion_matrix_counts_the_predictions(folder: Path, log: dict[str, Any]) -> None:
-    table = json.loads(kept(folder, log["summary"]["confusion_table"]).read_text())
+    table = json.loads(media_file(folder, log["summary"]["confusion_table"]).read_text())
     assert table["columns"] == ["Actual", "Predicted", "nPredictions"]
-    with np.load(folder / "predictions" / "test.npz") as held:
-        names = [str(name) for name in held["class_names"]]
-        pairs = list(zip(held["labels"], held["probabilities"].argmax(1), strict=True))
+    with np.load(folder / "predictions" / "test.npz") as arrays:
+        names = [str(name) for name in arrays["class_names"]]
+        pairs = list(zip(arrays["labels"], arrays["probabilities"].argmax(1), strict=True))
     expected = [[a, p, pairs.count((i, j))] for i, a in enumerate(names) for j, p in enumerate(names)]
     assert sorted(table["data"]) == sorted(expected)
 
@@ -187,7 +189,7 @@ class Strip(HTMLParser):
 
 def test_the_examples_are_a_table_of_strips(folder: Path, log: dict[str, Any]) -> None:
     examples = json.loads((folder / "attention.json").read_text())
-    (artifact,) = (one for one in records(folder, "artifact") if one["name"].endswith("-examples"))
+    (artifact,) = (record for record in records(folder, "artifact") if record["name"].endswith("-examples"))
     files = {file["path"]: Path(file["local_path"]) for file in artifact["manifest"]["contents"]}
     assert all(folder in path.parents for path in files.values()), "it must not be left in the user's home"
     table = json.loads(files["examples.table.json"].read_text())
@@ -213,7 +215,7 @@ def test_the_examples_are_a_table_of_strips(folder: Path, log: dict[str, Any]) -
     [(None, "failed", "failed", 1), (signal.SIGINT, "interrupted", "failed", 255)],
     ids=["an error", "Ctrl-C"],
 )
-def test_a_run_that_does_not_end_well_says_so(
+def test_failures_and_interruptions_are_logged(
     signum: int | None, status: str, state: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(self: LitClassifier, *args: Any) -> None:
@@ -229,14 +231,14 @@ def test_a_run_that_does_not_end_well_says_so(
     assert log["config"]["seed"] == 0
 
 
-def test_a_run_that_fails_before_training_says_so(tmp_path: Path) -> None:
+def test_failures_before_training_are_logged(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"gone\.csv"):
         train(tmp_path / "run", "logger=wandb", "callbacks=none", "data=csv", "data.path=gone.csv")
     log = recorded(tmp_path / "run")
     assert (log["summary"]["status"], log["state"]) == ("failed", "failed")
 
 
-def test_an_evaluation_says_what_it_evaluates(folder: Path, tmp_path: Path) -> None:
+def test_evaluations_are_described(folder: Path, tmp_path: Path) -> None:
     with under_hydra("eval", tmp_path / "run", RunMode.RUN, "ckpt_path=unused"):
         evaluate(tmp_path / "run", folder / "checkpoints" / "best.ckpt", "logger=wandb")
     begun, log = records(tmp_path / "run", "run")[0], recorded(tmp_path / "run")
@@ -247,13 +249,15 @@ def test_an_evaluation_says_what_it_evaluates(folder: Path, tmp_path: Path) -> N
     assert log["summary"]["of_encoder/rnn"] == log["summary"]["test/acc"]
 
 
-def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any]) -> None:
+def test_runs_log_the_keys_of_the_dashboard(folder: Path, log: dict[str, Any]) -> None:
     """Every metric, option, table and picture in its panels, but for parts and pictures that this run has not."""
     workspace = build(Scope.of(find_runs([folder]).runs), "us", "heed")
-    asked = [panel._to_model().config for section in workspace.sections for panel in section.panels]
+    requested = [panel._to_model().config for section in workspace.sections for panel in section.panels]
     spec = json.loads(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True))
-    panels = [panel["config"] for one in spec["section"]["panelBankConfig"]["sections"] for panel in one["panels"]]
-    assert len(panels) == len(asked) > 20
+    panels = [
+        panel["config"] for section in spec["section"]["panelBankConfig"]["sections"] for panel in section["panels"]
+    ]
+    assert len(panels) == len(requested) > 20
     metrics, options = set(), set()
     for panel in panels:
         metrics |= {*panel.get("metrics", ()), *panel.get("mediaKeys", ()), panel.get("targetKey", "test/acc")}
@@ -263,9 +267,9 @@ def test_the_dashboard_asks_for_what_runs_log(folder: Path, log: dict[str, Any])
             (options if kind == "config" else metrics).add(name)
         options |= {panel["groupBy"]} if "groupBy" in panel else set()
     for option in options:
-        held: Any = log["config"]
+        node: Any = log["config"]
         for key in option.replace(".value", "", 1).split("."):
-            held = held[key]
+            node = node[key]
     logged = {*log["summary"], *(name for record in records(folder, "history") for name in record["item"])}
     one_each = ("pictures/heads_", "pictures/heatmap_", "pictures/strip_")  # of so many texts, where there are as many
     lacks = {name for name in metrics - logged if not name.startswith(one_each)}

@@ -1,4 +1,4 @@
-"""Whether a W&B run may begin, and what it does to begin."""
+"""The start of a W&B run."""
 
 import sys
 from pathlib import Path
@@ -8,23 +8,23 @@ import pytest
 from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
-from src.loggers.wandb import STAGED, Wandb
+from src.loggers.wandb import LAUNCH_HOOK, Wandb
 from tests.helpers import train
 
 
 @pytest.mark.parametrize(
-    ("mode", "offline", "asked"),
+    ("mode", "offline", "setting"),
     [("online", True, "WANDB_MODE=online"), (None, False, r"logger\.wandb\.offline=false")],
 )
 def test_an_online_run_without_an_account_is_refused_before_anything_is_read(
-    mode: str | None, offline: bool, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: str | None, offline: bool, setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("WANDB_MODE")
     if mode:
         monkeypatch.setenv("WANDB_MODE", mode)
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    with pytest.raises(UserError, match=rf"^{asked} needs a W&B account, and none is known here: run `wandb login`"):
+    with pytest.raises(UserError, match=rf"^{setting} needs a W&B account, and none is known here: run `wandb login`"):
         train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", "data=csv", "data.path=gone.csv")
     assert not (tmp_path / "run" / "wandb").exists()
 
@@ -35,16 +35,16 @@ def test_offline_runs_upload_no_checkpoints() -> None:
 
 
 @pytest.mark.parametrize("imported", [False, True])
-def test_launch_is_asked_only_where_a_script_has_imported_it(
+def test_launch_is_used_only_if_a_script_imported_it(
     imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Run] = []
-    monkeypatch.setattr(Run, STAGED, lambda run: asked.append(run))  # a function, to become a method
+    calls: list[Run] = []
+    monkeypatch.setattr(Run, LAUNCH_HOOK, lambda run: calls.append(run))  # a function, to become a method
     monkeypatch.delitem(sys.modules, "wandb.sdk.launch", raising=False)
     if imported:
         monkeypatch.setitem(sys.modules, "wandb.sdk.launch", ModuleType("launch"))
     run = Wandb(save_dir=str(tmp_path)).experiment
     run.finish()
-    assert len(asked) == imported
-    run._detect_and_apply_job_inputs()  # afterwards it is W&B's own again
-    assert len(asked) == imported + 1
+    assert len(calls) == imported
+    run._detect_and_apply_job_inputs()  # W&B's own method is restored
+    assert len(calls) == imported + 1

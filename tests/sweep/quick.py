@@ -1,4 +1,4 @@
-"""`python -m tests.sweep.quick`: `src.train` without pictures, whose drawing takes most of a small job's time."""
+"""`python -m tests.sweep.quick`: `src.train` without pictures, because drawing takes most of a small job's time."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ from src.sweep import processes
 from src.train import main
 
 
-def nothing(folder: Path) -> list[Path]:
+def draw_nothing(folder: Path) -> list[Path]:
     return []
 
 
 if __name__ == "__main__":
-    processes.IMPORTED += (f"tests.sweep.{Path(__file__).stem}",)  # before a job is forked off
+    processes.IMPORTED += (f"tests.sweep.{Path(__file__).stem}",)  # imported before jobs are forked
     main()
 else:
     import src.run
 
-    src.run.draw_all = nothing
+    src.run.draw_all = draw_nothing

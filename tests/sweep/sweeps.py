@@ -1,4 +1,4 @@
-"""Sweeps of tiny jobs on the bundled CSV, and what is left of them."""
+"""Runs sweeps of small jobs on the bundled CSV, and reads their results."""
 
 import json
 import subprocess
@@ -10,28 +10,28 @@ from tests.helpers import command
 SMALL = ("model.encoder.hidden_dim=6", "callbacks=checkpoints", "logger=csv")
 
 
-def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """`python -m tests.sweep.quick` in `folder`."""
-    line, options = command(folder, "train", *arguments)
-    line[2] = "tests.sweep.quick"
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+def start_sweep(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """Start `python -m tests.sweep.quick` in `folder`."""
+    words, options = command(folder, "train", *arguments)
+    words[2] = "tests.sweep.quick"
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
-def swept(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Exit code and output of a sweep."""
-    process = started(folder, *arguments)
-    said, _ = process.communicate()
-    assert "Traceback" not in said, said
-    return process.returncode, said
+def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Run a sweep, and return its exit code and output."""
+    process = start_sweep(folder, *arguments)
+    output, _ = process.communicate()
+    assert "Traceback" not in output, output
+    return process.returncode, output
 
 
-def results(sweep: Path) -> dict[str, dict[str, Any]]:
-    """The record of each job, by its folder's name."""
+def read_results(sweep: Path) -> dict[str, dict[str, Any]]:
+    """Return the record of each job by its folder's name."""
     return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/result.json"))}
 
 
-def jobs_of(process: "subprocess.Popen[str]") -> list[int]:
-    """The processes of the jobs that a sweep of the basic launcher is running."""
+def find_job_processes(process: "subprocess.Popen[str]") -> list[int]:
+    """Return the ids of the processes that run the jobs of a sweep with the basic launcher."""
     try:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A sweep that is killed leaves no process behind, and can be resumed at once."""
+"""A killed sweep leaves no process behind and can be resumed immediately."""
 
 import json
 import os
@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.sweep.sweeps import SMALL, started
+from tests.sweep.sweeps import SMALL, start_sweep
 
-MARK = "HEED_TEST_SWEEP"  # inherited by every process of a sweep, whoever starts it
+MARK = "HEED_TEST_SWEEP"  # environment variable that every process of a sweep inherits
 
 
-def processes(sweep: Path) -> set[int]:
-    """Every living process of a sweep."""
+def find_processes(sweep: Path) -> set[int]:
+    """Return the ids of all living processes of a sweep."""
     mark = f"{MARK}={sweep}".encode()
     living = set()
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
             if mark in path.read_bytes().split(b"\0") and " Z " not in (path.parent / "stat").read_text():
                 living.add(int(path.parent.name))
-        except OSError:  # it ended, or belongs to another user
+        except OSError:  # the process ended or belongs to another user
             pass
     return living
 
@@ -41,32 +41,32 @@ def wait_for_checkpoints(process: "subprocess.Popen[str]", sweep: Path, count: i
 def test_a_killed_sweep_leaves_no_process(
     options: list[str], running: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of three workers of joblib's, one has no job. Resuming does not depend on the launcher, so it is tested once."""
+    """One of joblib's three workers has no job. Resuming does not depend on the launcher, so it is tested once."""
     if running > 1:
         pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     sweep = tmp_path / "sweep"
     monkeypatch.setenv(MARK, str(sweep))
-    process = started(
+    process = start_sweep(
         tmp_path, "-m", "seed=1,2", "trainer.max_epochs=1000000", *SMALL, f"hydra.sweep.dir={sweep}", *options
     )
     try:
         wait_for_checkpoints(process, sweep, running)
-        assert len(processes(sweep)) > running
+        assert len(find_processes(sweep)) > running
         process.kill()
         process.communicate()
-        while processes(sweep):
+        while find_processes(sweep):
             time.sleep(0.05)
         if running == 1:
             return
-        again = started(tmp_path, f"sweep.resume={sweep}", "hydra/launcher=basic")
-        while not any("Going on at step" in log.read_text() for log in sweep.glob("0_*/train.log")):
-            assert again.poll() is None, again.communicate()[0]
+        resumed = start_sweep(tmp_path, f"sweep.resume={sweep}", "hydra/launcher=basic")
+        while not any("Resuming at step" in log.read_text() for log in sweep.glob("0_*/train.log")):
+            assert resumed.poll() is None, resumed.communicate()[0]
             time.sleep(0.05)
-        again.send_signal(signal.SIGINT)
-        output, _ = again.communicate()
-        assert again.returncode == 130, output
+        resumed.send_signal(signal.SIGINT)
+        output, _ = resumed.communicate()
+        assert resumed.returncode == 130, output
         assert "Traceback" not in output
         assert [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]][1] != "running"
     finally:
-        for pid in processes(sweep):
+        for pid in find_processes(sweep):
             os.kill(pid, signal.SIGKILL)

@@ -1,58 +1,58 @@
-"""How a job stands, from its folder."""
+"""The outcome of a job, read from its folder."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from src.sweep.outcome import claimed, outcome, settle
+from src.sweep.outcome import ensure_outcome, lock_folder, read_outcome
 
 
-def record(folder: Path, **facts: object) -> None:
+def write_record(folder: Path, **fields: object) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / "result.json").write_text(json.dumps({"format": 1, **facts}))
+    (folder / "result.json").write_text(json.dumps({"format": 1, **fields}))
 
 
-def test_a_job_that_left_nothing_is_pending(tmp_path: Path) -> None:
-    assert outcome(tmp_path / "none").status == "pending"
+def test_a_job_without_files_is_pending(tmp_path: Path) -> None:
+    assert read_outcome(tmp_path / "none").status == "pending"
     assert not (tmp_path / "none").exists()
     (tmp_path / "empty").mkdir()
-    assert outcome(tmp_path / "empty").status == "pending"
+    assert read_outcome(tmp_path / "empty").status == "pending"
 
 
-def test_a_record_that_was_cut_short_is_none(tmp_path: Path) -> None:
+def test_a_truncated_record_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text('{"status": "comp')
-    assert outcome(tmp_path).status == "pending"
+    assert read_outcome(tmp_path).status == "pending"
 
 
-def test_a_claimed_folder_belongs_to_a_running_job(tmp_path: Path) -> None:
-    with claimed(tmp_path) as free, claimed(tmp_path) as again:
-        assert (free, again) == (True, False)
-        assert outcome(tmp_path).status == "running"
-    assert outcome(tmp_path).status == "pending"
+def test_a_job_with_a_locked_folder_is_running(tmp_path: Path) -> None:
+    with lock_folder(tmp_path) as first, lock_folder(tmp_path) as second:
+        assert (first, second) == (True, False)
+        assert read_outcome(tmp_path).status == "running"
+    assert read_outcome(tmp_path).status == "pending"
 
 
-def test_the_figures_of_a_done_job(tmp_path: Path) -> None:
+def test_the_outcome_of_a_completed_job(tmp_path: Path) -> None:
     best = {"monitor": "val/loss", "value": 0.25}
-    record(tmp_path, status="completed", metrics={"test/acc": {"value": 0.5}}, seconds={"total": 3.0}, best=best)
-    assert outcome(tmp_path) == ("completed", None, 0.5, 3.0, 0.25)
+    write_record(tmp_path, status="completed", metrics={"test/acc": {"value": 0.5}}, seconds={"total": 3.0}, best=best)
+    assert read_outcome(tmp_path) == ("completed", None, 0.5, 3.0, 0.25)
 
 
 @pytest.mark.parametrize(
-    ("before", "code", "status", "error"),
+    ("existing", "code", "status", "error"),
     [
-        ({}, -9, "failed", "why"),
+        ({}, -9, "failed", "reason"),
         ({"status": "completed"}, 0, "completed", None),
-        ({"status": "completed"}, 1, "failed", "why"),  # it died behind its record
-        ({"status": "failed", "error": None}, 1, "failed", "why"),  # cut short in its reports
-        ({"status": "failed", "error": "own"}, 1, "failed", "own"),
+        ({"status": "completed"}, 1, "failed", "reason"),  # the process died after writing its record
+        ({"status": "failed", "error": None}, 1, "failed", "reason"),  # the process died while drawing its reports
+        ({"status": "failed", "error": "its own"}, 1, "failed", "its own"),
         ({"status": "interrupted", "error": "by SIGINT"}, 130, "interrupted", "by SIGINT"),
     ],
 )
-def test_a_job_that_could_not_say_how_it_ended(
-    tmp_path: Path, before: dict[str, object], code: int, status: str, error: str | None
+def test_a_job_that_could_not_record_its_outcome(
+    tmp_path: Path, existing: dict[str, object], code: int, status: str, error: str | None
 ) -> None:
-    if before:
-        record(tmp_path, **before)
-    settle(tmp_path, code, "why", ["seed=1"])
-    assert outcome(tmp_path)[:2] == (status, error)
+    if existing:
+        write_record(tmp_path, **existing)
+    ensure_outcome(tmp_path, code, "reason", ["seed=1"])
+    assert read_outcome(tmp_path)[:2] == (status, error)

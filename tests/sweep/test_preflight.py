@@ -1,4 +1,4 @@
-"""What is said of jobs before the first one begins."""
+"""Validation of jobs before the first one starts."""
 
 from pathlib import Path
 
@@ -8,47 +8,48 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
+import src.cli.entry  # noqa: F401  # registers the resolver of job folders
 from src.errors import UserError
-from src.sweep.compose import Composer, combinations
+from src.sweep.compose import Composer, expand_combinations
 from src.sweep.jobs import Job
-from src.sweep.preflight import look_over
+from src.sweep.preflight import validate_jobs
 from tests.helpers import CONF
 
 
 @pytest.fixture(autouse=True)
-def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def reset_hydra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     yield
     HydraConfig.instance().cfg = None
 
 
-def looked_over(*overrides: str) -> list[Job]:
+def validate(*overrides: str) -> list[Job]:
     with initialize_config_dir(CONF, version_base="1.3"):
         hydra = GlobalHydra.instance().hydra
         assert hydra is not None
         loader = hydra.config_loader
         master = loader.load_configuration("train", ["hydra.job.name=train", "hydra.sweep.dir=sweep"], RunMode.MULTIRUN)
-        lines = combinations({}, overrides, loader)
-        return look_over(Composer(loader, master), list(enumerate(lines)))
+        combinations = expand_combinations({}, overrides, loader)
+        return validate_jobs(Composer(loader, master), list(enumerate(combinations)))
 
 
-def refused(*overrides: str) -> str:
+def error_message(*overrides: str) -> str:
     with pytest.raises(UserError) as caught:
-        looked_over(*overrides)
+        validate(*overrides)
     return str(caught.value)
 
 
 def test_every_job_gets_its_folder() -> None:
-    jobs = looked_over("seed=1,2", "model/attention=none,bahdanau")
+    jobs = validate("seed=1,2", "model/attention=none,bahdanau")
     assert [job.overrides for job in jobs] == [
         [f"seed={seed}", f"model/attention={attention}"] for seed in (1, 2) for attention in ("none", "bahdanau")
     ]
     assert [job.folder for job in jobs][:2] == ["0_seed-1_attention-none", "1_seed-1_attention-bahdanau"]
 
 
-def test_all_mistakes_are_listed_with_the_jobs_that_make_them() -> None:
-    said = refused("model.encoder.hidden_dim=0,7", "model/attention=bahdanau,multi_head")
-    assert said.splitlines() == [
+def test_all_mistakes_are_listed_with_their_jobs() -> None:
+    message = error_message("model.encoder.hidden_dim=0,7", "model/attention=bahdanau,multi_head")
+    assert message.splitlines() == [
         "2 mistakes in 3 of 4 jobs; nothing was started.",
         "  model.encoder.hidden_dim=0   must be at least 1",
         "      job 0: model.encoder.hidden_dim=0 model/attention=bahdanau",
@@ -58,35 +59,35 @@ def test_all_mistakes_are_listed_with_the_jobs_that_make_them() -> None:
     ]
 
 
-def test_a_job_that_does_what_another_does_is_named() -> None:
-    said = refused("seed=1,2,1")
-    assert "does the same as job 0: leave one of them out\n      job 2: seed=1" in said
+def test_duplicate_jobs_are_reported() -> None:
+    message = error_message("seed=1,2,1")
+    assert "does the same as job 0: leave one of them out\n      job 2: seed=1" in message
 
 
-def test_two_jobs_of_one_folder_are_named() -> None:
-    said = refused("seed=1,2", "hydra.sweep.subdir=here")
-    assert "hydra.sweep.subdir   is the same folder as that of job 0\n      job 1: seed=2" in said
+def test_jobs_with_the_same_folder_are_reported() -> None:
+    message = error_message("seed=1,2", "hydra.sweep.subdir=here")
+    assert "hydra.sweep.subdir   is the same folder as that of job 0\n      job 1: seed=2" in message
 
 
-def test_data_that_are_missing_are_named(tmp_path: Path) -> None:
-    said = refused("seed=1,2", "data=csv", "data.path=nowhere.csv")
-    assert "nowhere.csv" in said
-    assert said.startswith("1 mistake in 2 of 2 jobs")
+def test_missing_data_is_reported(tmp_path: Path) -> None:
+    message = error_message("seed=1,2", "data=csv", "data.path=nowhere.csv")
+    assert "nowhere.csv" in message
+    assert message.startswith("1 mistake in 2 of 2 jobs")
 
 
-def test_a_component_of_a_wrong_shape_is_named() -> None:
+def test_a_wrong_output_shape_is_reported() -> None:
     target = "model.attention._target_=tests.models.wrong_shapes.ScorePerFeature"
-    said = refused("seed=1,2", "model/attention=none", target, "extras.trusted_modules=[tests]")
-    assert said.startswith("1 mistake in 2 of 2 jobs")
-    assert "ScorePerFeature.score returned a tensor of shape 3×7×256; the shape must be N×T = 3×7" in said
+    message = error_message("seed=1,2", "model/attention=none", target, "extras.trusted_modules=[tests]")
+    assert message.startswith("1 mistake in 2 of 2 jobs")
+    assert "ScorePerFeature.score returned a tensor of shape 3×7×256; the shape must be N×T = 3×7" in message
 
 
 def test_a_sweep_trains_on_one_device() -> None:
-    said = refused("seed=1,2", "trainer=ddp_sim")
-    assert "trainer.strategy=ddp trainer.devices=2   a job of a sweep trains on one device" in said
+    message = error_message("seed=1,2", "trainer=ddp_sim")
+    assert "trainer.strategy=ddp trainer.devices=2   a job of a sweep trains on one device" in message
 
 
-def test_of_many_jobs_only_some_are_shown() -> None:
-    said = refused("seed=range(9)", "model.encoder.layers=0")
-    assert said.count("job ") == 6
-    assert said.endswith("and 3 more")
+def test_long_lists_of_jobs_are_shortened() -> None:
+    message = error_message("seed=range(9)", "model.encoder.layers=0")
+    assert message.count("job ") == 6
+    assert message.endswith("and 3 more")

@@ -1,4 +1,4 @@
-"""Going on with a sweep and with a job of it."""
+"""Resuming a sweep and its jobs."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from src.errors import UserError
 from src.sweep.jobs import Job, Sweep
-from src.sweep.resume import command_line, prepare, trim
+from src.sweep.resume import prepare, read_command_line, trim
 
 STARTED = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 
@@ -18,43 +18,43 @@ def sweep(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_sweep_goes_on_as_it_was_started(sweep: Path) -> None:
-    here = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
-    assert command_line([f"sweep.resume={sweep}"]) == [*STARTED[:4], *here]
+def test_a_sweep_resumes_with_its_original_command_line(sweep: Path) -> None:
+    folders = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
+    assert read_command_line([f"sweep.resume={sweep}"]) == [*STARTED[:4], *folders]
 
 
-def test_another_launcher_comes_without_the_options_of_the_one_before(sweep: Path) -> None:
-    given = command_line([f"sweep.resume={sweep}", "hydra/launcher=basic"])
-    assert given[:3] == ["-m", "seed=1,2", "hydra/launcher=basic"]
+def test_another_launcher_drops_the_options_of_the_previous_one(sweep: Path) -> None:
+    arguments = read_command_line([f"sweep.resume={sweep}", "hydra/launcher=basic"])
+    assert arguments[:3] == ["-m", "seed=1,2", "hydra/launcher=basic"]
 
 
 def test_other_overrides_are_refused(sweep: Path) -> None:
-    with pytest.raises(UserError, match=r"as it was started: leave out seed=3 optimizer\.lr=1"):
-        command_line(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
+    with pytest.raises(UserError, match=r"takes all overrides from the sweep: leave out seed=3 optimizer\.lr=1"):
+        read_command_line(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
 
 
-def test_a_folder_without_a_sweep_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"holds no sweep: there is no sweep\.json in it"):
-        command_line([f"sweep.resume={tmp_path}"])
+def test_a_folder_without_a_sweep_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"is not the folder of a sweep: it has no sweep\.json"):
+        read_command_line([f"sweep.resume={tmp_path}"])
 
 
-def test_a_damaged_sweep_is_named(tmp_path: Path) -> None:
+def test_a_damaged_sweep_is_reported(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text('{"jobs": [{"number": 1}]}')
     with pytest.raises(UserError, match=r"sweep\.json cannot be read .*start the sweep anew"):
-        command_line([f"sweep.resume={tmp_path}"])
+        read_command_line([f"sweep.resume={tmp_path}"])
 
 
-def test_what_was_logged_behind_the_checkpoint_is_left_out(tmp_path: Path) -> None:
+def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "metrics.csv"
-    path.write_text("epoch,step,loss\n0,4,0.5\n0,4,\n1,9,0.25\n1,10,0.2\n2,1")  # the last line was cut short
+    path.write_text("epoch,step,loss\n0,4,0.5\n0,4,\n1,9,0.25\n1,10,0.2\n2,1")  # the last line is truncated
     trim(path, 10)
     assert path.read_text() == "epoch,step,loss\n0,4,0.5\n0,4,\n1,9,0.25\n"
     trim(path, 0)
     assert not path.exists()
-    trim(path, 0)  # nothing to do
+    trim(path, 0)  # no file
 
 
-def test_a_job_with_a_damaged_checkpoint_starts_anew(tmp_path: Path) -> None:
+def test_a_job_with_a_damaged_checkpoint_restarts(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"cut short")
     (tmp_path / "gradients.csv").write_text("step,part,norm\n0,encoder,1\n")

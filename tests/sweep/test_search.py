@@ -1,4 +1,4 @@
-"""A search with Optuna: its space, and a real one with pruning that is stopped and resumed."""
+"""A search with Optuna: its space, and a search with pruning that is resumed."""
 
 import json
 from pathlib import Path
@@ -8,30 +8,30 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
 from src.errors import UserError
-from src.sweep.space import Dimension, space
+from src.sweep.space import Dimension, parse_space
 from tests.helpers import CONF
-from tests.sweep.sweeps import SMALL, results, swept
+from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
 optuna = pytest.importorskip("optuna")
 
 
-def searched(*arguments: str) -> tuple[list[str], list[Dimension]]:
+def parse(*arguments: str) -> tuple[list[str], list[Dimension]]:
     with initialize_config_dir(CONF, version_base="1.3"):
         hydra = GlobalHydra.instance().hydra
         assert hydra is not None
-        return space({"seed": "1,2"}, arguments, hydra.config_loader)
+        return parse_space({"seed": "1,2"}, arguments, hydra.config_loader)
 
 
-def test_what_is_chosen_and_what_all_jobs_share() -> None:
-    rate, width = "optimizer.lr=tag(log, interval(1e-4, 0.1))", "model.encoder.hidden_dim=range(8, 33, 8)"
-    shared, chosen = searched(rate, width, "model/attention=none,bahdanau", "trainer.max_epochs=3", "seed=7")
+def test_overrides_are_split_into_shared_ones_and_dimensions() -> None:
+    rate, hidden_dim = "optimizer.lr=tag(log, interval(1e-4, 0.1))", "model.encoder.hidden_dim=range(8, 33, 8)"
+    shared, dimensions = parse(rate, hidden_dim, "model/attention=none,bahdanau", "trainer.max_epochs=3", "seed=7")
     assert shared == ["seed=7", "trainer.max_epochs=3"]
-    assert chosen == [
+    assert dimensions == [
         Dimension("optimizer.lr", 1e-4, 0.1, log=True),
         Dimension("model.encoder.hidden_dim", 8, 32, 8),
         Dimension("model/attention", choices=("none", "bahdanau")),
     ]
-    distributions = [one.distribution() for one in chosen]
+    distributions = [dimension.distribution() for dimension in dimensions]
     assert distributions == [
         optuna.distributions.FloatDistribution(1e-4, 0.1, log=True),
         optuna.distributions.IntDistribution(8, 32, step=8),
@@ -40,34 +40,34 @@ def test_what_is_chosen_and_what_all_jobs_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["seed=1"], "nothing to search"),
         (["optimizer.lr=tag(log, interval(0, 1))"], "above 0 if it is tagged log"),
         (["seed=range(3, 3)"], "is an empty range"),
     ],
 )
-def test_a_space_that_is_none(arguments: list[str], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        searched(*arguments)
+def test_an_invalid_space_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse(*arguments)
 
 
 def test_a_search_prunes_and_is_resumed(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
-    given = ("-m", "hparams_search=optuna", "hydra.sweeper.search.startup=2", "hydra.sweeper.search.warmup=0")
+    arguments = ("-m", "hparams_search=optuna", "hydra.sweeper.search.startup=2", "hydra.sweeper.search.warmup=0")
     rate = "optimizer.lr=tag(log, interval(1e-6, 0.1))"
-    more = (f"hydra.sweep.dir={sweep}", "trainer.max_epochs=3", *SMALL)
-    code, said = swept(tmp_path, *given, "hydra.sweeper.search.trials=3", rate, *more)
-    assert code == 0, said
-    first = results(sweep)
+    options = (f"hydra.sweep.dir={sweep}", "trainer.max_epochs=3", *SMALL)
+    code, output = run_sweep(tmp_path, *arguments, "hydra.sweeper.search.trials=3", rate, *options)
+    assert code == 0, output
+    first = read_results(sweep)
     assert len(first) == 3
-    code, said = swept(tmp_path, f"sweep.resume={sweep}", "hydra.sweeper.search.trials=7")
-    assert code == 0, said
-    found = results(sweep)
-    assert {name: found[name] for name in first} == first  # nothing is repeated
-    rates = [line for record in found.values() for line in record["overrides"] if line.startswith("optimizer.lr")]
-    assert len(set(rates)) == len(found) == 7
+    code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "hydra.sweeper.search.trials=7")
+    assert code == 0, output
+    final = read_results(sweep)
+    assert {name: final[name] for name in first} == first  # completed jobs are not repeated
+    rates = [line for record in final.values() for line in record["overrides"] if line.startswith("optimizer.lr")]
+    assert len(set(rates)) == len(final) == 7
     statuses = [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]]
-    assert set(statuses) == {"completed", "pruned"}, said
-    best = min(record["best"]["value"] for record in found.values() if record["status"] == "completed")
-    assert f"val/loss={best:.4g}" in said
+    assert set(statuses) == {"completed", "pruned"}, output
+    best = min(record["best"]["value"] for record in final.values() if record["status"] == "completed")
+    assert f"val/loss={best:.4g}" in output
