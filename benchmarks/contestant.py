@@ -20,7 +20,7 @@ from benchmarks import memory
 from benchmarks.measure import Reader, evenly
 from benchmarks.works import BARE, HEED, WORKS
 from benchmarks.yardsticks import train
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 
 
 class Contestant:
@@ -73,7 +73,7 @@ def readers(job: dict[str, Any]) -> dict[str, Reader]:
     """What trains on some of the reviews, by the names of the contestants that live here."""
     name, device = job["contestant"], job["device"]
     if name in (HEED, BARE):
-        keep_freed_memory()
+        reuse_freed_memory()
         from benchmarks.ours import Ours  # makes tensors, and a plain loop has no need of it
 
         ours = Ours(job["overrides"], Path(job["folder"]), device)

@@ -63,7 +63,7 @@ def fasttext_rows(ours: Ours, folder: Path, options: argparse.Namespace) -> Iter
     files = {split: folder / f"{split}.txt" for split in ("train", "test")}
     for split, path in files.items():
         rows = torch.randperm(ours.data.sizes[split], generator=torch.Generator().manual_seed(0))  # it does not shuffle
-        texts, labels = ours.data.texts(split, rows), ours.data.part(split).labels[rows]
+        texts, labels = ours.data.texts(split, rows), ours.data.tokenized(split).labels[rows]
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
         path.write_text("".join(lines), encoding="utf-8")
     threads = torch.get_num_threads()

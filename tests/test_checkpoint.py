@@ -15,7 +15,7 @@ import torch
 from src import build
 from src.checkpoint import PARTS, Card, load, read
 from src.checkpoint_io import ValidatedCheckpointIO
-from src.data.batching import Window
+from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Word
 from src.errors import UserError
@@ -131,7 +131,7 @@ def test_training_resumes_only_the_same_model(option: str, said: str, checkpoint
 def small() -> dict[str, Any]:
     """What a small checkpoint holds."""
     config = {"model": {name: {"_target_": "some.Class"} for name in PARTS}, "loss": {}, "data": {}}
-    codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Window(7, "first"), ("a", "b"))
+    codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Truncation(7, "first"), ("a", "b"))
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
     card = Card(config, codec, [3, 5]).to_dict()
     training = {"epoch": 1, "global_step": 11, "pytorch-lightning_version": "2.6.6", "callbacks": {}}

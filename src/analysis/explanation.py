@@ -76,9 +76,9 @@ def explain(
     model.eval()
     device = next(model.parameters()).device
     explained: dict[int, Explained] = {}
-    cut, words = codec.read(texts, device)
-    for rows in by_length(cut.lengths, batch_size, rank=0, world_size=1):
-        told = _batch(model, loss, codec.class_names, cut(rows), [words[row] for row in rows], maps)
+    builder, words = codec.read(texts, device)
+    for rows in by_length(builder.lengths, batch_size, rank=0, world_size=1):
+        told = _batch(model, loss, codec.class_names, builder(rows), [words[row] for row in rows], maps)
         explained.update(zip(rows.tolist(), told, strict=True))
     return [explained[i] for i in range(len(texts))]
 
@@ -87,7 +87,7 @@ def _batch(
     model: Classifier, loss: Loss, class_names: Sequence[str], batch: Batch, words: Sequence[list[str]], maps: bool
 ) -> Iterator[Explained]:
     tokens, mask = batch.tokens, batch.mask
-    logits, given = model.answer(tokens, mask)
+    logits, given = model.forward_with_weights(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
     weights = given.float()  # N×H×T×L
     means = mean_weights(weights).cpu()  # N×L

@@ -27,7 +27,7 @@ from src.config.mistakes import report
 from src.config.quoting import quoted
 from src.config.validation import check
 from src.errors import UserError
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 from src.sweep import processes
 
 SRC = Path(__file__).resolve().parents[1]
@@ -64,7 +64,7 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
                     check(cfg, config_name)
                     if OmegaConf.select(cfg, "sweep.dry_run"):
                         raise UserError("sweep.dry_run shows the plan of a sweep: add -m")
-                    keep_freed_memory()
+                    reuse_freed_memory()
                     return task(cfg)
 
             from src.sweep.resume import command_line, resumes  # it imports from this package itself

@@ -19,7 +19,7 @@ from src.config.outputs import folder_of, misplaced_by_hydra
 from src.config.quoting import literal
 from src.config.targets import TRUSTED
 from src.config.validation import mistakes_in, trusted_modules, wrong_values
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 
 DECIDING = ("hydra.mode", "hydra.sweeper")  # options that say whether to sweep, and over what
 
@@ -140,7 +140,7 @@ def _mistakes_of_run(
         if repository.command == "train" and not sweeps:
             from src import dry_build  # it needs torch
 
-            keep_freed_memory()  # before the first tensors, which the dry build makes
+            reuse_freed_memory()  # before the first tensors, which the dry build makes
             yield from dry_build.refused(task, mistakes)
         for one in options:
             yield from wrong_values(task, repository.command, one.key, one.values[1:])

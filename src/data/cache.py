@@ -18,11 +18,11 @@ from src.files.arrays import read_arrays
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
-ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a Part
+ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a TokenizedSplit
 
 
 @dataclass(frozen=True)
-class Part:
+class TokenizedSplit:
     """One split, tokenized but not truncated, so that `max_length` and `keep` may change freely."""
 
     tokens: np.ndarray  # flat int32
@@ -33,12 +33,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Tokenized:
+class TokenizedCorpus:
     """All splits and what reads them; holds no text."""
 
-    train: Part
-    val: Part
-    test: Part
+    train: TokenizedSplit
+    val: TokenizedSplit
+    test: TokenizedSplit
     tokenizer: str  # JSON
     class_names: tuple[str, ...]
 
@@ -50,7 +50,9 @@ def code_version(*classes: type) -> str:
     return content_hash(sorted(theirs | set(Path(__file__).parent.rglob("*.py"))))
 
 
-def cached(folder: Path, key: str, build: Callable[[], Tokenized], alias: Callable[[Tokenized], str]) -> Tokenized:
+def cached(
+    folder: Path, key: str, build: Callable[[], TokenizedCorpus], alias: Callable[[TokenizedCorpus], str]
+) -> TokenizedCorpus:
     """What `build` returns, from `<folder>/<key>.npz` if a run before has built it.
 
     Of several jobs at once one builds and the others wait. A file that does not read back is built anew. The same
@@ -91,7 +93,7 @@ def _explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _write(path: Path, data: Tokenized) -> None:
+def _write(path: Path, data: TokenizedCorpus) -> None:
     """Whole or not at all: written beside `path`, then moved there."""
     facts = {
         "tokenizer": data.tokenizer,
@@ -115,7 +117,7 @@ def _link(path: Path, alias: Path) -> None:
         os.link(path, alias)
 
 
-def _read(path: Path) -> Tokenized | None:
+def _read(path: Path) -> TokenizedCorpus | None:
     """What stands in the file; None if there is none, or it is damaged (the zip format keeps checksums)."""
     if not os.path.isfile(path):  # in a folder that cannot be read, Path.is_file() raises
         return None
@@ -123,10 +125,12 @@ def _read(path: Path) -> Tokenized | None:
         arrays = read_arrays(path)
         facts = json.loads(arrays["facts"].tobytes())
         parts = {
-            split: Part(**{name: arrays[f"{split}.{name}"] for name in ARRAYS}, origin=facts["origins"][split])
+            split: TokenizedSplit(
+                **{name: arrays[f"{split}.{name}"] for name in ARRAYS}, origin=facts["origins"][split]
+            )
             for split in SPLITS
         }
-        return Tokenized(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
+        return TokenizedCorpus(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.batching import Cutter, Window
+from src.data.batching import BatchBuilder, Truncation
 from src.data.tokenizer import Tokenizer
 from src.files.plain import require
 from src.models.types import Batch
@@ -21,28 +21,28 @@ class Codec:
     """Turns texts into batches exactly as in training; travels in checkpoints as plain containers."""
 
     tokenizer: Tokenizer
-    window: Window
+    truncation: Truncation
     class_names: tuple[str, ...]  # C
 
     def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
         """One batch of all N texts, in their order; labels are -1 where none are given."""
         count = len(texts)
         known = np.full(count, NO_LABEL) if labels is None else np.asarray(labels)
-        return Cutter(*self.tokenizer.encode(texts), known.astype(np.int64), self.window)(np.arange(count))
+        return BatchBuilder(*self.tokenizer.encode(texts), known.astype(np.int64), self.truncation)(np.arange(count))
 
-    def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[Cutter, list[list[str]]]:
+    def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
         """What cuts batches of the texts, without labels; and of each the words as written that the model sees."""
         tokens, offsets, words = self.tokenizer.read(texts)
-        cut = Cutter(tokens, offsets, np.full(len(texts), NO_LABEL), self.window, device)
-        spans = zip(cut.starts, cut.lengths, strict=True)
-        return cut, [words[start : start + length] for start, length in spans]
+        builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
+        spans = zip(builder.starts, builder.lengths, strict=True)
+        return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
         """Strings, numbers and lists only."""
         return {
             "tokenizer": self.tokenizer.to_json(),
-            "max_length": self.window.max_length,
-            "keep": self.window.keep,
+            "max_length": self.truncation.max_length,
+            "keep": self.truncation.keep,
             "class_names": list(self.class_names),
         }
 
@@ -57,5 +57,5 @@ class Codec:
         names = tuple(state["class_names"])
         if len(set(names)) < len(names) or not names:
             raise ValueError("codec.class_names: expects at least one name, and no name twice")
-        window = Window(state["max_length"], state["keep"])
-        return cls(Tokenizer.from_json(state["tokenizer"]), window, names)
+        truncation = Truncation(state["max_length"], state["keep"])
+        return cls(Tokenizer.from_json(state["tokenizer"]), truncation, names)

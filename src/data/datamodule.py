@@ -14,8 +14,8 @@ import pytorch_lightning as pl
 import tokenizers
 import torch
 
-from src.data.batching import Cutter, Window
-from src.data.cache import SPLITS, Part, Tokenized, cached, code_version
+from src.data.batching import BatchBuilder, Truncation
+from src.data.cache import SPLITS, TokenizedCorpus, TokenizedSplit, cached, code_version
 from src.data.codec import Codec
 from src.data.corpus import Corpus, Split, validated
 from src.data.files import absolute, nearest
@@ -82,7 +82,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
                 raise ValueError(f"{name}={number}: must be at least {least[name]}")
         self.tokenizer = tokenizer
         self.batch_size = batch_size
-        self.window = Window(max_length, keep)
+        self.truncation = Truncation(max_length, keep)
         self.val_fraction = val_fraction
         self.test_fraction = test_fraction
         self.split_seed = split_seed
@@ -93,7 +93,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.seed = torch.initial_seed() if seed is None else seed
         self.progress = progress
         self._known_classes: tuple[str, ...] | None = None
-        self._data: Tokenized | None = None
+        self._data: TokenizedCorpus | None = None
         self._corpus: Corpus | None = None
         self._source = ""  # its fingerprint
 
@@ -105,7 +105,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def read(self) -> Corpus:
         """All texts with their classes."""
 
-    def read_validated(self) -> Corpus:
+    def read_valid_corpus(self) -> Corpus:
         """As `read`, checked, since a source may be the user's own.
 
         Raises:
@@ -118,10 +118,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Whether a model is to learn from these data; otherwise a trained one reads them."""
         return self._known_classes is None
 
-    def read_as(self, codec: Codec) -> None:
-        """Read texts as a trained model does: with its tokenizer, its window and its classes. Before `setup()`."""
+    def use_codec(self, codec: Codec) -> None:
+        """Read texts as a trained model does: with its tokenizer, its truncation and its classes. Before `setup()`."""
         self.tokenizer = Trained(codec.tokenizer)
-        self.window = codec.window
+        self.truncation = codec.truncation
         self._known_classes = codec.class_names
 
     def prepare_data(self) -> None:
@@ -145,17 +145,17 @@ class TextDataModule(pl.LightningDataModule, ABC):
             code = code_version(type(self), type(tokenizer))
             return _hash(f"{content} {tokenizer.fingerprint()} {tokenizers.__version__} {code}")
 
-        def trained(data: Tokenized) -> str:  # how evaluations will read the same texts
+        def trained(data: TokenizedCorpus) -> str:  # how evaluations will read the same texts
             return key(Trained(Tokenizer.from_json(data.tokenizer)))
 
         data = cached(self.cache_dir, key(self.tokenizer), self._tokenize, trained)
         self._data = data if self._known_classes is None else _renumbered(data, self._known_classes)
         self.class_names = self._data.class_names
-        self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.window, self.class_names)
+        self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.truncation, self.class_names)
         self.vocabulary = self.codec.tokenizer.vocabulary
-        self.sizes = {split: len(self.part(split).labels) for split in SPLITS}
+        self.sizes = {split: len(self.tokenized(split).labels) for split in SPLITS}
 
-    def part(self, split: str) -> Part:
+    def tokenized(self, split: str) -> TokenizedSplit:
         """Tokens, offsets and labels of "train", "val" or "test"; `Batch.index` counts its rows."""
         assert self._data is not None, "call setup() first"
         return getattr(self._data, split)
@@ -163,7 +163,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
     @property
     def class_counts(self) -> list[int]:
         """Training texts of each class, C."""
-        return np.bincount(self.part("train").labels, minlength=len(self.class_names)).tolist()
+        return np.bincount(self.tokenized("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
         """The texts of these rows of a split, read back from the source.
@@ -174,12 +174,12 @@ class TextDataModule(pl.LightningDataModule, ABC):
         if self._corpus is None:
             try:
                 self._require_same_source()
-                corpus = self.read_validated()
+                corpus = self.read_valid_corpus()
                 self._require_same_source()
             except OSError as error:
                 raise UserError(f"data: the source cannot be read any more ({error})") from error
             self._corpus = corpus
-        part = self.part(split)
+        part = self.tokenized(split)
         source: Split = getattr(self._corpus, part.origin)
         return [source.texts[part.rows[i]] for i in index]
 
@@ -193,11 +193,11 @@ class TextDataModule(pl.LightningDataModule, ABC):
             raise UserError("data: the source has changed since the run began to read it: run again")
 
     def train_dataloader(self) -> ShuffledBatches | Batches:
-        cut = self._cutter("train")
-        order = partial(shuffled, cut.lengths, self.batch_size, self.seed, self.length_buckets, *self._ranks())
+        builder = self._builder("train")
+        order = partial(shuffled, builder.lengths, self.batch_size, self.seed, self.length_buckets, *self._ranks())
         if getattr(self.trainer, "overfit_batches", 0):
-            return Batches(cut, order(0))  # the same few batches in every epoch
-        return ShuffledBatches(cut, order, self.seed)
+            return Batches(builder, order(0))  # the same few batches in every epoch
+        return ShuffledBatches(builder, order, self.seed)
 
     def val_dataloader(self) -> Batches:
         return self._evaluation("val")
@@ -206,21 +206,21 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return self._evaluation("test")
 
     def _evaluation(self, split: str) -> Batches:
-        cut = self._cutter(split)
-        return Batches(cut, by_length(cut.lengths, self.batch_size, *self._ranks()))
+        builder = self._builder(split)
+        return Batches(builder, by_length(builder.lengths, self.batch_size, *self._ranks()))
 
-    def _cutter(self, split: str) -> Cutter:
-        part = self.part(split)
+    def _builder(self, split: str) -> BatchBuilder:
+        part = self.tokenized(split)
         device = self.trainer.strategy.root_device if self.on_device and self.trainer is not None else "cpu"
-        return Cutter(part.tokens, part.offsets, part.labels, self.window, device)
+        return BatchBuilder(part.tokens, part.offsets, part.labels, self.truncation, device)
 
     def _ranks(self) -> tuple[int, int]:
         """Which process this is, and of how many."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
-    def _tokenize(self) -> Tokenized:
+    def _tokenize(self) -> TokenizedCorpus:
         start = time.perf_counter()
-        corpus = self.read_validated()
+        corpus = self.read_valid_corpus()
         self._require_same_source()  # or the cache would keep the new texts under the fingerprint of the old ones
         chosen = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
         texts = {
@@ -228,7 +228,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         }
         tokenizer = self.tokenizer.train(texts["train"], self.progress)
         parts = {
-            split: Part(
+            split: TokenizedSplit(
                 *tokenizer.encode(texts[split], self.progress),
                 getattr(corpus, origin).labels[rows],
                 rows,
@@ -242,10 +242,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
             time.perf_counter() - start,
             f"{len(tokenizer.vocabulary):,}",
         )
-        return Tokenized(**parts, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
+        return TokenizedCorpus(**parts, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
 
 
-def _renumbered(data: Tokenized, class_names: Sequence[str]) -> Tokenized:
+def _renumbered(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
     """The same texts, with their classes numbered as in `class_names`."""
     number = {name: i for i, name in enumerate(class_names)}
     for name in data.class_names:

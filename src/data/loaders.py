@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from src.data.batching import Cutter
+from src.data.batching import BatchBuilder
 from src.data.order import Plan
 from src.errors import UserError
 from src.models.types import Batch
@@ -12,15 +12,15 @@ from src.models.types import Batch
 class Batches:
     """The batches of one plan, the same on every pass: for evaluation, and to overfit a few on purpose."""
 
-    def __init__(self, cut: Cutter, plan: Plan) -> None:
-        self.cut = cut
+    def __init__(self, builder: BatchBuilder, plan: Plan) -> None:
+        self.builder = builder
         self.plan = plan
 
     def __len__(self) -> int:
         return len(self.plan)
 
     def __iter__(self) -> Iterator[Batch]:
-        return map(self.cut, self.plan)
+        return map(self.builder, self.plan)
 
 
 class ShuffledBatches:
@@ -31,13 +31,13 @@ class ShuffledBatches:
     `sampler`, and must: it restores no loader's state from a checkpoint written at an epoch's end.
 
     Args:
-        cut: the split.
+        builder: of the batches of one split.
         order: epoch → plan; every plan of the same length.
         seed: of the order; a state resumes only under the same one.
     """
 
-    def __init__(self, cut: Cutter, order: Callable[[int], Plan], seed: int) -> None:
-        self.cut = cut
+    def __init__(self, builder: BatchBuilder, order: Callable[[int], Plan], seed: int) -> None:
+        self.builder = builder
         self.order = order
         self.seed = seed
         self.epoch = 0
@@ -52,7 +52,7 @@ class ShuffledBatches:
             self.set_epoch(self.epoch + 1)
         for rows in self.order(self.epoch)[self.position :]:
             self.position += 1  # before handing out: a state saved while this batch trains resumes after it
-            yield self.cut(rows)
+            yield self.builder(rows)
 
     @property
     def sampler(self) -> "ShuffledBatches":

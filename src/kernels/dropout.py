@@ -7,7 +7,7 @@ from torch import Tensor, nn
 LEVELS = 2**8  # of a random byte
 
 
-class Kept:
+class DropoutMask:
     """Draws on a CPU which numbers dropout keeps, from a stream that torch's generator seeds.
 
     A number is dropped by a random byte, below a threshold for whose fraction its row draws another byte: with the
@@ -45,7 +45,7 @@ def dropout(numbers: Tensor, rate: float) -> Tensor:
         return numbers
     if numbers.device.type != "cpu":
         return nn.functional.dropout(numbers, rate)
-    kept = Kept(rate)
+    kept = DropoutMask(rate)
     return numbers * kept.draw(*numbers.shape) * kept.scale
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from src.kernels.dropout import Kept
+from src.kernels.dropout import DropoutMask
 
 CHUNK = 2**19  # weights at a time: 2 MB, what the second caches of two cores hold
 
@@ -24,7 +24,7 @@ class _DroppedAttention(torch.autograd.Function):
         queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
         hidden = _hidden(visible, queries)
         shape = (*queries.shape[:3], keys.shape[2])  # N×H×T×L
-        drawn = Kept(rate)
+        drawn = DropoutMask(rate)
         kept = torch.empty(shape, dtype=torch.uint8)
         mixed = values.new_empty((*shape[:3], values.shape[-1]))  # N×H×T×d
         for some in _chunks(shape):

@@ -16,7 +16,7 @@ NEVER = 2**31 - 1  # bytes; as much as an option can hold
 LARGE = 12 * 2**20  # bytes: at 16 MB a training of a BiLSTM takes 200 MB more
 
 
-def keep_freed_memory() -> None:
+def reuse_freed_memory() -> None:
     """Let freed memory serve the next step, instead of giving it back to the system and asking for it again.
 
     The system hands memory out page by page and sets each to zero, which took a third of a BiLSTM's step. Blocks below

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from src.models.component import Attention, Embedding, Encoder, Head, Position
-from src.models.layer_weights import watched
+from src.models.layer_weights import record_layer_weights
 from src.models.pooling.base import Pooling
 from src.models.types import Encoded
 
@@ -19,10 +19,10 @@ class Pretrained(Protocol):
 
 
 @runtime_checkable
-class Finding(Protocol):
+class DescribesItself(Protocol):
     """A part that looks some of its options up elsewhere; given these, it is built again without looking."""
 
-    found: dict[str, Any]
+    description_options: dict[str, Any]
 
 
 class Classifier(nn.Module):
@@ -55,9 +55,11 @@ class Classifier(nn.Module):
             if isinstance(part, Pretrained):
                 part.load_pretrained()
 
-    def found(self) -> dict[str, dict[str, Any]]:
+    def description_options(self) -> dict[str, dict[str, Any]]:
         """Options that parts looked up elsewhere, by part: a checkpoint must carry them to be used alone."""
-        return {name: part.found for name, part in self.named_children() if isinstance(part, Finding)}
+        return {
+            name: part.description_options for name, part in self.named_children() if isinstance(part, DescribesItself)
+        }
 
     def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
         """Encode the tokens that the embedding knows, moved to the front; also the order N×L, None if none moved."""
@@ -79,15 +81,15 @@ class Classifier(nn.Module):
         encoded, order = self._read(tokens, mask)
         return _as_given(self.attention.weights(encoded), order)
 
-    def answer(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Logits N×num_logits and weights N×H×T×L, for the price of reading the texts once."""
         encoded, order = self._read(tokens, mask)
-        attended, weights = self.attention.answer(encoded)
+        attended, weights = self.attention.forward_with_weights(encoded)
         return self.head(self.pooling(attended)), _as_given(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """The weights N×H×L×L of each layer of the encoder that has such, by its name, over the tokens as given."""
-        with watched(self.encoder) as seen:
+        with record_layer_weights(self.encoder) as seen:
             _, order = self._read(tokens, mask)
         return {name: _as_given(weights, order) for name, weights in seen.items()}
 

@@ -54,7 +54,7 @@ class Attention(Component):
         """Weights N×H×T×L: rows of real states sum to 1 over real tokens, padding gets 0."""
 
     @abstractmethod
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """What `forward` and `weights` return."""
 
     @abstractmethod

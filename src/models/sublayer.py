@@ -51,11 +51,11 @@ class Sublayer(nn.Module):
         self.after = nn.LayerNorm(width, norm_eps) if norm in ("post", "both") else nn.Identity()
         self.dropout = Dropout(dropout)
 
-    def enter(self, states: Tensor) -> Tensor:
+    def prepare(self, states: Tensor) -> Tensor:
         """What the sublayer reads: N×L×D → N×L×D."""
         return self.before(states)
 
-    def leave(self, states: Tensor, change: Tensor) -> Tensor:
+    def combine(self, states: Tensor, change: Tensor) -> Tensor:
         """What goes on, of the input N×L×D and the sublayer's output N×L×D' → N×L×D'."""
         change = self.dropout(change)
         return self.after(states + change if self.residual else change)

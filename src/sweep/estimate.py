@@ -114,12 +114,12 @@ def _timed(cfg: DictConfig) -> tuple[float, float, int]:
     loss.to(device)
     optimizer = build.optimizer(cfg, model)
     batches: Any = data.train_dataloader()
-    cut = batches.cut
-    plan = sorted(batches.order(0), key=lambda rows: cut.lengths[rows].max())
+    builder = batches.builder
+    plan = sorted(batches.order(0), key=lambda rows: builder.lengths[rows].max())
     chosen = [plan[int(share * len(plan))] for share in QUANTILES]
     step = evaluation = 0.0
     for _ in range(2):  # the first time warms up
-        spent = [_seconds(cut(rows), model, loss, optimizer, device) for rows in chosen]
+        spent = [_seconds(builder(rows), model, loss, optimizer, device) for rows in chosen]
         step, evaluation = (sum(column) / len(chosen) for column in zip(*spent, strict=True))
     held = {split: -(-size // data.batch_size) for split, size in data.sizes.items()}
     parameters = sum(parameter.numel() for parameter in model.parameters())

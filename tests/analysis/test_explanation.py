@@ -103,7 +103,7 @@ def test_a_layers_weights_are_those_of_its_attention(
         states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
         encoder: Any = transformer.encoder
         first = encoder.blocks[0].attentions[0]
-        inside = Encoded(first.enter(encoder.enter(states)), batch.mask, states[:, 0])
+        inside = Encoded(first.prepare(encoder.enter(states)), batch.mask, states[:, 0])
         found = transformer.layer_weights(batch.tokens, batch.mask)["encoder 1"]
         expected = first.attention.weights(inside)
     assert torch.allclose(found, expected, atol=1e-6)
@@ -136,6 +136,6 @@ def test_an_answer_is_the_logits_and_the_weights() -> None:
     ).eval()
     tokens, mask = torch.tensor([[2, 3, 4], [4, 2, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]], dtype=torch.bool)
     with torch.no_grad():
-        logits, weights = model.answer(tokens, mask)
+        logits, weights = model.forward_with_weights(tokens, mask)
         assert torch.equal(logits, model(tokens, mask))
         assert torch.equal(weights, model.weights(tokens, mask))

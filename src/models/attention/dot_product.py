@@ -70,13 +70,13 @@ class DotProductAttention(SelfAttention):
             require_shape(self, f"project ({name})", projected, "N×H×L×d", (texts, None, length, None))
         if self.rotary is None:
             return queries, keys, values
-        return self.rotary.turn(queries), self.rotary.turn(keys), values
+        return self.rotary.rotate(queries), self.rotary.rotate(keys), values
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.merge(self.attend(*self._project(states, mask), mask))
 
     def weights(self, encoded: Encoded) -> Tensor:
-        queries, keys, _ = self._project(self.around.enter(encoded.states), encoded.mask)
+        queries, keys, _ = self._project(self.around.prepare(encoded.states), encoded.mask)
         scores = self.score(queries, keys)
         require_shape(self, "score", scores, "N×H×L×L", (*queries.shape[:3], keys.shape[2]))
         weights = masked_softmax(scores, self.visible(encoded.mask))

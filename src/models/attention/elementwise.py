@@ -99,11 +99,11 @@ class ElementwiseAttention(SelfAttention):
 
     def weights(self, encoded: Encoded) -> Tensor:
         """N×De×1×L."""
-        weights = self.mixing.vector.weights(self.around.enter(encoded.states), encoded.mask)  # N×L×De
+        weights = self.mixing.vector.weights(self.around.prepare(encoded.states), encoded.mask)  # N×L×De
         return weights.transpose(1, 2).unsqueeze(2)
 
     def forward(self, encoded: Encoded) -> Encoded:
-        states = self.around.enter(encoded.states)
+        states = self.around.prepare(encoded.states)
         vector = self.mixing.vector(states, encoded.mask)  # N×De
         mixed = self.mixing.retrieve(states, vector)
         return Encoded(self.finish(encoded, mixed), encoded.mask, self.summary(vector))

@@ -19,7 +19,7 @@ class NoAttention(Attention):
         eye = torch.eye(encoded.mask.shape[1], dtype=encoded.states.dtype, device=encoded.states.device)
         return (eye * encoded.mask.unsqueeze(-1)).unsqueeze(1)
 
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """What `forward` and `weights` give."""
         return encoded, self.weights(encoded)
 

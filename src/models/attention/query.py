@@ -56,9 +56,9 @@ class QueryAttention(Attention):
 
     def forward(self, encoded: Encoded) -> Encoded:
         """The context vector as a sequence of length one: N×T×D → N×1×D."""
-        return self.answer(encoded)[0]
+        return self.forward_with_weights(encoded)[0]
 
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """What `forward` and `weights` give, for a single scoring of the states."""
         weights = self._weights(encoded)  # N×T
         context = torch.einsum("nt,ntd->nd", self.dropout(weights), encoded.states)

@@ -55,17 +55,17 @@ class SelfAttention(Attention):
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may hold anything."""
 
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """What `forward` and `weights` give."""
         return self(encoded), self.weights(encoded)
 
     def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
         """The result, of the input and its mixtures N×L×D'."""
-        return zero_padding(self.output_dropout(self.around.leave(encoded.states, mixed)), encoded.mask)
+        return zero_padding(self.output_dropout(self.around.combine(encoded.states, mixed)), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
         """N×L×D → N×L×D'."""
-        mixed = self.transform(self.around.enter(encoded.states), encoded.mask)
+        mixed = self.transform(self.around.prepare(encoded.states), encoded.mask)
         require_shape(self, "transform", mixed, "N×L×D'", (*encoded.mask.shape, self.output_dim))
         states = self.finish(encoded, mixed)
         return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

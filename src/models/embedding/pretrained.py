@@ -42,7 +42,7 @@ class PretrainedEmbedding(LearnedEmbedding):
             raise ValueError(pretrained.MISSING_NAME)
         dim = pretrained.word_dim(name_or_path) if dim is None else dim
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
-        self.found = {"dim": dim}
+        self.description_options = {"dim": dim}
         self.vocabulary = tuple(vocabulary)
         self.name_or_path = name_or_path
         self.table.weight.requires_grad_(not freeze)

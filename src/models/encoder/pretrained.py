@@ -52,7 +52,7 @@ class PretrainedEncoder(Encoder):
             raise ValueError(pretrained.MISSING_NAME)
         self.name_or_path = name_or_path
         self.description = pretrained.describe(name_or_path) if description is None else description
-        self.found = {"description": self.description}
+        self.description_options = {"description": self.description}
         self.before, self.behind = len(self.description["prefix"]), len(self.description["suffix"])
         self.model = pretrained.untrained(self.description)
         self.output_dim: int = self.model.config.hidden_size

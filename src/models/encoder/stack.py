@@ -21,7 +21,7 @@ class Mixing(Protocol):
     def transform(self, states: Tensor, mask: Tensor) -> Tensor: ...
 
 
-class Attending(Sublayer):
+class AttentionSublayer(Sublayer):
     """An attention used for its mixtures alone, with this sublayer's norm, residual and dropout around it."""
 
     def __init__(self, attention: Mixing, dim: int, *, norm: BlockNorm, dropout: float) -> None:
@@ -29,7 +29,7 @@ class Attending(Sublayer):
         self.attention = attention
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.leave(states, self.attention.transform(self.enter(states), mask))
+        return self.combine(states, self.attention.transform(self.prepare(states), mask))
 
 
 class Block(nn.Module):
@@ -56,7 +56,7 @@ class Block(nn.Module):
         if norm not in ("pre", "post"):
             raise ValueError(f"norm={norm!r} must be one of pre, post")
         self.attentions = nn.ModuleList(
-            Attending(attention, dim, norm=norm, dropout=dropout) for attention in attentions
+            AttentionSublayer(attention, dim, norm=norm, dropout=dropout) for attention in attentions
         )
         self.around = Sublayer(dim, norm=norm, dropout=dropout)
         self.feed_forward = feed_forward
@@ -65,7 +65,7 @@ class Block(nn.Module):
         """N×L×D → N×L×D; rows of padding may hold anything."""
         for attention in self.attentions:
             states = attention(states, mask)
-        return self.around.leave(states, self.feed_forward(self.around.enter(states)))
+        return self.around.combine(states, self.feed_forward(self.around.prepare(states)))
 
 
 class Stack(Encoder):

@@ -10,7 +10,7 @@ from src.models.position.sinusoidal import angles
 
 
 @runtime_checkable
-class Turnable(Protocol):
+class SupportsRotary(Protocol):
     """An attention whose queries and keys can be turned."""
 
     def use_rotary(self, rotary: "Rotary") -> None: ...
@@ -46,7 +46,7 @@ class Rotary(Position):
         if dim % 2:
             raise ValueError(f"rotary positions turn features in pairs: a head's {dim} features must be even")
 
-    def turn(self, heads: Tensor) -> Tensor:
+    def rotate(self, heads: Tensor) -> Tensor:
         """Turn features 2i and 2i+1 of token l by l / base^(2i/d) radians (eq. 34): N×H×L×d → N×H×L×d."""
         turns = angles(heads.shape[2], heads.shape[3], self.base, heads)  # L×d/2
         sin, cos = turns.sin().to(heads.dtype), turns.cos().to(heads.dtype)
@@ -59,7 +59,7 @@ class Rotary(Position):
         Raises:
             ValueError: if there is none, or if one has heads of an odd number of features.
         """
-        found = [part for whole in parts for part in whole.modules() if isinstance(part, Turnable)]
+        found = [part for whole in parts for part in whole.modules() if isinstance(part, SupportsRotary)]
         if not found:
             raise ValueError(
                 "rotary positions turn queries and keys, but neither encoder nor attention has any: take "

@@ -43,7 +43,7 @@ def test_class_names_and_splits_are_the_sets_own(loading: dict[str, Any]) -> Non
     assert module.class_names == ("neg", "pos")
     assert module.sizes == {"train": 16, "val": 2, "test": 4}
     assert module.texts("val", [1]) == ["v1"]
-    assert module.part("val").labels.tolist() == [1, 0]
+    assert module.tokenized("val").labels.tolist() == [1, 0]
 
 
 def test_listed_classes_change_the_order(loading: dict[str, Any]) -> None:

@@ -84,7 +84,7 @@ def test_a_trained_model_may_read_all_of_one_file(tmp_path: Path, loading: dict[
     trained = table(path, loading)
     trained.setup()
     module = table(path, loading, test_path=path)
-    module.read_as(trained.codec)
+    module.use_codec(trained.codec)
     module.setup()
     assert module.sizes["test"] == 16
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from src import build
 from src.checkpoint import Card
-from src.data.batching import Window
+from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
@@ -91,7 +91,7 @@ def own(model: Path) -> Tokenizer:
 
 def batch(model: Path, texts: list[str], width: int = 0) -> tuple[Tensor, Tensor]:
     """Tokens and mask, padded to `width` at the least."""
-    tokens, mask, *_ = Codec(own(model), Window(20, "first"), ("x",)).batch(texts)
+    tokens, mask, *_ = Codec(own(model), Truncation(20, "first"), ("x",)).batch(texts)
     more = (0, max(0, width - tokens.shape[1]))
     return torch.nn.functional.pad(tokens, more), torch.nn.functional.pad(mask, more)
 
@@ -193,7 +193,7 @@ def test_a_run_and_its_checkpoint_need_the_model_once(bert: Path, tmp_path: Path
 
 def test_what_the_parts_found_travels_in_plain_containers(bert: Path) -> None:
     cfg = config(bert)
-    codec = Codec(own(bert), Window(20, "first"), ("x", "y", "z"))
+    codec = Codec(own(bert), Truncation(20, "first"), ("x", "y", "z"))
     card = Card(OmegaConf.to_container(cfg, resolve=True), codec, [3, 3, 3])  # type: ignore[arg-type]
     held = build.module(cfg, card).card["config"]["model"]
     assert held["embedding"]["dim"] == D
