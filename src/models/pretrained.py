@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from src.data.files import local
+from src.data.files import local_path
 from src.data.hub import connection
 from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
@@ -107,7 +107,7 @@ def _vectors(words: nn.Module, ids: Any) -> Tensor:
 def _read(kind: str, name_or_path: str, **options: Any) -> Any:
     """`transformers.<kind>.from_pretrained`, with code of the library alone."""
     maker = getattr(_transformers(), kind)
-    path = local(name_or_path, "name_or_path")
+    path = local_path(name_or_path, "name_or_path")
     folder = path.parent if path is not None and path.is_file() else path  # its tokenizer.json was named
     with connection() if folder is None else nullcontext(False) as online:
         try:

@@ -1,4 +1,4 @@
-"""TokenizedCorpus once, read back exactly, and never half."""
+"""The cache of tokenized data."""
 
 import errno
 import multiprocessing
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from src.data import cache
-from src.data.cache import TokenizedCorpus, TokenizedSplit, cached, code_version
+from src.data.cache import TokenizedCorpus, TokenizedSplit, code_version, load_or_build
 from src.errors import UserError
 
 
@@ -48,7 +48,7 @@ def never() -> TokenizedCorpus:
 
 
 def keep(folder: Path, key: str, build: Callable[[], TokenizedCorpus]) -> TokenizedCorpus:
-    return cached(folder, key, build, lambda _: f"{key} as trained")
+    return load_or_build(folder, key, build, lambda _: f"{key} as trained")
 
 
 def test_what_was_built_is_found_under_its_other_name_too(tmp_path: Path) -> None:

@@ -332,7 +332,7 @@ def test_an_own_source_may_give_integers_of_any_kind(loading: dict[str, Any], la
             r"train.texts\[0\] is a value of type bytes, b'bytes'; texts must be a list of str",
         ),
         ({"texts": ["a"] * 40 + [None]}, r"train.texts\[40\] is a value of type NoneType"),
-        ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] holds half a surrogate pair"),
+        ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] contains an unpaired surrogate"),
         ({"texts": "a" * 41}, "train.texts is a value of type str"),
         ({"texts": []}, "train.texts is empty"),
         ({"class_names": (0, 1)}, "class_names is a tuple of 2: 0, 1; it must be a tuple of str"),
@@ -363,7 +363,9 @@ def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loadin
     codec = ready(reviews, loading).codec
     module = Table(str(reviews), **loading)
     module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
-    with pytest.raises(UserError, match=r"class 'bad' is none of the model's, 0 x.* and 1,004 more") as caught:
+    with pytest.raises(
+        UserError, match=r"class 'bad' is not among the classes of the model, 0 x.* and 1,004 more"
+    ) as caught:
         module.setup()
     assert len(str(caught.value)) < 500
 
@@ -398,7 +400,7 @@ def test_a_source_that_changes_while_it_is_read_is_not_cached(
 
     with monkeypatch.context() as patch:
         patch.setattr(Table, "read", slow)
-        with pytest.raises(UserError, match="has changed since the run began to read it: run again"):
+        with pytest.raises(UserError, match="has changed since the run began to read it: start the run again"):
             ready(reviews, loading)
     assert not list(Path(loading["cache_dir"]).glob("*.npz"))
     assert all_texts(ready(reviews, loading), "test")

@@ -33,7 +33,7 @@ def served(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Datase
         return sets[name]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    monkeypatch.setattr(hub, "_answers", lambda address: True)
+    monkeypatch.setattr(hub, "_responds", lambda address: True)
     return sets
 
 
@@ -84,7 +84,7 @@ def test_the_fingerprint_follows_the_set(loading: dict[str, Any], served: dict[s
         ),
         (
             {"name": "nobody/nothing"},
-            r"data\.name=nobody/nothing: the hub cannot give it \(nobody/nothing None",
+            r"data\.name=nobody/nothing: cannot be loaded from the hub \(nobody/nothing None",
         ),
         ({"name": "plain", "config": "other"}, "plain other is not here"),
         ({"name": "./folder"}, r"is a path.*data=csv data\.path=\./folder"),
@@ -96,6 +96,6 @@ def test_what_is_wrong_is_said(loading: dict[str, Any], options: dict[str, Any],
 
 
 def test_without_a_network_a_copy_is_asked_for(loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_answers", lambda address: False)
-    with pytest.raises(UserError, match=r"does not answer.*hf download owner/none"):
+    monkeypatch.setattr(hub, "_responds", lambda address: False)
+    with pytest.raises(UserError, match=r"does not respond.*hf download owner/none"):
         Hub("owner/none", **loading).fingerprint()
