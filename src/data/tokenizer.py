@@ -272,9 +272,7 @@ class Pretrained(TokenizerBuilder):
             try:
                 return Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
             except (OSError, HfHubHTTPError, HFValidationError) as error:
-                reason = (
-                    str(error).splitlines()[0] if online else "the hub does not respond and there is no local copy"
-                )
+                reason = str(error).splitlines()[0] if online else "the hub does not respond and there is no local copy"
                 raise UserError(
                     f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and {reason}. Set "
                     "the path of a tokenizer.json, or the exact name of a model on the hub"

@@ -34,7 +34,7 @@ def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
     assert torch.isfinite(logits).all()
     model.zero_grad()
     logits.square().sum().backward()
-    encoded, _ = model._read(tokens, mask)  # what an attention or a pooling passes over has its part, too
+    encoded, _ = model._encode(tokens, mask)  # what an attention or a pooling passes over has its part, too
     attended = model.attention(encoded)
     flow = (encoded.states, encoded.summary, attended.states, attended.summary)
     torch.stack([part.square().sum() for part in flow]).sum().backward()
