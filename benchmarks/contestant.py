@@ -20,7 +20,7 @@ from benchmarks import memory
 from benchmarks.baselines import train
 from benchmarks.measure import Reader, evenly
 from benchmarks.workloads import BARE, HEED, WORKLOADS
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 
 
 class Contestant:
@@ -73,7 +73,7 @@ def readers(job: dict[str, Any]) -> dict[str, Reader]:
     """Return the functions that train on some of the reviews, by the contestants of this process."""
     name, device = job["contestant"], job["device"]
     if name in (HEED, BARE):
-        keep_freed_memory()
+        reuse_freed_memory()
         from benchmarks.heed import HeedRunner  # imported here: it allocates tensors, and plain loops do not need it
 
         heed = HeedRunner(job["overrides"], Path(job["folder"]), device)

@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks import command, memory
 from benchmarks.measure import Reader, Spread, in_turn, ratios
 from src.errors import UserError
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 from src.optim.adagrad import Adagrad
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
@@ -40,7 +40,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Measure reviews per second of each, in turn in one process, and the ratios of the last two to the first."""
-    keep_freed_memory()
+    reuse_freed_memory()
     from benchmarks.heed import HeedRunner  # imported here: it allocates torch's first tensors
 
     heed = HeedRunner(overrides, folder)

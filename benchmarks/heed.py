@@ -20,7 +20,7 @@ from src.callbacks.predictions import Predictions
 from src.callbacks.speed import Speed
 from src.checkpoint import Card
 from src.cli.entry import CONF
-from src.data.batching import Cutter
+from src.data.batching import BatchBuilder
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import Plan
 
@@ -105,7 +105,7 @@ class HeedRunner:
 
     def texts(self, reviews: int) -> tuple[list[str], torch.Tensor]:
         """Return about `reviews` training reviews, evenly over all lengths and in random order, and their labels."""
-        part = self.data.part("train")
+        part = self.data.tokenized("train")
         ranked = np.argsort(np.diff(part.offsets), kind="stable")
         rows = np.random.default_rng(0).permutation(evenly(ranked, reviews))
         return self.data.texts("train", rows), torch.from_numpy(part.labels[rows])
@@ -117,8 +117,8 @@ class HeedRunner:
         return Sample(self._batches(split, reviews), self.data.class_names)
 
     def _batches(self, split: str, reviews: int) -> Batches:
-        part = self.data.part(split)
-        cut = Cutter(part.tokens, part.offsets, part.labels, self.data.window, self.device)
+        part = self.data.tokenized(split)
+        cut = BatchBuilder(part.tokens, part.offsets, part.labels, self.data.truncation, self.device)
         return Batches(cut, sample_batches(self.plans[split], cut.lengths, reviews))
 
     def _rate(self, reviews: int, start: float) -> float:

@@ -63,7 +63,7 @@ def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -
     files = {split: folder / f"{split}.txt" for split in ("train", "test")}
     for split, path in files.items():
         rows = torch.randperm(heed.data.sizes[split], generator=torch.Generator().manual_seed(0))  # fastText does not
-        texts, labels = heed.data.texts(split, rows), heed.data.part(split).labels[rows]
+        texts, labels = heed.data.texts(split, rows), heed.data.tokenized(split).labels[rows]
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
         path.write_text("".join(lines), encoding="utf-8")
     threads = torch.get_num_threads()

@@ -83,7 +83,7 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
     """
     data: TextDataModule = make(cfg, "data")
     if codec is not None:
-        data.read_as(codec)
+        data.use_codec(codec)
     data.prepare_data()
     data.setup("fit")
     return data
@@ -203,7 +203,7 @@ def module(cfg: DictConfig, card: Card, model_and_loss: tuple[Classifier, Loss] 
         len(card.class_counts),
         partial(optimizer, cfg),
         partial(scheduler, cfg),
-        card.with_options(model.found()).to_dict(),
+        card.with_options(model.description_options()).to_dict(),
     )
 
 

@@ -15,7 +15,7 @@ import torch
 from src import build
 from src.checkpoint import PARTS, Card, load_checkpoint, read_checkpoint
 from src.checkpoint_io import ValidatedCheckpointIO
-from src.data.batching import Window
+from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Word
 from src.errors import UserError
@@ -126,7 +126,7 @@ def test_training_resumes_only_the_same_model(option: str, message: str, checkpo
 def small() -> dict[str, Any]:
     """What a small checkpoint holds."""
     config = {"model": {name: {"_target_": "some.Class"} for name in PARTS}, "loss": {}, "data": {}}
-    codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Window(7, "first"), ("a", "b"))
+    codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Truncation(7, "first"), ("a", "b"))
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
     card = Card(config, codec, [3, 5]).to_dict()
     training = {"epoch": 1, "global_step": 11, "pytorch-lightning_version": "2.6.6", "callbacks": {}}
@@ -301,9 +301,9 @@ def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
         (("config", "loss"), {"a": {1, 2}}, r"config\.loss\.a: expects a plain value, got set"),
         (("codec",), ..., r"codec is missing"),
         (("codec", "class_names"), ["a", 7], r"codec\.class_names\[1\]: expects text, got a whole number"),
-        (("codec", "class_names"), ["a", "a"], r"codec\.class_names: expects at least one name, and no name twice"),
+        (("codec", "class_names"), ["a", "a"], r"codec\.class_names: expects at least one name, without duplicates"),
         (("codec", "max_length"), 10**600, r"codec\.max_length: expects a whole number, got a number of more than"),
-        (("codec", "max_length"), 0, r"max_length=0: at least 1 token must be kept"),
+        (("codec", "max_length"), 0, r"max_length=0: must be at least 1"),
         (("codec", "keep"), "middle", r"keep='middle': must be 'first' or 'last'"),
         (("codec", "tokenizer"), "[" * 200_000, r"tokenizer: cannot be used"),
         (("class_counts",), [3, -1], r"class_counts: expects 2 numbers of at least 0, one for each class"),

@@ -93,7 +93,9 @@ def test_classes_go_by_name(own: tuple[Path, dict[str, Any]], tmp_path: Path, na
 
 def test_a_class_that_the_model_lacks_is_named(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     other = write(tmp_path / "other.csv", 37, ("bad", "goood"))
-    with pytest.raises(UserError, match=r"class 'goood' is none of the model's, bad, fair, good \(did you mean 'good'"):
+    with pytest.raises(
+        UserError, match=r"class 'goood' is not among the classes of the model, bad, fair, good \(did you mean 'good'"
+    ):
         evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other))
     result = json.loads((tmp_path / "eval" / "result.json").read_text())
     assert result["status"] == "failed"

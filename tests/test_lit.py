@@ -32,7 +32,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
     data = build.datamodule(cfg, card.codec)
     model.eval()
     for split in ("train", "val"):
-        batch = data.codec.batch(data.texts(split, range(data.sizes[split])), data.part(split).labels)
+        batch = data.codec.batch(data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
         with torch.no_grad():
             logits = model(batch.tokens, batch.mask)
         assert logged(tmp_path / "run")[f"{split}/loss"] == pytest.approx(loss(logits, batch.labels).item(), rel=1e-5)

@@ -87,7 +87,7 @@ def _explain_batch(
     model: Classifier, loss: Loss, class_names: Sequence[str], batch: Batch, words: Sequence[list[str]], maps: bool
 ) -> Iterator[Explanation]:
     tokens, mask = batch.tokens, batch.mask
-    logits, weights = model.answer(tokens, mask)
+    logits, weights = model.forward_with_weights(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
     weights = weights.float()  # N×H×T×L
     means = mean_weights(weights).cpu()  # N×L

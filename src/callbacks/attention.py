@@ -68,7 +68,7 @@ class AttentionRecorder(pl.Callback):
         except UserError as error:
             log.warning("%s: left out the examples of the test split. %s", self.folder / "attention.json", error)
             selection, texts = [], []
-        labels = [data.class_names[label] for label in data.part("test").labels[selection]]
+        labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
         metadata: list[dict[str, Any]] = [
             {"split": "test", "index": index, "label": label} for index, label in zip(selection, labels, strict=True)
         ]

@@ -30,7 +30,7 @@ from src.config.mistakes import format_mistakes
 from src.config.quoting import quote_values
 from src.config.validation import validate_config
 from src.errors import UserError
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 from src.sweep import processes
 
 SRC = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ def entry(config_name: str, free_text: Collection[str] = ()) -> Callable[[Task],
                     validate_config(cfg, config_name)
                     if OmegaConf.select(cfg, "sweep.dry_run"):
                         raise UserError("sweep.dry_run=true prints the plan of a sweep: add -m")
-                    keep_freed_memory()
+                    reuse_freed_memory()
                     return task(cfg)
 
             from src.sweep.resume import read_command_line, requests_resume  # it imports this package

@@ -19,7 +19,7 @@ from src.config.outputs import hydra_output_mistakes, output_folder
 from src.config.quoting import quote
 from src.config.targets import TRUSTED
 from src.config.validation import config_mistakes, sweep_value_mistakes, trusted_modules
-from src.kernels.malloc import keep_freed_memory
+from src.kernels.malloc import reuse_freed_memory
 
 SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether to sweep, and over which values
 
@@ -153,7 +153,7 @@ def _run_mistakes(
         if repository.command == "train" and not sweeps:
             from src import dry_build  # imports torch
 
-            keep_freed_memory()  # before the first tensors, which the dry build makes
+            reuse_freed_memory()  # before the first tensors, which the dry build makes
             yield from dry_build.build_mistakes(task, mistakes)
         for override in options:
             yield from sweep_value_mistakes(task, repository.command, override.key, override.values[1:])

@@ -3,7 +3,7 @@
 import sys
 
 from src.cli.startup import closed_streams
-from src.data.files import decode, existing, lines_of, read_text
+from src.data.files import decode, existing_path, lines_of, read_text
 from src.errors import UserError
 
 
@@ -19,7 +19,10 @@ def read_texts(text: str | None, file: str | None) -> list[str]:
         # bytes that are not UTF-8 are lone surrogates in `text`
         lines, source = [decode(text.encode(errors="surrogateescape"), "text")], "text"
     elif file is not None:
-        lines, source = lines_of(read_text(existing(str(file), "file"), f"file={file}", pipes=True)), f"file={file}"
+        lines, source = (
+            lines_of(read_text(existing_path(str(file), "file"), f"file={file}", pipes=True)),
+            f"file={file}",
+        )
     elif "stdin" in closed_streams or sys.stdin.isatty():
         raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
     else:

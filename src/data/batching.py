@@ -1,4 +1,4 @@
-"""From flat token arrays to padded batches: the one truncation rule and the one gather."""
+"""Truncation of token arrays and their assembly into padded batches."""
 
 from dataclasses import dataclass
 
@@ -7,49 +7,49 @@ import torch
 
 from src.models.types import Batch
 
-PAD_ID = 0  # of every tokenizer of ours
-DIGITS = 5  # binary ones that a batch's width keeps: at most a 16th of it is padding for all
+PAD_ID = 0  # in the vocabulary of every Heed tokenizer
+SIGNIFICANT_BITS = 5  # of a padded length: padding that all rows share is at most 1/16 of it
 
 
 @dataclass(frozen=True)
-class Window:
-    """Which tokens of a text a model sees: at most `max_length` (≥ 1), the `keep`="first" or "last" ones."""
+class Truncation:
+    """Limits each text to `max_length` (≥ 1) tokens, its `keep`="first" or "last" ones."""
 
     max_length: int
     keep: str
 
     def __post_init__(self) -> None:
         if self.max_length < 1:
-            raise ValueError(f"max_length={self.max_length}: at least 1 token must be kept")
+            raise ValueError(f"max_length={self.max_length}: must be at least 1")
         if self.keep not in ("first", "last"):
             raise ValueError(f"keep={self.keep!r}: must be 'first' or 'last'")
 
     def spans(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Offsets n+1 of whole texts → start n and length n of what is kept of each, int64."""
-        whole = np.diff(offsets)
-        lengths = np.minimum(whole, self.max_length)
+        """Offsets n+1 of whole texts → start n and length n of each truncated text, int64."""
+        full_lengths = np.diff(offsets)
+        lengths = np.minimum(full_lengths, self.max_length)
         starts = offsets[:-1] if self.keep == "first" else offsets[1:] - lengths
         return starts, lengths
 
-    def width(self, longest: int) -> int:
-        """How wide to make a batch whose longest text has so many tokens: as few widths as padding makes cheap.
+    def padded_length(self, longest: int) -> int:
+        """The padded length of a batch whose longest text has `longest` tokens: the bound of its padding bucket.
 
-        Kernels prepare for every shape that they have not met, and keep what they prepared: some 110 widths up to
-        1,000 tokens take less memory than 1,000, gigabytes in bf16.
+        Kernels prepare for every new shape and cache the result. Some 110 padded lengths up to 1,000 tokens take
+        less memory than 1,000: gigabytes less in bf16.
         """
-        step = 1 << max(0, longest.bit_length() - DIGITS)
+        step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
 
 
-class Cutter:
-    """Cuts padded batches from the flat tokens of one split, with no Python work per text.
+class BatchBuilder:
+    """Builds padded batches from the flat tokens of one split, without Python work per text.
 
     Args:
         tokens: flat int32, all texts one after another, untruncated.
         offsets: n+1 int64; text i is `tokens[offsets[i]:offsets[i + 1]]`.
         labels: n int64.
-        window: the truncation rule.
-        device: where the arrays live and the batches come out.
+        truncation: the limit on tokens per text.
+        device: of the arrays and the batches.
     """
 
     def __init__(
@@ -57,25 +57,26 @@ class Cutter:
         tokens: np.ndarray,
         offsets: np.ndarray,
         labels: np.ndarray,
-        window: Window,
+        truncation: Truncation,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.window = window
-        self.starts, self.lengths = window.spans(offsets)  # on the host: no waiting for a device to size a batch
-        some = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding must read one
-        self.tokens = torch.from_numpy(some).to(device)
+        self.truncation = truncation
+        self.starts, self.lengths = truncation.spans(offsets)  # on the host, to size a batch without a device sync
+        nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding reads token 0
+        self.tokens = torch.from_numpy(nonempty).to(device)
         self.labels = torch.from_numpy(labels).to(device)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The texts of these rows (N int64), padded to the longest or little more, and to one token at least."""
+        """The batch of these rows (N int64), padded to the bucket of its longest text and to at least one token."""
         device = self.tokens.device
-        width = self.window.width(int(self.lengths[rows].max(initial=1)))
-        where = np.stack([rows, self.starts[rows], self.lengths[rows]])
-        index, starts, lengths = torch.from_numpy(where).to(device)
-        steps = torch.arange(width, device=device)  # L
+        padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
+        spans = np.stack([rows, self.starts[rows], self.lengths[rows]])
+        index, starts, lengths = torch.from_numpy(spans).to(device)
+        steps = torch.arange(padded_length, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L
-        at = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads any token, which is not kept
-        return Batch(self.tokens[at].long().masked_fill_(~mask, PAD_ID), mask, self.labels[index], index)
+        positions = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads token 0, which is overwritten
+        tokens = self.tokens[positions].long().masked_fill_(~mask, PAD_ID)
+        return Batch(tokens, mask, self.labels[index], index)

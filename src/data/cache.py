@@ -1,4 +1,4 @@
-"""Tokenized data sets on disk: written once, whatever the number of runs and of parallel jobs."""
+"""The disk cache of tokenized data sets: all runs and parallel jobs share one file per data set."""
 
 import json
 import logging
@@ -18,91 +18,93 @@ from src.files.arrays import read_arrays
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
-ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a Part
+ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a TokenizedSplit
 
 
 @dataclass(frozen=True)
-class Part:
-    """One split, tokenized but not truncated, so that `max_length` and `keep` may change freely."""
+class TokenizedSplit:
+    """One split, tokenized but not truncated, so that the cache serves every `max_length` and `keep`."""
 
     tokens: np.ndarray  # flat int32
     offsets: np.ndarray  # n+1 int64, into tokens
     labels: np.ndarray  # n int64
-    rows: np.ndarray  # n int64, where each text stands in the source's split `origin`
+    rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     origin: str  # train, val or test
 
 
 @dataclass(frozen=True)
-class Tokenized:
-    """All splits and what reads them; holds no text."""
+class TokenizedCorpus:
+    """All splits, their tokenizer and class names; without the texts."""
 
-    train: Part
-    val: Part
-    test: Part
+    train: TokenizedSplit
+    val: TokenizedSplit
+    test: TokenizedSplit
     tokenizer: str  # JSON
     class_names: tuple[str, ...]
 
 
 def code_version(*classes: type) -> str:
-    """Hash of the source of this package and of the modules of `classes`, on which the tokens depend too."""
-    modules = (sys.modules.get(some.__module__) for some in classes)
-    theirs = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
-    return content_hash(sorted(theirs | set(Path(__file__).parent.rglob("*.py"))))
+    """Hash of the source code of this package and of the modules of `classes`: the tokens depend on both."""
+    modules = (sys.modules.get(cls.__module__) for cls in classes)
+    module_files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
+    return content_hash(sorted(module_files | set(Path(__file__).parent.rglob("*.py"))))
 
 
-def cached(folder: Path, key: str, build: Callable[[], Tokenized], alias: Callable[[Tokenized], str]) -> Tokenized:
-    """What `build` returns, from `<folder>/<key>.npz` if a run before has built it.
+def load_or_build(
+    folder: Path, key: str, build: Callable[[], TokenizedCorpus], alias: Callable[[TokenizedCorpus], str]
+) -> TokenizedCorpus:
+    """Load `<folder>/<key>.npz`, or build and write it if it does not exist.
 
-    Of several jobs at once one builds and the others wait. A file that does not read back is built anew. The same
-    file is found under the key that `alias` gives, too.
+    Among parallel jobs one builds and the others wait. A damaged file is rebuilt. A hard link makes the file
+    available under the key `alias(data)`, too.
 
     Raises:
-        UserError: the folder cannot be written to, or its disk is full.
+        UserError: if the folder is not writable or its disk is full.
     """
     path = folder / f"{key}.npz"
-    if found := _read(path):
-        return found
-    with _explained(folder):
+    if data := _read(path):
+        return data
+    with _explain_errors(folder):
         lock = filelock.FileLock(path.with_suffix(".lock"))
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     try:
-        if (found := _read(path)) is None:
-            found = build()
-            with _explained(folder):
-                _write(path, found)
-                _link(path, folder / f"{alias(found)}.npz")
-        return found
+        if (data := _read(path)) is None:
+            data = build()
+            with _explain_errors(folder):
+                _write(path, data)
+                _link(path, folder / f"{alias(data)}.npz")
+        return data
     finally:
         lock.release()
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    """Turn the errors of a full disk, a forbidden folder and the like into one message with the remedy."""
+def _explain_errors(folder: Path) -> Iterator[None]:
+    """Raise a UserError with the remedy for a full disk, missing permissions and similar errors."""
     try:
         yield
-    except (OSError, NotImplementedError) as error:  # the second where the file system has no locks
+    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
         file = getattr(error, "filename2", None) or getattr(error, "filename", None)
         place = f": {file}" if file and Path(file) != folder else ""
         raise UserError(
-            f"data.cache_dir={folder}: cannot keep the tokenized data there "
-            f"({getattr(error, 'strerror', None) or error}{place}). Make room, or choose another folder"
+            f"data.cache_dir={folder}: cannot write the tokenized data to this folder "
+            f"({getattr(error, 'strerror', None) or error}{place}). Free disk space, or choose another folder"
         ) from error
 
 
-def _write(path: Path, data: Tokenized) -> None:
-    """Whole or not at all: written beside `path`, then moved there."""
-    facts = {
+def _write(path: Path, data: TokenizedCorpus) -> None:
+    """Write the file atomically: to a temporary file, which then replaces `path`."""
+    metadata = {
         "tokenizer": data.tokenizer,
         "class_names": data.class_names,
         "origins": {split: getattr(data, split).origin for split in SPLITS},
     }
     arrays = {f"{split}.{name}": getattr(getattr(data, split), name) for split in SPLITS for name in ARRAYS}
-    temporary = path.with_suffix(".tmp")  # one name will do: only the holder of the lock writes
+    temporary = path.with_suffix(".tmp")  # a fixed name suffices: only the process with the lock writes
     try:
         with temporary.open("wb") as file:
-            np.savez(file, facts=np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8), **arrays)
+            np.savez(file, facts=np.frombuffer(json.dumps(metadata).encode(), dtype=np.uint8), **arrays)
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -110,25 +112,27 @@ def _write(path: Path, data: Tokenized) -> None:
 
 
 def _link(path: Path, alias: Path) -> None:
-    """Give a file a second name, where the disk allows and that is free."""
+    """Add a hard link to the file, if the file system supports it and the name is free."""
     with suppress(OSError):
         os.link(path, alias)
 
 
-def _read(path: Path) -> Tokenized | None:
-    """What stands in the file; None if there is none, or it is damaged (the zip format keeps checksums)."""
-    if not os.path.isfile(path):  # in a folder that cannot be read, Path.is_file() raises
+def _read(path: Path) -> TokenizedCorpus | None:
+    """Load the file; None if it does not exist or is damaged (zip members have checksums)."""
+    if not os.path.isfile(path):  # Path.is_file() raises in an unreadable folder
         return None
     try:
         arrays = read_arrays(path)
-        facts = json.loads(arrays["facts"].tobytes())
-        parts = {
-            split: Part(**{name: arrays[f"{split}.{name}"] for name in ARRAYS}, origin=facts["origins"][split])
+        metadata = json.loads(arrays["facts"].tobytes())
+        splits = {
+            split: TokenizedSplit(
+                **{name: arrays[f"{split}.{name}"] for name in ARRAYS}, origin=metadata["origins"][split]
+            )
             for split in SPLITS
         }
-        return Tokenized(**parts, tokenizer=facts["tokenizer"], class_names=tuple(facts["class_names"]))
+        return TokenizedCorpus(**splits, tokenizer=metadata["tokenizer"], class_names=tuple(metadata["class_names"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        log.warning("The cached data in %s are damaged (%s) and are built anew", path, error)
+        log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
         return None

@@ -1,4 +1,4 @@
-"""What a model must carry to read new texts and to name its answers."""
+"""The codec: the tokenizer, truncation and class names that a checkpoint stores with its model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.batching import Cutter, Window
+from src.data.batching import BatchBuilder, Truncation
 from src.data.tokenizer import Tokenizer
 from src.files.plain import require
 from src.models.types import Batch
@@ -18,31 +18,32 @@ STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}
 
 @dataclass(frozen=True)
 class Codec:
-    """Turns texts into batches exactly as in training; travels in checkpoints as plain containers."""
+    """Turns texts into batches exactly as in training. Checkpoints store it as plain containers."""
 
     tokenizer: Tokenizer
-    window: Window
+    truncation: Truncation
     class_names: tuple[str, ...]  # C
 
     def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
-        """One batch of all N texts, in their order; labels are -1 where none are given."""
+        """One batch of all N texts, in their order; without `labels` every label is -1."""
         count = len(texts)
-        known = np.full(count, NO_LABEL) if labels is None else np.asarray(labels)
-        return Cutter(*self.tokenizer.encode(texts), known.astype(np.int64), self.window)(np.arange(count))
+        label_array = np.full(count, NO_LABEL) if labels is None else np.asarray(labels)
+        builder = BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation)
+        return builder(np.arange(count))
 
-    def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[Cutter, list[list[str]]]:
-        """What cuts batches of the texts, without labels; and of each the words as written that the model sees."""
+    def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
+        """A builder of unlabelled batches, and for each text the original words of its truncated tokens."""
         tokens, offsets, words = self.tokenizer.read(texts)
-        cut = Cutter(tokens, offsets, np.full(len(texts), NO_LABEL), self.window, device)
-        spans = zip(cut.starts, cut.lengths, strict=True)
-        return cut, [words[start : start + length] for start, length in spans]
+        builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
+        spans = zip(builder.starts, builder.lengths, strict=True)
+        return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
-        """Strings, numbers and lists only."""
+        """The state as strings, numbers and lists."""
         return {
             "tokenizer": self.tokenizer.to_json(),
-            "max_length": self.window.max_length,
-            "keep": self.window.keep,
+            "max_length": self.truncation.max_length,
+            "keep": self.truncation.keep,
             "class_names": list(self.class_names),
         }
 
@@ -51,11 +52,11 @@ class Codec:
         """The inverse of `to_dict`.
 
         Raises:
-            ValueError: if a value is missing, of another type or out of its range.
+            ValueError: if a value is missing, has the wrong type or is out of range.
         """
         require(state, STATE, "codec")
         names = tuple(state["class_names"])
         if len(set(names)) < len(names) or not names:
-            raise ValueError("codec.class_names: expects at least one name, and no name twice")
-        window = Window(state["max_length"], state["keep"])
-        return cls(Tokenizer.from_json(state["tokenizer"]), window, names)
+            raise ValueError("codec.class_names: expects at least one name, without duplicates")
+        truncation = Truncation(state["max_length"], state["keep"])
+        return cls(Tokenizer.from_json(state["tokenizer"]), truncation, names)

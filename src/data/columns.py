@@ -1,4 +1,4 @@
-"""The columns of a data file, from its beginning alone."""
+"""The columns of a data file, read from its header alone."""
 
 import csv
 import io
@@ -7,28 +7,28 @@ from pathlib import Path
 
 from src.data.readers import check_columns
 
-BEGINNING = 1 << 20  # bytes: a header is shorter
+HEAD_SIZE = 1 << 20  # bytes; a header is shorter
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
-def require_columns(path: Path, wanted: Sequence[str]) -> None:
-    """Refuse a file without these columns, before any of its texts is read.
+def require_columns(path: Path, required: Sequence[str]) -> None:
+    """Check that a file has the required columns, without reading its texts.
 
-    A file whose columns cannot be seen so quickly, such as JSONL or a damaged one, is left to its reader.
+    Files without a readable header, such as JSONL or damaged files, pass: their reader checks them.
 
     Raises:
-        UserError: if a column is missing; lists those that are there.
+        UserError: if a column is missing; the message lists the columns of the file.
     """
     try:
         names = columns(path)
     except (OSError, ValueError, csv.Error):
         return
     if names:
-        check_columns(str(path), wanted, names)
+        check_columns(str(path), required, names)
 
 
 def columns(path: Path) -> list[str]:
-    """The names in the header of a CSV, TSV or Parquet file; none where they cannot be seen."""
+    """The names in the header of a CSV, TSV or Parquet file; empty if there is no readable header."""
     suffix = path.suffix.lower()
     if not path.is_file():  # a pipe can be read only once
         return []
@@ -43,9 +43,9 @@ def columns(path: Path) -> list[str]:
     if suffix not in DELIMITERS:
         return []
     with path.open("rb") as file:
-        beginning = file.read(BEGINNING)
-    is_whole = len(beginning) < BEGINNING
-    text = beginning.decode("utf-8-sig", errors="strict" if is_whole else "ignore")
+        head = file.read(HEAD_SIZE)
+    is_whole = len(head) < HEAD_SIZE
+    text = head.decode("utf-8-sig", errors="strict" if is_whole else "ignore")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITERS[suffix], strict=True)
     header = next((line for line in lines if line), [])
     return header if is_whole or next(lines, None) is not None else []

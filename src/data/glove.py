@@ -13,37 +13,37 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from src.data.files import existing_file, opened, require_one_byte_units
+from src.data.files import existing_file, open_file, require_one_byte_units
 from src.data.listing import listed, shown
 from src.errors import UserError
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
-LARGE = 50_000_000  # bytes from which on a progress bar is worth showing
+LARGE = 50_000_000  # bytes; larger files get a progress bar
 HEADER = re.compile(rb"\d+ (\d+)\s*")  # word2vec's first line: number of words, dimension
-REPORT = 10_000  # lines between two moves of the progress bar
+REPORT = 10_000  # lines between updates of the progress bar
 
 
 def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.ndarray]:
-    """The vectors of those of `words` that the file has.
+    """Read the vectors of `words`; words without a vector are left out.
 
     Args:
         path: a text file of lines "word number number …", or a zip of one such file; None reads the bundled
             10,000 most frequent words of GloVe 6B in 50 dimensions.
-        words: to look up, in the case they are written in.
+        words: to look up, case-sensitively.
 
     Returns:
-        The words found, in the file's order, and their vectors, float32 of len(found) × dimension.
+        The m words with a vector, in the order of the file, and their vectors, float32 of m × dimension.
 
     Raises:
-        UserError: no such file, no vectors in it, or a line that is none, which is named by number.
+        UserError: if there is no such file, or a line is not a word vector; the message gives its number.
     """
     if path is None:
-        known = bundled_words()
+        bundled = bundled_words()
         with np.load(BUNDLED, allow_pickle=False) as file:
             vectors = file["vectors"]
-        wanted = set(words)
-        rows = [i for i, word in enumerate(known) if word in wanted]
-        return [known[i] for i in rows], vectors[rows]
+        requested = set(words)
+        rows = [i for i, word in enumerate(bundled) if word in requested]
+        return [bundled[i] for i in rows], vectors[rows]
     full = existing_file(path, "model.embedding.path")
     with _vectors(full) as (file, size):
         return _parse(file, size, full, {word.encode() for word in words})
@@ -57,8 +57,8 @@ def bundled_words() -> list[str]:
 
 @contextmanager
 def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
-    """The lines of a file, or of the only file in a zip, and their bytes in all."""
-    with opened(path) as raw:
+    """Open a file, or the only file in a zip, and yield it with its size in bytes."""
+    with open_file(path) as raw:
         if path.suffix.lower() != ".zip":
             yield raw, path.stat().st_size
             return
@@ -67,18 +67,20 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 if len(members) != 1:
                     names = listed([member.filename for member in members], plain=True)
-                    raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the one to read")
+                    raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the path of one")
                 with archive.open(members[0]) as file:
                     yield file, members[0].file_size
         except (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            raise UserError(f"{path}: is no zip file, or a damaged one ({error}); fetch it again") from None
+            raise UserError(f"{path}: is not a zip file, or is damaged ({error}); download it again") from None
         except (NotImplementedError, RuntimeError) as error:  # another compression, or a password
-            raise UserError(f"{path}: this zip file cannot be read ({error}); unpack it and give the file") from None
+            raise UserError(
+                f"{path}: this zip file cannot be read ({error}); unpack it and give the path of the file"
+            ) from None
 
 
-def _parse(file: IO[bytes], size: int, path: Path, wanted: set[bytes]) -> tuple[list[str], np.ndarray]:
-    """Only the lines wanted are parsed; of the others only the spaces are counted."""
-    found: dict[bytes, np.ndarray] = {}
+def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:
+    """Parse the lines of the requested words; in other lines only the spaces are counted."""
+    vectors: dict[bytes, np.ndarray] = {}
     dimension = read = 0
     with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE) as progress:
         bar = progress.add_task(f"Reading {path.name}", total=size)
@@ -89,23 +91,23 @@ def _parse(file: IO[bytes], size: int, path: Path, wanted: set[bytes]) -> tuple[
             if number == 1:
                 require_one_byte_units(line, str(path))
             if number == 1 and (header := HEADER.fullmatch(line)):
-                dimension = int(header[1][:18])  # more digits fit no memory, and Python converts only some thousands
+                dimension = int(header[1][:18])  # more digits exceed any memory and the limit of int()
                 continue
             line = line.strip()
             spaces = line.count(b" ")
             dimension = dimension or spaces
             if dimension < 1 or spaces < dimension:
                 raise UserError(
-                    f"{path}: line {number} is no word with {dimension or 'its'} numbers after it; is this a "
-                    "file of word vectors, and whole?"
+                    f"{path}: line {number} is not a word with {dimension or 'its'} numbers after it; check that "
+                    "this is a complete file of word vectors"
                 )
             word = line.split(b" ", 1)[0] if spaces == dimension else line.rsplit(b" ", dimension)[0]
-            if word in wanted and word not in found:
-                found[word] = _numbers(line.split()[-dimension:], path, number)
+            if word in requested and word not in vectors:
+                vectors[word] = _numbers(line.split()[-dimension:], path, number)
     if dimension == 0:
         raise UserError(f"{path}: the file is empty")
-    vectors = np.stack(list(found.values())) if found else np.empty((0, dimension), dtype=np.float32)
-    return [word.decode() for word in found], vectors
+    matrix = np.stack(list(vectors.values())) if vectors else np.empty((0, dimension), dtype=np.float32)
+    return [word.decode() for word in vectors], matrix
 
 
 def _numbers(fields: list[bytes], path: Path, line: int) -> np.ndarray:
@@ -113,9 +115,11 @@ def _numbers(fields: list[bytes], path: Path, line: int) -> np.ndarray:
         try:
             numbers = np.array(fields, dtype=np.float32)
         except ValueError as error:
-            raise UserError(f"{path}: line {line}: {error}; is this a file of word vectors?") from None
+            raise UserError(f"{path}: line {line}: {error}; check that this is a file of word vectors") from None
     finite = np.isfinite(numbers)
     if not finite.all():
         field = fields[int(finite.argmin())].decode(errors="replace")
-        raise UserError(f"{path}: line {line}: {shown(field)} is no finite number of 32 bits; correct or drop the line")
+        raise UserError(
+            f"{path}: line {line}: {shown(field)} is not a finite 32-bit number; correct or delete the line"
+        )
     return numbers

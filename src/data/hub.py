@@ -1,4 +1,4 @@
-"""The Hugging Face hub where there is a network, and what it left on disk where there is none."""
+"""Access to the Hugging Face hub, or without a network to its local cache."""
 
 import ssl
 import urllib.error
@@ -6,39 +6,38 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-TIMEOUT = 3.0  # seconds to wait for the hub's answer
+TIMEOUT = 3.0  # seconds to wait for the hub's response
 
 
 @contextmanager
 def connection() -> Iterator[bool]:
-    """Within it the hub's libraries never wait for a network that is not there.
+    """Set the hub's libraries offline within this context if the hub does not respond.
 
-    They retry for half a minute before they give up, unless they were told to be offline; so ask first.
-    Offline they still find what they downloaded before.
+    Online they retry for half a minute before they fail. Offline they use their local cache at once.
 
     Yields:
-        Whether the hub answered.
+        Whether the hub responded.
     """
     import datasets
     from huggingface_hub import constants
 
-    before = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
-    online = not any(before) and _answers(constants.ENDPOINT)
+    previous = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+    online = not any(previous) and _responds(constants.ENDPOINT)
     constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = not online
     try:
         yield online
     finally:
-        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before
+        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = previous
 
 
-def _answers(address: str) -> bool:
-    """Whether any HTTP answer comes back, through the environment's proxies if it has some."""
+def _responds(address: str) -> bool:
+    """Whether the address returns any HTTP response, through the proxies of the environment."""
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=TIMEOUT):
             return True
     except urllib.error.HTTPError:
         return True
     except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # it is there; the hub's own client knows other certificates
+        return isinstance(error.reason, ssl.SSLError)  # the host responds; the hub's own client uses other certificates
     except OSError:
         return False

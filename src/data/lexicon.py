@@ -8,27 +8,28 @@ from src.errors import UserError
 
 
 def read_lexicon(path: str) -> dict[str, float]:
-    """The words of a file in lower case, each with its strength; 1 where the file gives none.
+    """Read the words of a file in lower case with their strengths; the default strength is 1.
 
     Args:
-        path: UTF-8, a word at the start of each line, its strength behind a tab or, where there is none, a comma.
-            Columns behind that, blank lines, and lines that start with `;` or `#` and hold no tab are passed over.
+        path: of a UTF-8 file with a word at the start of each line, then a tab (or, in lines without a tab, a comma)
+            and its strength. Further columns, blank lines, and lines without a tab that start with `;` or `#` are
+            ignored.
 
     Raises:
-        UserError: if the file is not there, is no text, holds no word, or has a strength that is no number; names
-            the line.
+        UserError: if the file does not exist, is not text, has no words, or has a strength that is not a number; the
+            message gives the line.
     """
     file = existing_file(path, "path of the lexicon")
     lexicon: dict[str, float] = {}
     for number, line in enumerate(lines_of(read_text(file)), 1):
         if not line.strip() or (line.startswith((";", "#")) and "\t" not in line):
             continue
-        word, *behind = (field.strip() for field in line.split("\t" if "\t" in line else ","))
+        word, *columns = (field.strip() for field in line.split("\t" if "\t" in line else ","))
         if not word:
-            raise UserError(f"{file}, line {number}: has no word before its strength")
-        lexicon[word.lower()] = _strength(behind[0], f"{file}, line {number}", word) if behind else 1.0
+            raise UserError(f"{file}, line {number}: has a strength but no word")
+        lexicon[word.lower()] = _strength(columns[0], f"{file}, line {number}", word) if columns else 1.0
     if not lexicon:
-        raise UserError(f"{file}: holds no word")
+        raise UserError(f"{file}: has no words")
     return lexicon
 
 
@@ -38,5 +39,5 @@ def _strength(field: str, place: str, word: str) -> float:
     except ValueError:
         strength = math.nan
     if not math.isfinite(strength):
-        raise UserError(f"{place}: the strength {shown(field)} of {shown(word)} is no number")
+        raise UserError(f"{place}: the strength {shown(field)} of {shown(word)} is not a number")
     return strength

@@ -1,14 +1,14 @@
-"""Values of data in messages: a few of many, each cut to a readable length."""
+"""Formatting of data values in messages, with a limit on their number and length."""
 
 from collections.abc import Collection
 from typing import Any
 
-LISTED = 5  # values listed before the rest is counted
+LISTED = 5  # values listed; the others are counted
 LONGEST = 40  # characters of a value
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, on one line and cut to a readable length."""
+    """The repr of a value, truncated to a readable length."""
     if isinstance(value, str | bytes):
         value = value[: LONGEST + 1]  # a text may be long
     text = repr(value)
@@ -16,11 +16,11 @@ def shown(value: Any) -> str:
 
 
 def listed(values: Collection[Any], plain: bool = False) -> str:
-    """'a', 'b', 'c', 'd', 'e' and 1,234 more.
+    """Format the first values and count the rest: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
 
     Args:
-        values: in the order in which they are listed.
-        plain: without quotes around strings.
+        values: to list, in this order.
+        plain: omit the quotes around strings.
     """
     first = [shown(value) for value, _ in zip(values, range(LISTED), strict=False)]
     if plain:

@@ -1,43 +1,43 @@
-"""Iterables of batches that a Trainer takes as dataloaders."""
+"""Iterables of batches, which a Trainer accepts as dataloaders."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from src.data.batching import Cutter
+from src.data.batching import BatchBuilder
 from src.data.order import Plan
 from src.errors import UserError
 from src.models.types import Batch
 
 
 class Batches:
-    """The batches of one plan, the same on every pass: for evaluation, and to overfit a few on purpose."""
+    """The batches of one plan, the same in every pass: for evaluation and for `overfit_batches`."""
 
-    def __init__(self, cut: Cutter, plan: Plan) -> None:
-        self.cut = cut
+    def __init__(self, builder: BatchBuilder, plan: Plan) -> None:
+        self.builder = builder
         self.plan = plan
 
     def __len__(self) -> int:
         return len(self.plan)
 
     def __iter__(self) -> Iterator[Batch]:
-        return map(self.cut, self.plan)
+        return map(self.builder, self.plan)
 
 
 class ShuffledBatches:
-    """Training batches: another plan every epoch, and resumable after any batch.
+    """Training batches with a new plan in every epoch, resumable after any batch.
 
-    A pass continues at `position`, the number of batches handed out in `epoch` so far; once all are, the next
-    pass starts the next epoch. A Trainer saves `state_dict()` with its loops. It also sets the epoch, through
-    `sampler`, and must: it restores no loader's state from a checkpoint written at an epoch's end.
+    A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch the next
+    pass starts the next epoch. A Trainer saves `state_dict()` with its loops. It must also set the epoch through
+    `sampler`, because it does not restore the state of a loader from a checkpoint at the end of an epoch.
 
     Args:
-        cut: the split.
-        order: epoch → plan; every plan of the same length.
-        seed: of the order; a state resumes only under the same one.
+        builder: of the batches of one split.
+        order: function from epoch to plan; all plans have the same length.
+        seed: of the order; a state can be resumed only with the same seed.
     """
 
-    def __init__(self, cut: Cutter, order: Callable[[int], Plan], seed: int) -> None:
-        self.cut = cut
+    def __init__(self, builder: BatchBuilder, order: Callable[[int], Plan], seed: int) -> None:
+        self.builder = builder
         self.order = order
         self.seed = seed
         self.epoch = 0
@@ -51,16 +51,16 @@ class ShuffledBatches:
         if self.position >= len(self):
             self.set_epoch(self.epoch + 1)
         for rows in self.order(self.epoch)[self.position :]:
-            self.position += 1  # before handing out: a state saved while this batch trains resumes after it
-            yield self.cut(rows)
+            self.position += 1  # before the yield: a state saved during this step resumes after it
+            yield self.builder(rows)
 
     @property
     def sampler(self) -> "ShuffledBatches":
-        """Where Lightning looks for `set_epoch`."""
+        """The object on which Lightning calls `set_epoch`."""
         return self
 
     def set_epoch(self, epoch: int) -> None:
-        """Go to the start of `epoch`, unless already in it."""
+        """Move to the start of `epoch`, unless it is the current epoch."""
         if epoch != self.epoch:
             self.epoch, self.position = epoch, 0
 
@@ -68,17 +68,17 @@ class ShuffledBatches:
         return {"epoch": self.epoch, "position": self.position, "batches": len(self), "seed": self.seed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume where `state` was taken.
+        """Resume from the position of `state`.
 
         Raises:
-            UserError: it was taken in the middle of an epoch whose batches were others than these.
+            UserError: if the state is from the middle of an epoch with different batches.
         """
-        before, now = (state["batches"], state["seed"]), (len(self), self.seed)
-        finished = state["position"] >= state["batches"]
-        if state["position"] > 0 and not finished and before != now:
+        saved, current = (state["batches"], state["seed"]), (len(self), self.seed)
+        is_finished = state["position"] >= state["batches"]
+        if state["position"] > 0 and not is_finished and saved != current:
             raise UserError(
-                f"the checkpoint was written within an epoch of {before[0]} batches (data.seed={before[1]}), "
-                f"and this run has {now[0]} (data.seed={now[1]}): resume it with the same data, "
+                f"the checkpoint was written within an epoch of {saved[0]} batches (data.seed={saved[1]}), "
+                f"and this run has {current[0]} (data.seed={current[1]}): resume it with the same data, "
                 "data.batch_size, seed and number of devices"
             )
-        self.epoch, self.position = state["epoch"], len(self) if finished else state["position"]
+        self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]

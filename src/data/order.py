@@ -1,23 +1,23 @@
-"""In which order a pass over a split visits its rows: a plan is a list of row arrays, one a batch.
+"""The order of rows in a pass over a split: a plan is a list of row arrays, one per batch.
 
-On every rank a plan has ceil(n / (batch_size * world_size)) batches, whose sizes differ by one row at most:
-no row is dropped, no batch is a stub, and no row stands twice unless the ranks outnumber the rows.
+On every rank a plan has ceil(n / (batch_size * world_size)) batches, whose sizes differ by at most one row.
+No row is dropped, and none is repeated unless there are fewer rows than ranks.
 """
 
 from itertools import pairwise
 
 import numpy as np
 
-CHUNK = 50  # batches whose texts are sorted together: enough to save padding, few enough to stay random
+CHUNK = 50  # batches that are sorted together: enough to save padding, few enough for a random order
 
 Plan = list[np.ndarray]
 
 
 def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
-    """The fixed order of evaluation: longest texts first, so that what exceeds the memory fails at once."""
+    """The fixed order of evaluation: longest texts first, so that a lack of memory shows at once."""
     rows = np.argsort(-lengths, kind="stable")
     bounds = _bounds(len(rows), batch_size, world_size)
-    return _cut(rows, bounds)[rank::world_size]
+    return _split(rows, bounds)[rank::world_size]
 
 
 def shuffled(
@@ -27,9 +27,9 @@ def shuffled(
 
     Args:
         lengths: n int64, tokens of each text.
-        buckets: put texts of like length together: rows are shuffled, sorted within chunks of 50 batches (an
-            eighth of a small split, which must still mix), and the batches are shuffled in turn.
-        rank: of `world_size`, which get different batches of like length at each step.
+        buckets: group texts of similar length. Rows are shuffled, then sorted within chunks of 50 batches (an eighth of
+            a small split, to keep its order random), then the batches are shuffled.
+        rank: of this process among `world_size`; at each step they get different batches of similar length.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))
@@ -38,18 +38,18 @@ def shuffled(
     if buckets:
         chunk = min(CHUNK, max(1, steps // 8)) * world_size
         for start, stop in pairwise([*bounds[:-1:chunk], bounds[-1]]):
-            some = rows[start:stop]
-            rows[start:stop] = some[np.argsort(lengths[some], kind="stable")]
-    batches = _cut(rows, bounds)
+            chunk_rows = rows[start:stop]
+            rows[start:stop] = chunk_rows[np.argsort(lengths[chunk_rows], kind="stable")]
+    batches = _split(rows, bounds)
     return [batches[step * world_size + rank] for step in rng.permutation(steps)]
 
 
 def _bounds(rows: int, batch_size: int, world_size: int) -> np.ndarray:
-    """Where batches begin and end, so that each rank gets the same number of them."""
-    parts = -(-rows // (batch_size * world_size)) * world_size
-    return np.arange(parts + 1) * rows // max(parts, 1)
+    """The boundaries of the batches; their number is a multiple of the number of ranks."""
+    batches = -(-rows // (batch_size * world_size)) * world_size
+    return np.arange(batches + 1) * rows // max(batches, 1)
 
 
-def _cut(rows: np.ndarray, bounds: np.ndarray) -> Plan:
-    """Batches between `bounds`; one that would be empty repeats a row."""
+def _split(rows: np.ndarray, bounds: np.ndarray) -> Plan:
+    """Split rows into batches at `bounds`; an empty batch gets a copy of another batch's row."""
     return [rows[start : max(stop, start + 1)] for start, stop in pairwise(bounds)]

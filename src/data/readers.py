@@ -1,4 +1,4 @@
-"""Rows of CSV, TSV, JSONL and Parquet files, and what can be wrong with them."""
+"""Readers of CSV, TSV, JSONL and Parquet files, with errors that name the faulty rows."""
 
 import csv
 import io
@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from src.data.files import nearest, opened, read_text
+from src.data.files import nearest, open_file, read_text
 from src.data.listing import listed, shown
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
 SHOWN = 5  # rows named in a message
 BATCH = 1000  # rows of a Parquet file decoded at a time
-LONGEST_LABEL = 1000  # characters; a longer label is no class, and Python converts no number of 5,000 digits
-MOST_FRACTIONS = 100  # different numbers with a fraction that may still be classes, such as ratings
+LONGEST_LABEL = 1000  # characters; longer labels are not classes, and int() refuses 5,000 digits
+MOST_FRACTIONS = 100  # distinct fractional numbers that may still be classes, such as ratings
 WHOLE = re.compile(r"[-+]?\d+")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
@@ -31,35 +31,35 @@ csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that th
 
 @dataclass(frozen=True)
 class Rows:
-    """Columns of a file, as read."""
+    """The columns of a file."""
 
     source: str  # the file's path, for messages
-    unit: str  # what `places` counts: "line" of a text file, "row" of a table
-    places: Sequence[int]  # n, from 1: where each row begins
+    unit: str  # of `places`: "line" of a text file or "row" of a table
+    places: Sequence[int]  # n, from 1: the first line or the number of each row
     columns: dict[str, list[Any]]  # n values each
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows that have a text and a label, both as strings."""
+    """The rows with both a text and a label, as strings."""
 
     rows: Rows
-    kept: Sequence[int]  # m, positions in rows
+    positions: Sequence[int]  # m, in rows
     texts: list[str]  # m
     labels: list[str]  # m
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Rows:
-    """The named columns of a file whose extension tells its format.
+    """Read columns of a file; its extension determines the format.
 
     Raises:
-        UserError: unknown extension, a file that cannot be read, is empty or damaged, or is not UTF-8, a malformed
-            line, a column that is missing or not the only one of its name.
+        UserError: if the extension is unknown, the file is unreadable, empty, damaged or not UTF-8, a line is
+            malformed, or a column is missing or not unique.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise UserError(f"{path}: its extension must be {', '.join(READERS)}, as it tells the format")
-    with opened(path) as file:
+        raise UserError(f"{path}: unknown extension; it must be one of {', '.join(READERS)}")
+    with open_file(path) as file:
         if not file.read(1):
             raise UserError(f"{path}: the file is empty")
     rows = reader(path, columns)
@@ -68,12 +68,12 @@ def read_rows(path: Path, columns: Sequence[str]) -> Rows:
     return rows
 
 
-def examples(rows: Rows, text: str, label: str, on_bad_rows: str) -> Examples:
-    """Texts and labels of the rows that have both; the others are an error or dropped, as `on_bad_rows` says.
+def select_examples(rows: Rows, text: str, label: str, on_bad_rows: str) -> Examples:
+    """The texts and labels of the rows that have both; `on_bad_rows` drops other rows or raises an error.
 
     Raises:
-        UserError: `on_bad_rows` is "error" and a row lacks one, or no row has both; a value is no text and no number;
-            or a label is too long for a class.
+        UserError: if `on_bad_rows` is "error" and a row lacks one, if no row has both, if a value is neither text nor a
+            number, or if a label is too long for a class.
     """
     texts = _strings(rows, text)
     labels = [value.strip() for value in _strings(rows, label)]
@@ -82,29 +82,29 @@ def examples(rows: Rows, text: str, label: str, on_bad_rows: str) -> Examples:
             f"{rows.source}: {located(rows, long)}: the label {shown(labels[long[0]])} has {len(labels[long[0]]):,} "
             f"characters, so column {label!r} does not hold classes; name the column that does with data.label"
         )
-    kept = [i for i, (one, other) in enumerate(zip(texts, labels, strict=True)) if one.strip() and other]
-    if bad := sorted(set(range(len(texts))) - set(kept)):
-        where = located(rows, bad)
+    positions = [i for i, (words, name) in enumerate(zip(texts, labels, strict=True)) if words.strip() and name]
+    if bad := sorted(set(range(len(texts))) - set(positions)):
+        places = located(rows, bad)
         if on_bad_rows == "error":
             raise UserError(
-                f"{rows.source}: no {text!r} or no {label!r} in {where}. Mend the file, or leave such rows "
-                "out with data.on_bad_rows=drop"
+                f"{rows.source}: no {text!r} or no {label!r} in {places}. Correct the file, or drop such "
+                "rows with data.on_bad_rows=drop"
             )
-        log.warning("%s: dropped %s, without %r or %r", rows.source, where, text, label)
-    if not kept:
+        log.warning("%s: dropped %s, without %r or %r", rows.source, places, text, label)
+    if not positions:
         raise UserError(f"{rows.source}: no row has both {text!r} and {label!r}")
-    return Examples(rows, kept, [texts[i] for i in kept], [labels[i] for i in kept])
+    return Examples(rows, positions, [texts[i] for i in positions], [labels[i] for i in positions])
 
 
-def names_of(labels: Sequence[str], source: str) -> tuple[str, ...]:
-    """The classes that occur, in order of number where all are numbers and of the alphabet else.
+def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
+    """The distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
 
     Raises:
-        UserError: fewer than two occur, or so many fractions that they are measurements and no classes.
+        UserError: if there are fewer than two, or so many fractional numbers that they must be measurements.
     """
-    names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in order of the alphabet
+    names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
     if len(names) < 2:
-        raise UserError(f"{source}: every row has the label {shown(names[0])}; learning takes two classes")
+        raise UserError(f"{source}: every row has the label {shown(names[0])}; training needs at least two classes")
     if all(map(WHOLE.fullmatch, names)):
         return tuple(sorted(names, key=int))
     if all(map(NUMBER.fullmatch, names)):
@@ -118,28 +118,28 @@ def names_of(labels: Sequence[str], source: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def encode_labels(some: Examples, class_names: Sequence[str]) -> np.ndarray:
+def encode_labels(labelled: Examples, class_names: Sequence[str]) -> np.ndarray:
     """The class number of each row: m int64.
 
     Raises:
-        UserError: a label is none of `class_names`.
+        UserError: if a label is not in `class_names`.
     """
     number = {name: i for i, name in enumerate(class_names)}
-    if bad := [i for i, name in enumerate(some.labels) if name not in number]:
-        name = some.labels[bad[0]]
-        where = located(some.rows, [some.kept[i] for i in bad])
+    if bad := [i for i, name in enumerate(labelled.labels) if name not in number]:
+        name = labelled.labels[bad[0]]
+        places = located(labelled.rows, [labelled.positions[i] for i in bad])
         raise UserError(
-            f"{some.rows.source}: {where}: label {shown(name)} is none of {listed(class_names, plain=True)}"
-            f"{nearest(name, class_names)}"
+            f"{labelled.rows.source}: {places}: label {shown(name)} is not among the classes "
+            f"{listed(class_names, plain=True)}{nearest(name, class_names)}"
         )
-    return np.array([number[name] for name in some.labels], dtype=np.int64)
+    return np.array([number[name] for name in labelled.labels], dtype=np.int64)
 
 
-def known_classes(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
-    """Class names as a user listed them.
+def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
+    """The class names that a user listed, as strings.
 
     Raises:
-        ValueError: fewer than two, or one twice.
+        ValueError: if there are fewer than two, or duplicates.
     """
     if labels is None:
         return None
@@ -149,24 +149,24 @@ def known_classes(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
     return names
 
 
-def checked_policy(on_bad_rows: str) -> str:
-    """`on_bad_rows`, or ValueError where it is neither "error" nor "drop"."""
+def validate_policy(on_bad_rows: str) -> str:
+    """Return `on_bad_rows`; raise ValueError unless it is "error" or "drop"."""
     if on_bad_rows not in ("error", "drop"):
         raise ValueError(f"on_bad_rows={on_bad_rows!r}: must be 'error' or 'drop'")
     return on_bad_rows
 
 
-def located(rows: Rows, at: Sequence[int]) -> str:
-    """'lines 3, 9 and 12 (3 in all)': the first few places of the rows at these positions."""
-    shown = ", ".join(str(rows.places[i]) for i in at[:SHOWN])
-    if len(at) == 1:
-        return f"{rows.unit} {shown}"
-    return f"{rows.unit}s {shown}{', …' if len(at) > SHOWN else ''} ({len(at):,} in all)"
+def located(rows: Rows, positions: Sequence[int]) -> str:
+    """Format the places of rows: 'lines 3, 9, 12 (3 in all)', with the first few of many."""
+    places = ", ".join(str(rows.places[i]) for i in positions[:SHOWN])
+    if len(positions) == 1:
+        return f"{rows.unit} {places}"
+    return f"{rows.unit}s {places}{', …' if len(positions) > SHOWN else ''} ({len(positions):,} in all)"
 
 
-def check_columns(source: str, wanted: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises UserError where one of the wanted columns is missing, or where several have its name."""
-    for name in wanted:
+def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise a UserError if one of the required columns is missing or not unique."""
+    for name in required:
         if name not in columns:
             raise UserError(
                 f"{source}: no column {name!r}{nearest(name, columns)}; its columns are {listed(columns) or 'none'}. "
@@ -180,7 +180,7 @@ def _strings(rows: Rows, column: str) -> list[str]:
     """The cells of a column as text.
 
     Raises:
-        UserError: a cell is neither text nor a number.
+        UserError: if a cell is neither text nor a number.
     """
     texts = []
     for i, value in enumerate(rows.columns[column]):
@@ -192,10 +192,10 @@ def _strings(rows: Rows, column: str) -> list[str]:
 
 
 def _string(value: Any) -> str:
-    """A cell as text: bytes decoded, whole numbers without a point, nothing for a missing value.
+    """Convert a cell to text: bytes are decoded, whole numbers get no point, missing values become empty.
 
     Raises:
-        ValueError: the cell is neither text nor a number; says what it is, and what to do.
+        ValueError: if the cell is neither text nor a number; the message describes it and the remedy.
     """
     if value is None:
         return ""
@@ -208,13 +208,15 @@ def _string(value: Any) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"half a surrogate pair, which is no character, in {shown(value)}; correct it") from None
+            raise ValueError(
+                f"an unpaired surrogate, which is not a character, in {shown(value)}; correct it"
+            ) from None
         return value
     if isinstance(value, float | Decimal):
         if not math.isfinite(value):
             return ""
         return str(int(value)) if value % 1 == 0 else str(value)
-    if isinstance(value, int):  # a bool, too
+    if isinstance(value, int):  # includes bool
         return str(value)
     raise ValueError(f"a value of type {type(value).__name__}, {shown(value)}; save strings or numbers there")
 
@@ -224,25 +226,25 @@ def _delimited(delimiter: str) -> Callable[[Path, Sequence[str]], Rows]:
         lines = csv.reader(io.StringIO(_text(path), newline=""), delimiter=delimiter, strict=True)
         places: list[int] = []
         records: list[list[str]] = []
-        begin = 0
+        first_line = 0
         try:
             header = next((record for record in lines if record), [])
             check_columns(str(path), columns, header)
-            begin = lines.line_num + 1
+            first_line = lines.line_num + 1
             for record in lines:
                 if record and len(record) != len(header):
                     raise UserError(
-                        f"{path}: line {begin} has {len(record)} fields where the header has {len(header)}; "
-                        "a field that contains the separator or a line break must stand in double quotes"
+                        f"{path}: line {first_line} has {len(record)} fields where the header has {len(header)}; "
+                        "a field that contains the separator or a line break must be in double quotes"
                     )
                 if record:
-                    places.append(begin)
+                    places.append(first_line)
                     records.append(record)
-                begin = lines.line_num + 1
+                first_line = lines.line_num + 1
         except csv.Error as error:
             raise UserError(
-                f"{path}: line {begin} is malformed ({error}); a field that contains a double quote must "
-                "stand in double quotes, with its own doubled"
+                f"{path}: line {first_line} is malformed ({error}); a field that contains a double quote must "
+                "be in double quotes, with its own doubled"
             ) from None
         position = {name: header.index(name) for name in columns}
         return Rows(str(path), "line", places, {name: [r[i] for r in records] for name, i in position.items()})
@@ -258,7 +260,7 @@ def _text(path: Path) -> str:
 
 
 def _jsonl(path: Path, columns: Sequence[str]) -> Rows:
-    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def to_record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) < len(pairs):
             check_columns(
@@ -272,16 +274,16 @@ def _jsonl(path: Path, columns: Sequence[str]) -> Rows:
         if not line.strip():
             continue
         try:
-            record = json.loads(line, object_pairs_hook=object_of)
+            record = json.loads(line, object_pairs_hook=to_record)
         except json.JSONDecodeError as error:
             position = f"line {place}, column {error.colno}"
-            raise UserError(f"{path}: {position}: is no JSON ({error.msg}); each line must be one object") from None
+            raise UserError(f"{path}: {position}: is not JSON ({error.msg}); each line must be one object") from None
         except RecursionError:
-            raise UserError(f"{path}: line {place}: its JSON is nested too deep to be read") from None
-        except ValueError as error:  # a number of more digits than Python converts
+            raise UserError(f"{path}: line {place}: its JSON is nested too deeply") from None
+        except ValueError as error:  # a number with more digits than int() converts
             raise UserError(f"{path}: line {place}: a number cannot be read ({error})") from None
         if not isinstance(record, dict):
-            raise UserError(f"{path}: line {place}: is no JSON object; each line must be one")
+            raise UserError(f"{path}: line {place}: is not a JSON object; each line must be one")
         places.append(place)
         records.append(record)
     if records:
@@ -298,7 +300,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Rows:
         file = pq.ParquetFile(path, page_checksum_verification=True)
     with file:
         check_columns(str(path), columns, file.schema_arrow.names)
-        batches = file.iter_batches(BATCH, columns=list(columns))  # not all of the file beside its values
+        batches = file.iter_batches(BATCH, columns=list(columns))  # not the whole file at once, next to its values
         while True:
             with _readable_parquet(f"{path}: after row {count:,}"):
                 batch = next(batches, None)
@@ -310,30 +312,30 @@ def _parquet(path: Path, columns: Sequence[str]) -> Rows:
     return Rows(str(path), "row", range(1, count + 1), values)
 
 
-def _cells(column: Any, source: str, before: int) -> list[Any]:
-    """The values of a part of a Parquet column, with `before` rows before it."""
+def _cells(column: Any, source: str, preceding: int) -> list[Any]:
+    """The values of a batch of a Parquet column that starts after `preceding` rows."""
     try:
         return column.to_pylist()
-    except (ValueError, OverflowError):  # a string that is not UTF-8, a date before the year 1
+    except (ValueError, OverflowError):  # not UTF-8, or a date before year 1
         for i, cell in enumerate(column):
             try:
                 cell.as_py()
             except (ValueError, OverflowError) as error:
-                place = f"{source}: row {before + i + 1}"
+                place = f"{source}: row {preceding + i + 1}"
                 raise UserError(f"{place}: the value is damaged, or neither text nor a number ({error})") from None
         raise
 
 
 @contextmanager
 def _readable_parquet(place: str) -> Iterator[None]:
-    """Name the place where a Parquet file cannot be read: pyarrow raises errors of many types."""
+    """Raise a UserError with the place of a Parquet error; pyarrow raises errors of many types."""
     import pyarrow as pa
 
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise UserError(f"{place}: is no Parquet file, or a damaged one ({reason}); write it again") from None
+        raise UserError(f"{place}: is not a Parquet file, or is damaged ({reason}); write it again") from None
 
 
 READERS: dict[str, Callable[[Path, Sequence[str]], Rows]] = {

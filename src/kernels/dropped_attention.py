@@ -1,7 +1,7 @@
-"""Dropout of attention weights on a CPU, where torch's fused kernels have none.
+"""Attention with dropout of its weights on a CPU, where torch's fused kernels do not support dropout.
 
-Torch falls back on holding all N×H×T×L weights, their mask and their gradients in memory. Here weights are made, used
-and made again a few heads at a time, so that they stay in the processor's cache.
+Torch's fallback stores all N×H×T×L weights, their mask and their gradients in memory. This kernel computes the weights
+of a few heads at a time, and again in the backward pass, so that they fit into the processor's cache.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from src.kernels.dropout import Kept
+from src.kernels.dropout import DropoutMask
 
-CHUNK = 2**19  # weights at a time: 2 MB, what the second caches of two cores hold
+CHUNK = 2**19  # weights computed together: 2 MB, the size of the second-level caches of two cores
 
 Chunk = tuple[slice, slice]  # of texts and of heads
 
@@ -22,74 +22,81 @@ class _DroppedAttention(torch.autograd.Function):
     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, rate: float) -> Tensor:
         queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
-        hidden = _hidden(visible, queries)
+        score_bias = _score_bias(visible, queries)
         shape = (*queries.shape[:3], keys.shape[2])  # N×H×T×L
-        drawn = Kept(rate)
-        kept = torch.empty(shape, dtype=torch.uint8)
+        dropout_mask = DropoutMask(rate)
+        keep_mask = torch.empty(shape, dtype=torch.uint8)
         mixed = values.new_empty((*shape[:3], values.shape[-1]))  # N×H×T×d
-        for some in _chunks(shape):
-            weights = _softmax(queries[some], keys[some], hidden, some)
-            kept[some] = drawn.draw(*weights.shape)
-            mixed[some] = weights.mul_(kept[some]) @ values[some]
-        mixed *= drawn.scale
-        ctx.scale = drawn.scale
-        ctx.save_for_backward(queries, keys, values, hidden, kept, mixed)
+        for chunk in _chunks(shape):
+            weights = _softmax(queries[chunk], keys[chunk], score_bias, chunk)
+            keep_mask[chunk] = dropout_mask.draw(*weights.shape)
+            mixed[chunk] = weights.mul_(keep_mask[chunk]) @ values[chunk]
+        mixed *= dropout_mask.scale
+        ctx.scale = dropout_mask.scale
+        ctx.save_for_backward(queries, keys, values, score_bias, keep_mask, mixed)
         return mixed
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        queries, keys, values, hidden, kept, mixed = ctx.saved_tensors
-        of_queries, of_keys, of_values = (torch.empty_like(tensor) for tensor in (queries, keys, values))
-        common = (gradient * mixed).sum(-1, keepdim=True)  # N×H×T×1: what the softmax takes off a row's gradients
+        queries, keys, values, score_bias, keep_mask, mixed = ctx.saved_tensors
+        query_gradient, key_gradient, value_gradient = (torch.empty_like(tensor) for tensor in (queries, keys, values))
+        common = (gradient * mixed).sum(
+            -1, keepdim=True
+        )  # N×H×T×1: subtracted from the gradients of each row by the softmax
         gradient = (gradient * ctx.scale).contiguous()
-        for some in _chunks(kept.shape):
-            weights = _softmax(queries[some], keys[some], hidden, some)
-            dropped = kept[some].to(weights.dtype).mul_(weights)  # bytes times floats take three times as long
-            of_values[some] = dropped.transpose(-2, -1) @ gradient[some]
-            of_scores = dropped.mul_(gradient[some] @ values[some].transpose(-2, -1))
-            of_scores.addcmul_(weights, common[some], value=-1)
-            of_queries[some] = of_scores @ keys[some]
-            of_keys[some] = of_scores.transpose(-2, -1) @ queries[some]
-        return of_queries, of_keys, of_values, None, None
+        for chunk in _chunks(keep_mask.shape):
+            weights = _softmax(queries[chunk], keys[chunk], score_bias, chunk)
+            dropped_weights = (
+                keep_mask[chunk].to(weights.dtype).mul_(weights)
+            )  # a product of bytes and floats takes three times as long
+            value_gradient[chunk] = dropped_weights.transpose(-2, -1) @ gradient[chunk]
+            score_gradient = dropped_weights.mul_(gradient[chunk] @ values[chunk].transpose(-2, -1))
+            score_gradient.addcmul_(weights, common[chunk], value=-1)
+            query_gradient[chunk] = score_gradient @ keys[chunk]
+            key_gradient[chunk] = score_gradient.transpose(-2, -1) @ queries[chunk]
+        return query_gradient, key_gradient, value_gradient, None, None
 
 
 def dropped_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, rate: float) -> Tensor:
     """dropout(softmax(q kᵀ)) v over the visible keys: N×H×T×d, N×H×L×d, N×H×L×d → N×H×T×d.
 
     Args:
-        queries: they carry the scale.
-        keys: of as many features as the queries.
-        values: of any number of features.
-        visible: bool that broadcasts to N×H×T×L; True where a query may see a key, once at least in each row.
-        rate: probability in [0, 1) that a weight is dropped; those kept grow by 1 / (1 - rate).
+        queries: multiplied by the scale of the scores.
+        keys: with the same number of features as the queries.
+        values: with any number of features.
+        visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key, at least once in each row.
+        rate: probability in [0, 1) that a weight is dropped; the others are scaled by 1 / (1 - rate).
     """
     mixed: Tensor = _DroppedAttention.apply(queries, keys, values, visible, rate)
     return mixed
 
 
-def _hidden(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """What to add to the scores, 0 or -inf, which is faster than filling; None where every key is visible."""
+def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
+    """The numbers to add to the scores, 0 or -inf, which is faster than filling; None if every key is visible."""
     if visible.all():
         return None
-    added = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)
-    return added.expand(*queries.shape[:2], *visible.shape[2:])
+    bias = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)
+    return bias.expand(*queries.shape[:2], *visible.shape[2:])
 
 
-def _softmax(queries: Tensor, keys: Tensor, hidden: Tensor | None, some: Chunk) -> Tensor:
+def _softmax(queries: Tensor, keys: Tensor, score_bias: Tensor | None, chunk: Chunk) -> Tensor:
     scores = queries @ keys.transpose(-2, -1)
-    if hidden is not None:
-        scores += hidden[some]
+    if score_bias is not None:
+        scores += score_bias[chunk]
     return scores.softmax(-1)
 
 
 def _chunks(shape: tuple[int, ...]) -> Iterator[Chunk]:
-    """Texts, or heads of one text, that have CHUNK weights together, or a single head."""
+    """Split texts, or the heads of single texts, into chunks of at most CHUNK weights or a single head."""
     texts, heads, rows, keys = shape
-    at_once = max(1, CHUNK // max(1, rows * keys))  # heads
-    if at_once < heads:
+    heads_per_chunk = max(1, CHUNK // max(1, rows * keys))
+    if heads_per_chunk < heads:
         for text in range(texts):
-            yield from ((slice(text, text + 1), slice(head, head + at_once)) for head in range(0, heads, at_once))
+            yield from (
+                (slice(text, text + 1), slice(head, head + heads_per_chunk))
+                for head in range(0, heads, heads_per_chunk)
+            )
     else:
-        step = at_once // heads
+        step = heads_per_chunk // heads
         yield from ((slice(text, text + step), slice(None)) for text in range(0, texts, step))

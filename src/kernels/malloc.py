@@ -1,4 +1,4 @@
-"""The memory of the machine: whether a model fits, and its reuse from one step to the next."""
+"""Memory: options of malloc for its reuse, and the check that a model fits."""
 
 import ctypes
 import os
@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from torch import nn
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
-NEVER = 2**31 - 1  # bytes; as much as an option can hold
+NEVER = 2**31 - 1  # bytes; the largest value of an option
 LARGE = 12 * 2**20  # bytes: at 16 MB a training of a BiLSTM takes 200 MB more
 
 
-def keep_freed_memory() -> None:
-    """Let freed memory serve the next step, instead of giving it back to the system and asking for it again.
+def reuse_freed_memory() -> None:
+    """Set malloc to reuse freed memory in the next step instead of returning it to the system.
 
-    The system hands memory out page by page and sets each to zero, which took a third of a BiLSTM's step. Blocks below
-    12 MB are kept. Larger ones, whose holes would never quite fit the next batch, are given back, but asked for in
-    huge pages, where the system has them. Call it before torch's first large tensor. Only glibc has the options; what
-    the environment says (MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_, THP_MEM_ALLOC_ENABLE) stands.
+    The system allocates memory page by page and zeroes each page, which took a third of a BiLSTM's step. Blocks below
+    12 MB are reused. Larger blocks would leave holes that rarely fit the next batch: they are returned, but allocated
+    in huge pages if the system has them. Call this function before torch's first large tensor. Only glibc has these
+    options. The environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE take
+    precedence.
     """
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch's own option
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # an option of torch
     if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:
         return
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
@@ -34,26 +35,26 @@ def keep_freed_memory() -> None:
 
 
 def machine_memory() -> int | None:
-    """Bytes of memory that this process may use, as far as the system tells."""
+    """Bytes of memory that this process may use; None if unknown."""
     limits = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):  # of a container
-        with suppress(OSError, ValueError):  # there is none
+        with suppress(OSError, ValueError):  # the file does not exist or has no number
             limits.append(int(Path(file).read_text(encoding="ascii")))
     return min(limits, default=None)
 
 
 def require_memory(model: "nn.Module") -> None:
-    """Refuse a model that cannot fit, from the sizes of its components; they may be on the meta device.
+    """Check that a model fits into memory; its components may be on the meta device.
 
-    Counts the weights and, of those that are trained, the gradients: an optimizer's state comes on top.
+    Counts the weights and the gradients of trained weights. The state of an optimizer needs further memory.
 
     Raises:
-        UserError: if these need more than the machine has; names the largest component and its size.
+        UserError: if they exceed the memory of the machine; the message names the largest component and its size.
     """
     available = machine_memory()
-    sizes = {name: sum(map(_bytes, part.parameters())) for name, part in model.named_children()}
+    sizes = {name: sum(map(_bytes, component.parameters())) for name, component in model.named_children()}
     needed = sum(sizes.values())
     if available is None or needed <= available:
         return

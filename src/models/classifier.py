@@ -1,4 +1,4 @@
-"""The one flow: embedding → position → encoder → attention → pooling → head."""
+"""The model: embedding → position → encoder → attention → pooling → head."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -6,27 +6,27 @@ import torch
 from torch import Tensor, nn
 
 from src.models.component import Attention, Embedding, Encoder, Head, Position
-from src.models.layer_weights import watched
+from src.models.layer_weights import record_layer_weights
 from src.models.pooling.base import Pooling
 from src.models.types import Encoded
 
 
 @runtime_checkable
 class Pretrained(Protocol):
-    """A part that starts from weights made elsewhere; a checkpoint of ours does not need them any more."""
+    """A component that starts from pretrained weights. A Heed checkpoint contains its weights."""
 
     def load_pretrained(self) -> None: ...
 
 
 @runtime_checkable
-class Finding(Protocol):
-    """A part that looks some of its options up elsewhere; given these, it is built again without looking."""
+class DescribesItself(Protocol):
+    """A component that looks up some options elsewhere. A checkpoint stores these, to rebuild it without the lookup."""
 
-    found: dict[str, Any]
+    description_options: dict[str, Any]
 
 
 class Classifier(nn.Module):
-    """A text classifier of interchangeable parts, each built with the output size of the one before."""
+    """A text classifier of interchangeable components; the output size of each is the input size of the next."""
 
     def __init__(
         self,
@@ -46,21 +46,23 @@ class Classifier(nn.Module):
         self.head = head
 
     def load_pretrained(self) -> None:
-        """Let every part that starts from pretrained weights read them.
+        """Load the weights of every pretrained component.
 
         Raises:
             UserError: if a file of weights is missing or does not fit.
         """
-        for part in self.children():
-            if isinstance(part, Pretrained):
-                part.load_pretrained()
+        for component in self.children():
+            if isinstance(component, Pretrained):
+                component.load_pretrained()
 
-    def found(self) -> dict[str, dict[str, Any]]:
-        """Options that parts looked up elsewhere, by part: a checkpoint must carry them to be used alone."""
-        return {name: part.found for name, part in self.named_children() if isinstance(part, Finding)}
+    def description_options(self) -> dict[str, dict[str, Any]]:
+        """Options that components looked up elsewhere, by component; a checkpoint stores them."""
+        return {
+            name: part.description_options for name, part in self.named_children() if isinstance(part, DescribesItself)
+        }
 
-    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
-        """Encode the tokens that the embedding knows, moved to the front; also the order N×L, None if none moved."""
+    def _encode(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
+        """Encode the tokens that the embedding knows, moved to the front, and return their order N×L, or None."""
         known = self.embedding.known(tokens, mask)  # N×L
         order = None
         if known is not mask:
@@ -70,45 +72,45 @@ class Classifier(nn.Module):
         return self.encoder(states, mask), order
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Logits of each text: N×L ids, N×L bool → N×num_logits. Padding stands behind the text."""
-        encoded, _ = self._read(tokens, mask)
+        """Logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
+        encoded, _ = self._encode(tokens, mask)
         return self.head(self.pooling(self.attention(encoded)))
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The attention's weights N×H×T×L over the tokens as given; tokens that were dropped get 0."""
-        encoded, order = self._read(tokens, mask)
-        return _as_given(self.attention.weights(encoded), order)
+        """The attention weights N×H×T×L over the tokens in their original order; dropped tokens get 0."""
+        encoded, order = self._encode(tokens, mask)
+        return _restore_order(self.attention.weights(encoded), order)
 
-    def answer(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits N×num_logits and weights N×H×T×L, for the price of reading the texts once."""
-        encoded, order = self._read(tokens, mask)
-        attended, weights = self.attention.answer(encoded)
-        return self.head(self.pooling(attended)), _as_given(weights, order)
+    def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits N×num_logits and weights N×H×T×L, from one pass of the encoder."""
+        encoded, order = self._encode(tokens, mask)
+        attended, weights = self.attention.forward_with_weights(encoded)
+        return self.head(self.pooling(attended)), _restore_order(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """The weights N×H×L×L of each layer of the encoder that has such, by its name, over the tokens as given."""
-        with watched(self.encoder) as seen:
-            _, order = self._read(tokens, mask)
-        return {name: _as_given(weights, order) for name, weights in seen.items()}
+        """The weights N×H×L×L of each self-attention layer of the encoder, by name, in the original token order."""
+        with record_layer_weights(self.encoder) as layer_weights:
+            _, order = self._encode(tokens, mask)
+        return {name: _restore_order(weights, order) for name, weights in layer_weights.items()}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """How much of the attention each token gets, N×L: the mean over heads and over rows of real states."""
+        """The attention weight of each token, N×L: the mean over heads and over rows of real states."""
         return mean_weights(self.weights(tokens, mask))
 
 
-def _as_given(weights: Tensor, order: Tensor | None) -> Tensor:
-    """Weights N×H×T×L of tokens in this order N×L (None: none moved) as weights of the tokens as they were given."""
+def _restore_order(weights: Tensor, order: Tensor | None) -> Tensor:
+    """Permute weights N×H×T×L of tokens in `order` N×L back to the original order; None leaves them unchanged."""
     if order is None:
         return weights
-    back = torch.argsort(order, dim=1)[:, None, None, :]  # where each given token went
-    weights = weights.gather(3, back.expand_as(weights))
-    if weights.shape[2] == order.shape[1]:  # token × token: the rows were moved as well
-        weights = weights.gather(2, back.transpose(2, 3).expand_as(weights))
+    inverse = torch.argsort(order, dim=1)[:, None, None, :]  # new position of each original token
+    weights = weights.gather(3, inverse.expand_as(weights))
+    if weights.shape[2] == order.shape[1]:  # token × token: the rows are permuted as well
+        weights = weights.gather(2, inverse.transpose(2, 3).expand_as(weights))
     return weights
 
 
 def mean_weights(weights: Tensor) -> Tensor:
-    """N×H×T×L → N×L: the mean over heads and over real rows (those that hold any weight)."""
+    """N×H×T×L → N×L: the mean over heads and over real rows, which have nonzero weights."""
     real = weights.sum((1, 3)) > 0  # N×T
     rows = weights.mean(1).sum(1)  # N×L
     return rows / real.sum(1, keepdim=True).clamp(min=1)

@@ -1,7 +1,7 @@
-"""The kinds of component that a model is built of, in the order of the data flow.
+"""The base classes of a model's components, in the order of the data flow.
 
-A component is built as `Component(input_dim, **options)` and exposes `output_dim`, the features that the next one
-gets. A class of a user's own package derives from one of these, or from a base class that shares more
+The constructor is `Component(input_dim, **options)`; `output_dim` is the number of features that the next component
+gets. A class of a user's own package derives from one of these classes, or from a base class with more methods
 (`attention.query.QueryAttention`, `attention.self_attention.SelfAttention`, `pooling.base.Pooling`).
 """
 
@@ -13,16 +13,16 @@ from src.models.types import Encoded
 
 
 class Component(nn.Module, ABC):
-    """One step of the data flow."""
+    """A step of the data flow."""
 
-    output_dim: int  # features of what it returns
+    output_dim: int  # features of the result
 
 
 class Embedding(Component):
     """Word vectors; built as `Embedding(vocabulary, **options)`."""
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The tokens that the model reads at all, N×L bool: every real one."""
+        """The tokens that the model uses, N×L bool; by default every real token."""
         return mask
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Embedding(Component):
 
 
 class Position(Component):
-    """The order of the tokens."""
+    """Adds the positions of the tokens."""
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class Position(Component):
 
 
 class Encoder(Component):
-    """States that know their context."""
+    """Adds context to the states."""
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
@@ -47,15 +47,15 @@ class Encoder(Component):
 
 
 class Attention(Component):
-    """A mixture of states, and the weights of the mixture."""
+    """Mixes states, and returns the weights of the mixture."""
 
     @abstractmethod
     def weights(self, encoded: Encoded) -> Tensor:
         """Weights N×H×T×L: rows of real states sum to 1 over real tokens, padding gets 0."""
 
     @abstractmethod
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """What `forward` and `weights` return."""
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+        """The results of `forward` and `weights`."""
 
     @abstractmethod
     def forward(self, encoded: Encoded) -> Encoded:
@@ -63,7 +63,7 @@ class Attention(Component):
 
 
 class Head(nn.Module, ABC):
-    """Logits; built as `Head(input_dim, num_logits, **options)`."""
+    """Computes the logits; built as `Head(input_dim, num_logits, **options)`."""
 
     @abstractmethod
     def forward(self, features: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What each layer of an encoder attends to, seen while it reads."""
+"""The attention weights of an encoder's layers, recorded in its forward pass."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,32 +7,33 @@ from typing import Any
 from torch import Tensor, nn
 
 from src.models.attention.self_attention import SelfAttention
-from src.models.encoder.stack import Attending
+from src.models.encoder.stack import AttentionSublayer
 from src.models.types import Encoded
 
 
 @contextmanager
-def watched(encoder: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Collects the weights N×H×L×L of each self-attention in an encoder's blocks, as "encoder 1", "encoder 2", …
+def record_layer_weights(encoder: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Record the weights N×H×L×L of each self-attention in an encoder's blocks, as "encoder 1", "encoder 2", …
 
-    Empty where the encoder has none: a recurrent one, the elementwise one, and a pretrained one, whose layers are not
-    ours.
+    The result is empty for encoders without such layers: recurrent, elementwise and pretrained ones.
     """
-    seen: dict[str, Tensor] = {}
+    weights: dict[str, Tensor] = {}
 
-    def watch(name: str, part: Attending, inputs: tuple[Any, ...]) -> None:
+    def record(name: str, sublayer: AttentionSublayer, inputs: tuple[Any, ...]) -> None:
         states, mask = inputs
-        attention: Any = part.attention
-        seen[name] = attention.weights(Encoded(part.enter(states), mask, states[:, 0]))
+        attention: Any = sublayer.attention
+        weights[name] = attention.weights(Encoded(sublayer.prepare(states), mask, states[:, 0]))
 
-    parts = [part for part in encoder.modules() if isinstance(part, Attending)]
-    parts = [part for part in parts if isinstance(part.attention, SelfAttention)]
+    sublayers = [module for module in encoder.modules() if isinstance(module, AttentionSublayer)]
+    sublayers = [sublayer for sublayer in sublayers if isinstance(sublayer.attention, SelfAttention)]
     hooks = [
-        part.register_forward_pre_hook(lambda part, inputs, name=f"encoder {number}": watch(name, part, inputs))
-        for number, part in enumerate(parts, 1)
+        sublayer.register_forward_pre_hook(
+            lambda module, inputs, name=f"encoder {number}": record(name, module, inputs)
+        )
+        for number, sublayer in enumerate(sublayers, 1)
     ]
     try:
-        yield seen
+        yield weights
     finally:
         for hook in hooks:
             hook.remove()

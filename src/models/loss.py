@@ -1,4 +1,4 @@
-"""Losses: how many logits they want, what they charge, and how logits become probabilities."""
+"""Loss functions, with their number of logits and the conversion of logits to probabilities."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from torch.nn import functional as F
 def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
     if weights is None:
         return None
-    if weights == "balanced":  # as many votes for each class: n / (C n_c)
+    if weights == "balanced":  # equal total weight for each class: n / (C n_c)
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
     if isinstance(weights, str) or len(weights) != len(counts):
         raise ValueError(f"class_weights={weights} must be balanced, or one number for each of {len(counts)} classes")
@@ -29,8 +29,8 @@ class Loss(nn.Module, ABC):
 
     Args:
         class_counts: training texts of each class; its length is C.
-        label_smoothing: share in [0, 1) of the target that is spread over all classes (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight for each class, `balanced` (inverse to the class's share), or None.
+        label_smoothing: fraction in [0, 1) of the target that all classes share (Szegedy et al. 2016, sect. 7).
+        class_weights: one weight for each class, `balanced` (inverse to the class frequency), or None.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -54,7 +54,7 @@ class Loss(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss of the texts: N×num_logits, N → scalar."""
+        """The mean loss of the texts: N×num_logits, N → scalar."""
 
     @abstractmethod
     def probabilities(self, logits: Tensor) -> Tensor:
@@ -84,7 +84,7 @@ class CrossEntropy(Loss):
 class BinaryCrossEntropy(Loss):
     """p = (σ(−logit), σ(logit)), one logit for two classes: the twenty-model report's BCEWithLogitsLoss.
 
-    It equals `CrossEntropy` of the logits (0, logit), whatever the options.
+    It equals `CrossEntropy` of the logits (0, logit), for all options.
 
     Raises:
         ValueError: if there are not exactly two classes.
@@ -113,5 +113,5 @@ class BinaryCrossEntropy(Loss):
         return -terms.sum() / self.class_weights[labels].sum()
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        one = torch.sigmoid(logits.float())  # N×1
-        return torch.cat([1 - one, one], -1)
+        positive = torch.sigmoid(logits.float())  # N×1
+        return torch.cat([1 - positive, positive], -1)

@@ -1,6 +1,6 @@
-"""All arithmetic that must not see padding. A row without a single real token gives zeros, never NaN.
+"""All masking arithmetic. A row without real tokens gives zeros, never NaN.
 
-Masks are multiplied and added, several times as fast on a CPU as filling: what stands on padding must be finite.
+Masks are multiplied and added, which on a CPU is several times as fast as filling. Values on padding must be finite.
 """
 
 from typing import Any
@@ -17,21 +17,21 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
         mask: bool, broadcastable to `scores`.
 
     Returns:
-        Weights of the shape of `scores`, summing to 1 along `dim` wherever one entry is real.
+        Weights of the shape of `scores`, summing to 1 along `dim` if at least one entry is real.
     """
     return torch.softmax(scores + _lowest(scores, mask), dim) * mask
 
 
 def _lowest(numbers: Tensor, mask: Tensor) -> Tensor:
-    """What hides padding when added: 0 on real entries, and elsewhere a number so low that none is left beside it.
+    """The number to add to mask padding: 0 on real entries, half of the lowest finite number on padding.
 
-    Half of the lowest: -inf, which the sum must not reach, would make an empty row NaN.
+    The sum must not reach -inf, which would make an empty row NaN.
     """
     return numbers.new_zeros(mask.shape).masked_fill_(~mask, torch.finfo(numbers.dtype).min / 2)
 
 
 def zero_padding(states: Tensor, mask: Tensor) -> Tensor:
-    """Zeros where padding stands: N×T×D, N×T → N×T×D."""
+    """Set padding to zero: N×T×D, N×T → N×T×D."""
     return states * mask.unsqueeze(-1)
 
 
@@ -53,30 +53,30 @@ def masked_max(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
-    """The last (or first) real state of each row: N×T×D, N×T → N×D. Padding may stand anywhere."""
+    """The last (or first) real state of each row: N×T×D, N×T → N×D. Padding may be anywhere."""
     steps = torch.arange(mask.shape[1], device=mask.device)
-    at = (steps * mask).amax(1) if last else mask.int().argmax(1)  # N
-    chosen = states[torch.arange(len(states), device=mask.device), at]
-    return chosen.masked_fill(~mask.any(1, keepdim=True), 0.0)
+    positions = (steps * mask).amax(1) if last else mask.int().argmax(1)  # N
+    selected = states[torch.arange(len(states), device=mask.device), positions]
+    return selected.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
 
 def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
-    """Each row's real states in reverse order, padding left where it was; its own inverse: N×T×D, N×T → N×T×D.
+    """Reverse the real states of each row, without moving padding; its own inverse: N×T×D, N×T → N×T×D.
 
-    Padding must stand at the end of a row.
+    Padding must be at the end of a row.
     """
     lengths = mask.sum(1, keepdim=True)  # N×1
     steps = torch.arange(mask.shape[1], device=mask.device)  # T
     source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
     rows = torch.arange(len(mask), device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
-    reversed_states: Tensor = _Exchange.apply(states, (rows + source).flatten())
+    reversed_states: Tensor = _Permutation.apply(states, (rows + source).flatten())
     return reversed_states
 
 
-class _Exchange(torch.autograd.Function):
-    """The states N×T×D in another order of all N T, which must be its own inverse.
+class _Permutation(torch.autograd.Function):
+    """Permutes all N T states N×T×D by an order that is its own inverse.
 
-    Gradients are exchanged likewise: torch would add them up, scattered, at several times the price.
+    The gradients are permuted in the same way: torch's scattered addition takes several times as long.
     """
 
     @staticmethod
@@ -86,4 +86,4 @@ class _Exchange(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return _Exchange.apply(gradient, ctx.order), None
+        return _Permutation.apply(gradient, ctx.order), None

@@ -1,4 +1,4 @@
-"""Whether components return tensors of the shapes that the next ones read."""
+"""Checks of the shapes that components return."""
 
 import logging
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from torch import Tensor
 from src.errors import UserError
 from src.models.types import Encoded
 
-if TYPE_CHECKING:  # its components import this module
+if TYPE_CHECKING:  # avoids a circular import
     from src.models.classifier import Classifier
 
 log = logging.getLogger(__name__)
 
-TEXTS, TOKENS = 3, 7  # different primes, so that a swap of both shows
+TEXTS, TOKENS = 3, 7  # different primes, to detect swapped dimensions
 
 
 class ShapeError(UserError):
-    """A component returned another shape or type than its place in the model requires."""
+    """A component returned a wrong shape or type."""
 
 
 def name_of(component: object) -> str:
@@ -28,23 +28,23 @@ def name_of(component: object) -> str:
 
 
 def require_shape(component: object, method: str, value: Any, letters: str, sizes: Sequence[int | None]) -> None:
-    """Raise a ShapeError unless `value`, which `component.method` returned, is a tensor of these sizes.
+    """Raise a ShapeError unless `value`, the result of `component.method`, is a tensor of these sizes.
 
     Args:
         letters: the shape in the letters of `src.models.types`, such as N×T.
-        sizes: of each letter; None where any size will do.
+        sizes: of each letter; None allows any size.
     """
     shape = value.shape if isinstance(value, Tensor) else None
     if shape is not None and len(shape) == len(sizes) and all(map(_fits, shape, sizes)):
         return
-    wanted = "×".join(
+    required = "×".join(
         letter if size is None else str(size) for letter, size in zip(letters.split("×"), sizes, strict=True)
     )
     if shape is None:
         result = f"{'an' if isinstance(value, Encoded) else 'a'} {type(value).__name__}, not a tensor"
     else:
         result = "a tensor of shape " + ("×".join(map(str, shape)) or "() (a single number)")
-    raise ShapeError(f"{name_of(component)}.{method} returned {result}; the shape must be {letters} = {wanted}")
+    raise ShapeError(f"{name_of(component)}.{method} returned {result}; the shape must be {letters} = {required}")
 
 
 def _fits(actual: int, size: int | None) -> bool:
@@ -52,10 +52,10 @@ def _fits(actual: int, size: int | None) -> bool:
 
 
 def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
-    """The result of an encoder or attention for so many texts, if its parts fit together and its `output_dim`.
+    """Return the result of an encoder or attention after a check of its shapes and types.
 
     Raises:
-        ShapeError: if they do not.
+        ShapeError: if they do not match each other, the number of texts or `output_dim`.
     """
     if not isinstance(value, Encoded):
         raise ShapeError(
@@ -75,12 +75,12 @@ def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
 
 
 def check_shapes(model: "Classifier", num_logits: int) -> None:
-    """Let a tiny batch through the model, on its own device, and check what each component returns.
+    """Pass a small batch through the model, on its device, and check the result of each component.
 
-    What else a component raises is not reported here: some may need more than a tiny batch on the meta device.
+    Other errors are not reported: some components may not support a small batch on the meta device.
 
     Raises:
-        ShapeError: names the class, the shape that it returned and the shape that is required.
+        ShapeError: if a shape is wrong; the message names the class, the returned shape and the required shape.
     """
     try:
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What stands around a sublayer: norms, the residual connection and dropout."""
+"""Norms, residual connection and dropout of a sublayer."""
 
 from typing import Literal
 
@@ -10,22 +10,22 @@ Norm = Literal["none", "pre", "post", "both"]
 
 
 class Sublayer(nn.Module):
-    """Hands a sublayer its input with `enter` and takes its output with `leave`.
+    """Prepares the input x of a sublayer f with `prepare`, and combines x and f(x) with `combine`.
 
     post: LayerNorm(x + Dropout(f(x))) (Vaswani et al. 2017, section 5.4);
     pre: x + Dropout(f(LayerNorm(x))) (Xiong et al. 2020, arXiv 2002.04745);
-    both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual` the `x +` is left out.
+    both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual` the `x +` is omitted.
 
     Args:
         input_dim: D, features of x.
         output_dim: D', features of f(x); None takes D.
         residual: add x to f(x).
-        norm: where layer norm stands: none, pre, post or both.
+        norm: position of layer norm: none, pre, post or both.
         norm_eps: added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping a feature of f(x).
 
     Raises:
-        ValueError: if an option is outside its range, or if x is to be added to an f(x) of another width.
+        ValueError: if an option is outside its range, or if `residual` is set and f(x) has another size than x.
     """
 
     def __init__(
@@ -39,23 +39,23 @@ class Sublayer(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        width = input_dim if output_dim is None else output_dim
+        result_dim = input_dim if output_dim is None else output_dim
         if norm not in ("none", "pre", "post", "both"):
             raise ValueError(f"norm={norm!r} must be one of none, pre, post, both")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
-        if residual and width != input_dim:
-            raise ValueError(f"residual=True cannot add {input_dim} features to an output of {width}")
+        if residual and result_dim != input_dim:
+            raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim}")
         self.residual = residual
         self.before = nn.LayerNorm(input_dim, norm_eps) if norm in ("pre", "both") else nn.Identity()
-        self.after = nn.LayerNorm(width, norm_eps) if norm in ("post", "both") else nn.Identity()
+        self.after = nn.LayerNorm(result_dim, norm_eps) if norm in ("post", "both") else nn.Identity()
         self.dropout = Dropout(dropout)
 
-    def enter(self, states: Tensor) -> Tensor:
-        """What the sublayer reads: N×L×D → N×L×D."""
+    def prepare(self, states: Tensor) -> Tensor:
+        """The input of f from x: N×L×D → N×L×D."""
         return self.before(states)
 
-    def leave(self, states: Tensor, change: Tensor) -> Tensor:
-        """What goes on, of the input N×L×D and the sublayer's output N×L×D' → N×L×D'."""
-        change = self.dropout(change)
-        return self.after(states + change if self.residual else change)
+    def combine(self, states: Tensor, output: Tensor) -> Tensor:
+        """The result from x N×L×D and f(x) N×L×D' → N×L×D'."""
+        output = self.dropout(output)
+        return self.after(states + output if self.residual else output)

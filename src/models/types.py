@@ -1,6 +1,6 @@
-"""The two values that flow through Heed: a batch of tokens, and what an encoder or attention makes of it.
+"""The data types that components exchange: batches of tokens and encoded states.
 
-Letters used in every shape: N texts, L tokens, T states, H heads, D features, C classes. A mask is boolean and True
+Letters in shapes: N texts, L tokens, T states, H heads, D features, C classes. A mask is boolean and True
 marks a real token, everywhere.
 """
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """Texts of one training or evaluation step, padded to the longest of them or little more."""
+    """The texts of one training or evaluation step, padded to one length."""
 
     tokens: Tensor  # N×L int64, padding is 0
     mask: Tensor  # N×L bool
@@ -19,10 +19,10 @@ class Batch(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """States of a text and the vector that the part itself holds to be the whole text.
+    """The states of texts and their summaries, each the component's own representation of the whole text.
 
-    A context vector is a sequence of length one, so query attentions return T = 1 and self-attentions T = L; every
-    part downstream treats both alike.
+    A context vector is a sequence of length one: query attentions return T = 1 and self-attentions T = L. Later
+    components treat both in the same way.
     """
 
     states: Tensor  # N×T×D, zero where mask is False

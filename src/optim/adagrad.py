@@ -1,4 +1,4 @@
-"""Adagrad (Duchi, Hazan & Singer 2011), at the cost of the rows that a batch reads."""
+"""Adagrad (Duchi, Hazan & Singer 2011) with efficient updates for row-sparse gradients."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,15 +9,15 @@ from torch.optim import Optimizer
 
 
 class Adagrad(Optimizer):
-    """s ← s + g², p ← p − lr · g / (√s + eps): as torch's, and faster on row-sparse gradients (benchmarks/NOTES.md).
+    """s ← s + g², p ← p − lr · g / (√s + eps): as in torch, but faster on row-sparse gradients (benchmarks/NOTES.md).
 
-    For these torch adds sparse tensors to dense ones; here the rows are gathered, and put back.
+    For these torch adds sparse tensors to dense ones; this class gathers the rows, updates them and writes them back.
 
     Args:
-        params: parameters, or groups of them with options of their own.
+        params: parameters, or parameter groups with their own options.
         lr: learning rate (≥ 0).
-        eps: keeps the division sound (> 0).
-        weight_decay: L2 penalty (≥ 0); of dense gradients only.
+        eps: added to the divisor (> 0).
+        weight_decay: L2 penalty (≥ 0), for dense gradients only.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -34,7 +34,7 @@ class Adagrad(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; `closure`, if given, computes the gradients first, and what it returns is returned."""
+        """Make one step; an optional `closure` computes the gradients first, and its result is returned."""
         value = None
         if closure is not None:
             with torch.enable_grad():
@@ -55,9 +55,9 @@ def _update(parameter: Tensor, gradient: Tensor, total: Tensor, group: dict[str,
         total.addcmul_(gradient, gradient)
         parameter.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-group["lr"])
         return
-    gradient = gradient.coalesce()  # a row that was read twice has one square
+    gradient = gradient.coalesce()  # adds up gradients of a repeated row before they are squared
     rows, values = gradient.indices()[0], gradient.values()
     sums = total.index_select(0, rows).addcmul_(values, values)
     total.index_copy_(0, rows, sums)
-    moved = parameter.index_select(0, rows).addcdiv_(values, sums.sqrt_().add_(group["eps"]), value=-group["lr"])
-    parameter.index_copy_(0, rows, moved)
+    updated = parameter.index_select(0, rows).addcdiv_(values, sums.sqrt_().add_(group["eps"]), value=-group["lr"])
+    parameter.index_copy_(0, rows, updated)

@@ -79,7 +79,7 @@ class TrialBuilder:
         splitting = (data.val_fraction, data.test_fraction, data.split_seed, data.limit)
         key = f"{data.fingerprint()} {splitting}"
         if key not in self._counts:
-            corpus = data.read_validated()
+            corpus = data.read_valid_corpus()
             origin, rows = divide(corpus, *splitting)["train"]
             labels = getattr(corpus, origin).labels[rows]
             self._counts[key] = np.bincount(labels, minlength=len(corpus.class_names)).tolist()

@@ -138,6 +138,6 @@ def test_one_pass_equals_separate_logits_and_weights() -> None:
     ).eval()
     tokens, mask = torch.tensor([[2, 3, 4], [4, 2, 0]]), torch.tensor([[1, 1, 1], [1, 1, 0]], dtype=torch.bool)
     with torch.no_grad():
-        logits, weights = model.answer(tokens, mask)
+        logits, weights = model.forward_with_weights(tokens, mask)
         assert torch.equal(logits, model(tokens, mask))
         assert torch.equal(weights, model.weights(tokens, mask))

@@ -1,4 +1,4 @@
-"""Tokenized once, read back exactly, and never half."""
+"""The cache of tokenized data."""
 
 import errno
 import multiprocessing
@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from src.data import cache
-from src.data.cache import Part, Tokenized, cached, code_version
+from src.data.cache import TokenizedCorpus, TokenizedSplit, code_version, load_or_build
 from src.errors import UserError
 
 
-def data(seed: int = 0) -> Tokenized:
+def data(seed: int = 0) -> TokenizedCorpus:
     rng = np.random.default_rng(seed)
 
-    def part(n: int, origin: str) -> Part:
+    def part(n: int, origin: str) -> TokenizedSplit:
         lengths = rng.integers(0, 9, n)
-        return Part(
+        return TokenizedSplit(
             rng.integers(1, 99, lengths.sum(), dtype=np.int32),
             np.concatenate([[0], lengths.cumsum()]),
             rng.integers(0, 2, n),
@@ -29,10 +29,10 @@ def data(seed: int = 0) -> Tokenized:
             origin,
         )
 
-    return Tokenized(part(31, "train"), part(7, "train"), part(11, "test"), '{"né": 1}', ("bad", "größer"))
+    return TokenizedCorpus(part(31, "train"), part(7, "train"), part(11, "test"), '{"né": 1}', ("bad", "größer"))
 
 
-def same(one: Tokenized, other: Tokenized) -> bool:
+def same(one: TokenizedCorpus, other: TokenizedCorpus) -> bool:
     facts = all(getattr(one, name) == getattr(other, name) for name in ("tokenizer", "class_names"))
     arrays = all(
         np.array_equal(getattr(getattr(one, split), name), getattr(getattr(other, split), name))
@@ -43,12 +43,12 @@ def same(one: Tokenized, other: Tokenized) -> bool:
     return facts and arrays
 
 
-def never() -> Tokenized:
+def never() -> TokenizedCorpus:
     raise AssertionError("built again")
 
 
-def keep(folder: Path, key: str, build: Callable[[], Tokenized]) -> Tokenized:
-    return cached(folder, key, build, lambda _: f"{key} as trained")
+def keep(folder: Path, key: str, build: Callable[[], TokenizedCorpus]) -> TokenizedCorpus:
+    return load_or_build(folder, key, build, lambda _: f"{key} as trained")
 
 
 def test_what_was_built_is_found_under_its_other_name_too(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_source_is_not_blamed_on_the_cache(tmp_path: Path) -> None:
-    def unreadable() -> Tokenized:
+    def unreadable() -> TokenizedCorpus:
         raise PermissionError("the source")
 
     with pytest.raises(PermissionError, match="the source"):
@@ -133,7 +133,7 @@ def test_an_error_of_the_source_is_not_blamed_on_the_cache(tmp_path: Path) -> No
 
 
 def slow_job(folder: Path) -> None:
-    def build() -> Tokenized:
+    def build() -> TokenizedCorpus:
         with (folder / "builds").open("a") as file:
             file.write("x")
         time.sleep(0.3)
@@ -155,7 +155,7 @@ def test_parallel_jobs_build_once(tmp_path: Path) -> None:
 def test_the_code_version_follows_a_users_own_module() -> None:
     assert code_version() == code_version()
     assert code_version(Path) != code_version()
-    assert code_version(Part) == code_version()  # of this package, so counted already
+    assert code_version(TokenizedSplit) == code_version()  # of this package, so counted already
 
 
 @pytest.mark.parametrize("suffix", ["lock", "npz", "tmp"])

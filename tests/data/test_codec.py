@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.batching import Window
+from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Word
 
@@ -14,7 +14,7 @@ NAMES = ("bad", "good")
 @pytest.fixture(params=["first", "last"])
 def codec(request: pytest.FixtureRequest) -> Codec:
     tokenizer = Word(min_frequency=1).train(["a good film", "a bad one"])
-    return Codec(tokenizer, Window(3, request.param), NAMES)
+    return Codec(tokenizer, Truncation(3, request.param), NAMES)
 
 
 def test_a_batch_keeps_the_order_of_the_texts(codec: Codec) -> None:
@@ -30,9 +30,9 @@ def test_labels_are_minus_one_where_unknown(codec: Codec) -> None:
 
 def test_words_are_those_of_the_tokens_kept(codec: Codec) -> None:
     text = "One GOOD film, truly"
-    cut, (words, after) = codec.read([text, "so"])
-    batch = cut(np.array([0]))
-    assert words == (["One", "GOOD", "film"] if codec.window.keep == "first" else ["film", ",", "truly"])
+    builder, (words, after) = codec.read([text, "so"])
+    batch = builder(np.array([0]))
+    assert words == (["One", "GOOD", "film"] if codec.truncation.keep == "first" else ["film", ",", "truly"])
     assert after == ["so"]
     tokens = [codec.tokenizer.vocabulary[i] for i in batch.tokens[0]]
     assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]
@@ -42,6 +42,6 @@ def test_plain_containers_carry_it(codec: Codec, tmp_path: object) -> None:
     path = f"{tmp_path}/codec.pt"
     torch.save(codec.to_dict(), path)
     again = Codec.from_dict(torch.load(path, weights_only=True))
-    assert (again.window, again.class_names) == (codec.window, NAMES)
+    assert (again.truncation, again.class_names) == (codec.truncation, NAMES)
     text = ["a good film, a bad one", "film"]
     assert torch.equal(again.batch(text).tokens, codec.batch(text).tokens)

@@ -82,7 +82,7 @@ def test_lists_of_classes_may_be_written_on_the_command_line(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.csv").touch()
     module = make(config("data=csv", "data.path=file.csv", "data.labels=[negative,neutral,positive]"))
-    assert module.known == ("negative", "neutral", "positive")
+    assert module.classes == ("negative", "neutral", "positive")
     assert module.paths == {"train": tmp_path / "file.csv"}
 
 

@@ -35,7 +35,7 @@ def test_the_facts_are_known_after_setup(reviews: Path, loading: dict[str, Any])
     module = ready(reviews, loading)
     assert module.sizes == {"train": 73, "val": 8, "test": 20}
     assert module.class_names == ("bad", "good")
-    assert module.class_counts == np.bincount(module.part("train").labels).tolist()
+    assert module.class_counts == np.bincount(module.tokenized("train").labels).tolist()
     assert sum(module.class_counts) == 73
     assert module.vocabulary[:2] == ("<pad>", "<unk>")
     assert module.codec.class_names == module.class_names
@@ -45,7 +45,7 @@ def test_every_text_is_in_one_split_and_each_split_has_every_class(reviews: Path
     module = ready(reviews, loading)
     texts = [text for split in SPLITS for text in all_texts(module, split)]
     assert sorted(texts) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
-    shares = {split: module.part(split).labels.mean() for split in SPLITS}
+    shares = {split: module.tokenized(split).labels.mean() for split in SPLITS}
     assert all(abs(share - 40 / 101) < 0.08 for share in shares.values())
 
 
@@ -56,7 +56,7 @@ def test_batches_hold_the_texts_their_index_names(reviews: Path, loading: dict[s
     seen: list[int] = []
     for batch in loader:
         rows = batch.index.tolist()
-        expected = module.codec.batch(module.texts(split, rows), module.part(split).labels[rows])
+        expected = module.codec.batch(module.texts(split, rows), module.tokenized(split).labels[rows])
         assert torch.equal(batch.tokens, expected.tokens)
         assert torch.equal(batch.mask, expected.mask)
         assert torch.equal(batch.labels, expected.labels)
@@ -69,7 +69,7 @@ def test_labels_belong_to_their_texts(reviews: Path, loading: dict[str, Any]) ->
     module = ready(reviews, loading)
     for split in SPLITS:
         rows = [int(text.split()[0].removeprefix("row")) for text in all_texts(module, split)]
-        assert module.part(split).labels.tolist() == [int(row >= 61) for row in rows]
+        assert module.tokenized(split).labels.tolist() == [int(row >= 61) for row in rows]
 
 
 def test_the_vocabulary_comes_from_the_training_part_alone(reviews: Path, loading: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ def test_a_trained_model_finds_what_its_training_tokenized(
     codec = ready(reviews, loading).codec
     monkeypatch.setattr(Table, "read", lambda self: pytest.fail("the file was read again"))
     again = Table(str(reviews), **loading)
-    again.read_as(codec)
+    again.use_codec(codec)
     again.setup()
     assert again.vocabulary == codec.tokenizer.vocabulary
 
@@ -95,7 +95,7 @@ def test_a_cached_start_reads_no_text(reviews: Path, loading: dict[str, Any], mo
     monkeypatch.setattr(Table, "read", pytest.fail)
     again = ready(reviews, loading, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
     assert again.fingerprint_ == first.fingerprint_
-    assert np.array_equal(again.part("val").rows, first.part("val").rows)
+    assert np.array_equal(again.tokenized("val").rows, first.tokenized("val").rows)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_tokens_live_on_the_trainers_device_on_request(reviews: Path, loading: d
     module = ready(reviews, loading, on_device=on_device)
     attach(module, strategy=SimpleNamespace(root_device=torch.device("meta")))
     loader = module.val_dataloader()
-    assert loader.cut.tokens.device.type == ("meta" if on_device else "cpu")
+    assert loader.builder.tokens.device.type == ("meta" if on_device else "cpu")
 
 
 class Reader(pl.LightningModule):
@@ -309,8 +309,8 @@ def own(loading: dict[str, Any], **changes: Any) -> Own:
 def test_an_own_source_may_give_integers_of_any_kind(loading: dict[str, Any], labels: Any) -> None:
     module = own(loading, labels=labels)
     module.setup()
-    assert sum(module.part(split).labels.sum() for split in SPLITS) == 20
-    assert module.part("train").labels.dtype == np.int64
+    assert sum(module.tokenized(split).labels.sum() for split in SPLITS) == 20
+    assert module.tokenized("train").labels.dtype == np.int64
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_an_own_source_may_give_integers_of_any_kind(loading: dict[str, Any], la
             r"train.texts\[0\] is a value of type bytes, b'bytes'; texts must be a list of str",
         ),
         ({"texts": ["a"] * 40 + [None]}, r"train.texts\[40\] is a value of type NoneType"),
-        ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] holds half a surrogate pair"),
+        ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] contains an unpaired surrogate"),
         ({"texts": "a" * 41}, "train.texts is a value of type str"),
         ({"texts": []}, "train.texts is empty"),
         ({"class_names": (0, 1)}, "class_names is a tuple of 2: 0, 1; it must be a tuple of str"),
@@ -362,8 +362,10 @@ def test_many_classes_of_a_single_row_are_one_short_message(tmp_path: Path, load
 def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loading: dict[str, Any]) -> None:
     codec = ready(reviews, loading).codec
     module = Table(str(reviews), **loading)
-    module.read_as(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
-    with pytest.raises(UserError, match=r"class 'bad' is none of the model's, 0 x.* and 1,004 more") as caught:
+    module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
+    with pytest.raises(
+        UserError, match=r"class 'bad' is not among the classes of the model, 0 x.* and 1,004 more"
+    ) as caught:
         module.setup()
     assert len(str(caught.value)) < 500
 
@@ -398,7 +400,7 @@ def test_a_source_that_changes_while_it_is_read_is_not_cached(
 
     with monkeypatch.context() as patch:
         patch.setattr(Table, "read", slow)
-        with pytest.raises(UserError, match="has changed since the run began to read it: run again"):
+        with pytest.raises(UserError, match="has changed since the run began to read it: start the run again"):
             ready(reviews, loading)
     assert not list(Path(loading["cache_dir"]).glob("*.npz"))
     assert all_texts(ready(reviews, loading), "test")

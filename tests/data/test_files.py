@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, decode, existing, existing_file, read_text
+from src.data.files import content_hash, decode, existing_file, existing_path, read_text
 from src.data.listing import listed
 from src.errors import UserError
 
@@ -18,18 +18,18 @@ from src.errors import UserError
 def test_a_relative_path_starts_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.csv").touch()
     monkeypatch.chdir(tmp_path)
-    assert existing("a.csv", "data.path") == tmp_path / "a.csv"
+    assert existing_path("a.csv", "data.path") == tmp_path / "a.csv"
 
 
 def test_a_missing_file_is_explained_by_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").touch()
     with pytest.raises(UserError, match=r"data\.path=.*did you mean 'reviews\.csv'"):
-        existing(tmp_path / "review.csv", "data.path")
+        existing_path(tmp_path / "review.csv", "data.path")
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no folder .*nowhere"):
-        existing(tmp_path / "nowhere" / "a.csv", "data.path")
+        existing_path(tmp_path / "nowhere" / "a.csv", "data.path")
 
 
 def test_a_hash_follows_content_and_not_names(tmp_path: Path) -> None:
@@ -91,14 +91,14 @@ def test_a_file_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.
         content_hash([path])
     monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(UserError, match=r"data\.path=.*cannot be read \(Permission denied\)"):
-        existing(path, "data.path")
+        existing_path(path, "data.path")
 
 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("", "is no path"),
-        ("a\0b", "is no path"),
+        ("", "is not a path"),
+        ("a\0b", "is not a path"),
         ("~nobody-of-this-name/a.csv", "no such home folder"),
         ("a" * 300, "cannot be read .*too long"),
         ("reviews.csv/a.csv", "reviews.csv is a file, not a folder"),
@@ -110,7 +110,7 @@ def test_paths_that_are_none_are_explained(
     (tmp_path / "reviews.csv").touch()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=rf"data\.path=.*{message}"):
-        existing(path, "data.path")
+        existing_path(path, "data.path")
 
 
 def test_a_path_may_start_at_home_and_end_with_a_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,10 +71,10 @@ def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["the 1 2 3", "film 1 2"], "line 2 is no word with 3 numbers"),
+        (["the 1 2 3", "film 1 2"], "line 2 is not a word with 3 numbers"),
         (["the 1 2 3", "film 1 two 3"], "line 2: could not convert string to float"),
-        (["the", "film"], "line 1 is no word with its numbers"),
-        (["9 3", "film 1 2"], "line 2 is no word with 3 numbers"),
+        (["the", "film"], "line 1 is not a word with its numbers"),
+        (["9 3", "film 1 2"], "line 2 is not a word with 3 numbers"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
@@ -97,13 +97,13 @@ def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"PK and no more", b""])
 def test_a_broken_zip_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "broken.zip").write_bytes(content)
-    with pytest.raises(UserError, match=r"broken\.zip: is no zip file"):
+    with pytest.raises(UserError, match=r"broken\.zip: is not a zip file"):
         read_glove(str(tmp_path / "broken.zip"), ["film"])
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "1e99"])
 def test_numbers_that_are_not_finite_are_named(tmp_path: Path, number: str) -> None:
-    with pytest.raises(UserError, match=f"line 2: '{number}' is no finite number"):
+    with pytest.raises(UserError, match=f"line 2: '{number}' is not a finite"):
         read_glove(text(tmp_path, ["the 1 2 3", f"film 1 {number} 3"]), ["film"])
 
 
@@ -127,7 +127,7 @@ def test_a_zip_with_damaged_content_is_named(tmp_path: Path, method: int) -> Non
     content = bytearray(path.read_bytes())
     content[60:73] = b"\xaa" * 13
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"vectors\.zip: is no zip file, or a damaged one"):
+    with pytest.raises(UserError, match=r"vectors\.zip: is not a zip file, or is damaged"):
         read_glove(str(path), ["film"])
 
 
@@ -144,5 +144,5 @@ def test_a_zip_with_a_password_is_named(tmp_path: Path) -> None:
 
 
 def test_a_header_of_5000_digits_is_no_dimension(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="line 2 is no word with 9"):
+    with pytest.raises(UserError, match="line 2 is not a word with 9"):
         read_glove(text(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])

@@ -23,7 +23,7 @@ def offline() -> tuple[bool, bool]:
 def test_the_libraries_are_offline_exactly_while_the_hub_is_away(
     monkeypatch: pytest.MonkeyPatch, answers: bool
 ) -> None:
-    monkeypatch.setattr(hub, "_answers", lambda address: answers)
+    monkeypatch.setattr(hub, "_responds", lambda address: answers)
     with hub.connection() as online:
         assert online == answers
         assert offline() == (not answers, not answers)
@@ -32,7 +32,7 @@ def test_the_libraries_are_offline_exactly_while_the_hub_is_away(
 
 def test_the_environments_word_is_not_questioned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(hub, "_answers", pytest.fail)
+    monkeypatch.setattr(hub, "_responds", pytest.fail)
     with hub.connection() as online:
         assert not online
     assert offline() == (True, False)
@@ -55,4 +55,4 @@ def test_any_http_answer_is_an_answer(monkeypatch: pytest.MonkeyPatch, error: Ex
         return nullcontext()
 
     monkeypatch.setattr(urllib.request, "urlopen", urlopen)
-    assert hub._answers("http://localhost") == answers
+    assert hub._responds("http://localhost") == answers

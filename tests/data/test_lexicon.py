@@ -22,8 +22,8 @@ def test_words_and_strengths(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("good\t1\nbad\tvery\n", r"words\.txt, line 2: the strength 'very' of 'bad' is no number"),
-        ("# nothing\n\n", r"words\.txt: holds no word"),
+        ("good\t1\nbad\tvery\n", r"words\.txt, line 2: the strength 'very' of 'bad' is not a number"),
+        ("# nothing\n\n", r"words\.txt: has no words"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -40,10 +40,10 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("good\tnan\n", "line 1: the strength 'nan' of 'good' is no number"),
-        ("good\t1\nbad\t-inf\n", "line 2: the strength '-inf' of 'bad' is no number"),
-        ("good\t1\n\t1.5\n", "line 2: has no word before its strength"),
-        (f"{'g' * 10**6}\t{'x' * 10**6}\n", "line 1: the strength 'x{39}…' of 'g{39}…' is no number"),
+        ("good\tnan\n", "line 1: the strength 'nan' of 'good' is not a number"),
+        ("good\t1\nbad\t-inf\n", "line 2: the strength '-inf' of 'bad' is not a number"),
+        ("good\t1\n\t1.5\n", "line 2: has a strength but no word"),
+        (f"{'g' * 10**6}\t{'x' * 10**6}\n", "line 1: the strength 'x{39}…' of 'g{39}…' is not a number"),
     ],
 )
 def test_strengths_are_numbers_of_words(tmp_path: Path, text: str, message: str) -> None:

@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src.data.batching import Cutter, Window
+from src.data.batching import BatchBuilder, Truncation
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
 from src.errors import UserError
@@ -21,15 +21,15 @@ ROWS, BATCH_SIZE = 29, 4
 STEPS = 8  # ceil(29 / 4)
 
 
-def cutter() -> Cutter:
+def batch_builder() -> BatchBuilder:
     lengths = np.arange(ROWS) % 11 + 1
     tokens = np.arange(1, lengths.sum() + 1, dtype=np.int32)
-    return Cutter(tokens, np.concatenate([[0], lengths.cumsum()]), np.arange(ROWS) % 2, Window(9, "first"))
+    return BatchBuilder(tokens, np.concatenate([[0], lengths.cumsum()]), np.arange(ROWS) % 2, Truncation(9, "first"))
 
 
 def shuffled_batches(seed: int = 0, batch_size: int = BATCH_SIZE) -> ShuffledBatches:
-    cut = cutter()
-    return ShuffledBatches(cut, partial(shuffled, cut.lengths, batch_size, seed, True, 0, 1), seed)
+    builder = batch_builder()
+    return ShuffledBatches(builder, partial(shuffled, builder.lengths, batch_size, seed, True, 0, 1), seed)
 
 
 def seen(batches: Any) -> list[list[int]]:
@@ -92,8 +92,8 @@ def test_a_finished_epoch_resumes_under_another_batch_size() -> None:
 
 
 def test_evaluation_batches_come_in_the_same_order_every_time() -> None:
-    cut = cutter()
-    batches = Batches(cut, by_length(cut.lengths, BATCH_SIZE, 0, 1))
+    builder = batch_builder()
+    batches = Batches(builder, by_length(builder.lengths, BATCH_SIZE, 0, 1))
     assert seen(batches) == seen(batches)
     assert len(batches) == STEPS
     lengths = [int(batch.mask.sum(1).max()) for batch in batches]
@@ -124,8 +124,8 @@ class Data(pl.LightningDataModule):
         return shuffled_batches()
 
     def val_dataloader(self) -> Batches:
-        cut = cutter()
-        return Batches(cut, by_length(cut.lengths, BATCH_SIZE, 0, 1))
+        builder = batch_builder()
+        return Batches(builder, by_length(builder.lengths, BATCH_SIZE, 0, 1))
 
 
 class SaveAt(pl.Callback):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.data.readers import Examples, encode_labels, examples, known_classes, names_of, read_rows
+from src.data.readers import Examples, distinct_classes, encode_labels, parse_class_names, read_rows, select_examples
 from src.errors import UserError
 
 
@@ -22,7 +22,7 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 def load(path: Path, on_bad_rows: str = "error") -> Examples:
-    return examples(read_rows(path, ("text", "label")), "text", "label", on_bad_rows)
+    return select_examples(read_rows(path, ("text", "label")), "text", "label", on_bad_rows)
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_labels_of_every_kind_become_strings(tmp_path: Path, value: Any, label: 
         ("a.csv", 'text,label\n"a\nb",c\n"d,e\n', "line 4 is malformed"),
         ("a.tsv", 'text\tlabel\n"a" b\tc\n', "line 2 is malformed"),
         ("a.csv", b"text,label\ngood,pos\ncaf\xe9,neg\n", r"byte 23 \(line 3\) is not UTF-8"),
-        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2, column .* is no JSON"),
-        ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', "line 2: is no JSON object"),
+        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2, column .* is not JSON"),
+        ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', "line 2: is not a JSON object"),
         ("a.jsonl", '{"texts": "a", "label": 1}\n', "did you mean 'texts'"),
-        ("a.parquet", "PAR1 and nothing else", "is no Parquet file"),
-        ("a.xlsx", "x", r"extension must be \.csv, \.tsv, \.jsonl, \.parquet"),
+        ("a.parquet", "PAR1 and nothing else", "is not a Parquet file"),
+        ("a.xlsx", "x", r"extension; it must be one of \.csv, \.tsv, \.jsonl, \.parquet"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
@@ -145,17 +145,17 @@ def test_a_missing_value_of_parquet_is_a_bad_row(tmp_path: Path) -> None:
     ],
 )
 def test_classes_are_in_order(labels: list[str], names: tuple[str, ...]) -> None:
-    assert names_of(labels, "a.csv") == names
+    assert distinct_classes(labels, "a.csv") == names
 
 
 def test_a_single_class_is_an_error() -> None:
     with pytest.raises(UserError, match=r"a\.csv: every row has the label 'pos'"):
-        names_of(["pos", "pos"], "a.csv")
+        distinct_classes(["pos", "pos"], "a.csv")
 
 
 def test_a_label_outside_the_classes_is_named_with_its_line(tmp_path: Path) -> None:
     some = load(write(tmp_path / "a.csv", "text,label\na,pos\nb,postive\n"))
-    with pytest.raises(UserError, match=r"line 3: label 'postive' is none of neg, pos.*mean"):
+    with pytest.raises(UserError, match=r"line 3: label 'postive' is not among the classes neg, pos.*mean"):
         encode_labels(some, ("neg", "pos"))
 
 
@@ -167,12 +167,12 @@ def test_labels_become_class_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("labels", [["one"], ["a", "b", "a"]])
 def test_listed_classes_are_checked(labels: list[str]) -> None:
     with pytest.raises(ValueError, match="labels="):
-        known_classes(labels)
+        parse_class_names(labels)
 
 
 def test_listed_classes_become_strings() -> None:
-    assert known_classes([0, 1, True]) == ("0", "1", "True")
-    assert known_classes(None) is None
+    assert parse_class_names([0, 1, True]) == ("0", "1", "True")
+    assert parse_class_names(None) is None
 
 
 NESTED = "[" * 100_000 + "]" * 100_000
@@ -189,9 +189,9 @@ NESTED = "[" * 100_000 + "]" * 100_000
         (
             "a.jsonl",
             '{"text": "a\\ud83d", "label": 1}\n',
-            r"line 1: column 'text' holds half a surrogate pair.*a\\ud83d",
+            r"line 1: column 'text' holds an unpaired surrogate.*a\\ud83d",
         ),
-        ("a.jsonl", '{"text": "a", "label": "\\ude00"}\n', "line 1: column 'label' holds half a surrogate pair"),
+        ("a.jsonl", '{"text": "a", "label": "\\ude00"}\n', "line 1: column 'label' holds an unpaired surrogate"),
         ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: its JSON is nested too deep"),
         ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds a value of type list, \[1\]"),
         ("a.jsonl", '{"text": {"a": 1}, "label": 1}\n', "line 1: column 'text' holds a value of type dict"),
@@ -280,23 +280,23 @@ def test_a_corrupt_page_of_parquet_is_placed(tmp_path: Path, checksum: bool) -> 
     page = column.data_page_offset + (column.total_compressed_size // 2 if checksum else 0)
     content[page : page + 7] = bytes(7)
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"a\.parquet: after row 1,0\d\d: .* a damaged one"):
+    with pytest.raises(UserError, match=r"a\.parquet: after row 1,0\d\d: .* is damaged"):
         load(path)
 
 
 def test_many_fractions_are_no_classes() -> None:
     with pytest.raises(UserError, match=r"20,003 different numbers, 0\.5, 1\.5, .* and 19,998 more\. Heed classifies"):
-        names_of([str(i + 0.5) for i in range(20_003)], "a.csv")
+        distinct_classes([str(i + 0.5) for i in range(20_003)], "a.csv")
     ratings = [str(i / 2) for i in range(11)]
-    assert names_of(ratings[::-1], "a.csv") == tuple(ratings)
+    assert distinct_classes(ratings[::-1], "a.csv") == tuple(ratings)
 
 
 def test_equal_numbers_have_one_order() -> None:
-    assert names_of(["2", "1", "01", "1", "+1"], "a.csv") == ("+1", "01", "1", "2")
+    assert distinct_classes(["2", "1", "01", "1", "+1"], "a.csv") == ("+1", "01", "1", "2")
 
 
 def test_a_label_outside_many_classes_is_one_short_message(tmp_path: Path) -> None:
     some = load(write(tmp_path / "a.csv", "text,label\na,other\n"))
-    with pytest.raises(UserError, match=r"label 'other' is none of 0x.* and 4,998 more") as caught:
+    with pytest.raises(UserError, match=r"label 'other' is not among the classes 0x.* and 4,998 more") as caught:
         encode_labels(some, [f"{i}{'x' * 1000}" for i in range(5003)])
     assert len(str(caught.value)) < 600

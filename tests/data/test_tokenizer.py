@@ -167,13 +167,13 @@ def test_a_missing_pretrained_path_is_not_taken_for_a_hub_name(pretrained: Path)
 
 def test_a_broken_pretrained_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(UserError, match=r"is no tokenizer\.json"):
+    with pytest.raises(UserError, match=r"is not a tokenizer\.json"):
         Pretrained(str(tmp_path)).train([])
 
 
 def test_a_hub_name_without_a_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_answers", lambda address: False)
-    with pytest.raises(UserError, match="the hub does not answer"):
+    monkeypatch.setattr(hub, "_responds", lambda address: False)
+    with pytest.raises(UserError, match="the hub does not respond"):
         Pretrained("nobody/no-such-model").train([])
 
 
@@ -196,7 +196,7 @@ def test_reading_with_words_gives_the_same_tokens(builder: type[TokenizerBuilder
 
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
-    [({}, "has an empty vocabulary"), ({"film": 4_294_967_295, "[UNK]": 1}, "numbers a token 4,294,967,295")],
+    [({}, "has an empty vocabulary"), ({"film": 4_294_967_295, "[UNK]": 1}, "has a token with id 4,294,967,295")],
 )
 def test_a_pretrained_vocabulary_must_fit(pretrained: Path, vocabulary: dict[str, int], message: str) -> None:
     content = json.loads(pretrained.read_text())
@@ -212,7 +212,7 @@ def test_a_pretrained_tokenizer_without_an_unknown_token_is_explained(pretrained
     pretrained.write_text(json.dumps(content))
     tokenizer = Pretrained(str(pretrained)).train([])
     for encode in (tokenizer.encode, tokenizer.read):
-        with pytest.raises(UserError, match=r"the tokenizer cannot read a text .*unknown token"):
+        with pytest.raises(UserError, match=r"the tokenizer cannot encode a text .*unknown token"):
             encode(["☃"])
 
 

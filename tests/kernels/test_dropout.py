@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from src.kernels.dropout import Dropout, Kept, dropout
+from src.kernels.dropout import Dropout, DropoutMask, dropout
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.3, 0.5, 0.9])
@@ -28,7 +28,7 @@ def test_numbers_are_dropped_each_for_itself() -> None:
 
 
 def test_a_rate_just_below_one_keeps_a_number_in_256() -> None:
-    assert Kept(0.9999).scale == 256
+    assert DropoutMask(0.9999).scale == 256
 
 
 def test_gradients_pass_where_numbers_do() -> None:

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = 2_000_000 * 4 // 4096  # of the tensor below
 STEPS = """
 import resource, torch
-from src.kernels.malloc import keep_freed_memory
-keep_freed_memory()
+from src.kernels.malloc import reuse_freed_memory
+reuse_freed_memory()
 for _ in range(60):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     torch.ones(2_000_000)
@@ -42,11 +42,11 @@ def test_what_the_environment_says_stands(name: str | None, monkeypatch: pytest.
     monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", "0")
     if name is not None:
         monkeypatch.setenv(name, "1000")
-    memory.keep_freed_memory()
+    memory.reuse_freed_memory()
     assert bool(asked) == (name is None)
     assert os.environ["THP_MEM_ALLOC_ENABLE"] == "0"
 
 
 def test_a_library_without_the_option_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
-    memory.keep_freed_memory()
+    memory.reuse_freed_memory()

@@ -66,7 +66,7 @@ def test_every_attention_trains_in_bfloat16_on_the_cpu(encoder: str) -> None:
     for name, model in models.items():
         model.eval()
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            logits, weights = model.answer(tokens, mask)
+            logits, weights = model.forward_with_weights(tokens, mask)
         assert logits.isfinite().all(), name
         rows = weights.float().sum(-1)  # N×H×T
         real = mask[:, None, :] if rows.shape[2] == mask.shape[1] else torch.ones(1, 1, 1, dtype=torch.bool)

@@ -92,7 +92,7 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
     tokens, mask = texts(width=11)
     with torch.no_grad():
         weights = model.weights(tokens, mask)  # N×H×T×L
-        logits, same_weights = model.answer(tokens, mask)
+        logits, same_weights = model.forward_with_weights(tokens, mask)
         assert torch.equal(same_weights, weights)
         assert torch.equal(logits, model(tokens, mask))
     assert weights.shape[0] == len(LENGTHS)

@@ -30,5 +30,5 @@ def test_weight_decay_of_a_part_spares_its_biases(model: Classifier) -> None:
 
 
 def test_an_unknown_part_is_refused(model: Classifier) -> None:
-    with pytest.raises(ValueError, match="encodr: no such part; the parts are embedding, position"):
+    with pytest.raises(ValueError, match="encodr: no such component; the components are embedding, position"):
         parameter_groups(model, {"encodr": {"lr": 1.0}})

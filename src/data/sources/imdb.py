@@ -1,4 +1,4 @@
-"""The Large Movie Review Dataset (Maas et al., 2011): 25,000 film reviews to train on and 25,000 to test."""
+"""The Large Movie Review Dataset (Maas et al., 2011): 25,000 training and 25,000 test film reviews."""
 
 from pathlib import Path
 from typing import Any
@@ -7,28 +7,28 @@ import numpy as np
 
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing
-from src.data.readers import encode_labels, examples, read_rows
+from src.data.files import content_hash, existing_path
+from src.data.readers import encode_labels, read_rows, select_examples
 from src.data.sources.hub import HubSet
 from src.errors import UserError
 
 CLASSES = ("negative", "positive")
 COLUMNS = ("text", "label")
-NUMBERS = ("0", "1")  # as the files write the classes
+NUMBERS = ("0", "1")  # the classes in the files
 
 
 class Imdb(TextDataModule):
-    """Reviews that are negative or positive.
+    """Film reviews in two classes, negative and positive.
 
     Args:
-        path: a folder with a copy in the hub's layout, `train*.parquet` and `test*.parquet` at any depth;
-            None takes the data from the hub.
+        path: a folder with `train*.parquet` and `test*.parquet` at any depth, as on the hub; None loads the data from
+            the hub.
         loading: options of `TextDataModule`.
     """
 
     def __init__(self, path: str | None = None, **loading: Any) -> None:
         super().__init__(**loading)
-        self.files = None if path is None else _files(existing(path, "data.path"))
+        self.files = None if path is None else _files(existing_path(path, "data.path"))
         self.hub = HubSet("stanfordnlp/imdb", None, {"train": "train", "test": "test"})
 
     def fingerprint(self) -> str:
@@ -49,13 +49,13 @@ def _files(folder: Path) -> tuple[list[Path], list[Path]]:
     train, test = (sorted(folder.rglob(f"{split}*.parquet")) for split in ("train", "test"))
     if not train or not test:
         raise UserError(
-            f"data.path={folder}: holds no {'test' if train else 'train'}*.parquet at any depth. "
-            "Fetch a copy with `hf download stanfordnlp/imdb --repo-type dataset --local-dir <folder>`"
+            f"data.path={folder}: has no {'test' if train else 'train'}*.parquet at any depth. "
+            "Download a copy with `hf download stanfordnlp/imdb --repo-type dataset --local-dir <folder>`"
         )
     return train, test
 
 
 def _split(files: list[Path]) -> Split:
-    found = [examples(read_rows(path, COLUMNS), *COLUMNS, on_bad_rows="error") for path in files]
-    labels = np.concatenate([encode_labels(some, NUMBERS) for some in found])
-    return Split([text for some in found for text in some.texts], labels)
+    parts = [select_examples(read_rows(path, COLUMNS), *COLUMNS, on_bad_rows="error") for path in files]
+    labels = np.concatenate([encode_labels(rows, NUMBERS) for rows in parts])
+    return Split([text for rows in parts for text in rows.texts], labels)

@@ -1,4 +1,4 @@
-"""Phrases of film reviews in five classes: the Kaggle contest "Sentiment Analysis on Movie Reviews".
+"""Phrases of film reviews in five classes, from the Kaggle contest "Sentiment Analysis on Movie Reviews".
 
 The phrases are those of the Stanford Sentiment Treebank (Socher et al., 2013).
 """
@@ -10,14 +10,14 @@ import numpy as np
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash, existing_file
-from src.data.readers import encode_labels, examples, read_rows
+from src.data.readers import encode_labels, read_rows, select_examples
 
 CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
-NUMBERS = ("0", "1", "2", "3", "4")  # as the file writes the classes
+NUMBERS = ("0", "1", "2", "3", "4")  # the classes in the file
 
 
 class RottenTomatoes(TextDataModule):
-    """Phrases, nested in one another: all those of a sentence go to the same split.
+    """Nested phrases of sentences; all phrases of a sentence are in the same split.
 
     Args:
         path: the contest's `train.tsv`, with columns PhraseId, SentenceId, Phrase and Sentiment (0 to 4).
@@ -33,7 +33,7 @@ class RottenTomatoes(TextDataModule):
 
     def read(self) -> Corpus:
         rows = read_rows(self.path, ("Phrase", "Sentiment", "SentenceId"))
-        some = examples(rows, "Phrase", "Sentiment", on_bad_rows="drop")  # one of its phrases is a blank
-        sentences = np.array([rows.columns["SentenceId"][i] for i in some.kept])
+        phrases = select_examples(rows, "Phrase", "Sentiment", on_bad_rows="drop")  # one phrase is blank
+        sentences = np.array([rows.columns["SentenceId"][i] for i in phrases.positions])
         _, groups = np.unique(sentences, return_inverse=True)
-        return Corpus(Split(some.texts, encode_labels(some, NUMBERS), groups), None, None, CLASSES)
+        return Corpus(Split(phrases.texts, encode_labels(phrases, NUMBERS), groups), None, None, CLASSES)

@@ -1,4 +1,4 @@
-"""The bundled toy set: 39 product reviews in three classes, for a first run without a network."""
+"""The bundled example set: 39 product reviews in three classes, for a first run without a network."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.files import content_hash
-from src.data.readers import encode_labels, examples, read_rows
+from src.data.readers import encode_labels, read_rows, select_examples
 
 FILE = Path(__file__).parents[1] / "assets" / "small.csv"
 CLASSES = ("negative", "neutral", "positive")
@@ -14,7 +14,7 @@ TEXT, LABEL = "cleaned_review", "sentiments"
 
 
 class SmallCsv(TextDataModule):
-    """Reviews that are negative, neutral or positive.
+    """Product reviews in three classes, negative, neutral and positive.
 
     Args:
         loading: options of `TextDataModule`.
@@ -27,5 +27,5 @@ class SmallCsv(TextDataModule):
         return f"small_csv {content_hash([FILE])}"
 
     def read(self) -> Corpus:
-        some = examples(read_rows(FILE, (TEXT, LABEL)), TEXT, LABEL, on_bad_rows="error")
-        return Corpus(Split(some.texts, encode_labels(some, CLASSES)), None, None, CLASSES)
+        reviews = select_examples(read_rows(FILE, (TEXT, LABEL)), TEXT, LABEL, on_bad_rows="error")
+        return Corpus(Split(reviews.texts, encode_labels(reviews, CLASSES)), None, None, CLASSES)

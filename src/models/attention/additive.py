@@ -1,4 +1,4 @@
-"""The score that Bahdanau's attention and Luong's concat attention have in common."""
+"""The additive score of Bahdanau's attention and Luong's concat attention."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ class AdditiveAttention(QueryAttention):
 
     Args:
         attention_dim: A, size of the hidden layer; None takes D.
-        bias: whether b exists.
+        bias: add b.
 
     Raises:
         ValueError: if `attention_dim` is below 1.

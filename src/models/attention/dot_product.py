@@ -14,10 +14,10 @@ from src.models.types import Encoded
 
 
 class DotProductAttention(SelfAttention):
-    """softmax(q kᵀ) v over the real keys, each head for itself.
+    """softmax(q kᵀ) v over the real keys, for each head separately.
 
-    A subclass gives `project`, and `merge` if heads are to be mixed. `forward` uses a fused kernel and
-    never holds the weights; `weights` computes them when asked.
+    A subclass implements `project`, and overrides `merge` if it mixes heads. `forward` uses a fused kernel without
+    materializing the weights; `weights` computes them.
 
     Args:
         input_dim: D, features of a state.
@@ -31,31 +31,31 @@ class DotProductAttention(SelfAttention):
         self.rotary: Rotary | None = None
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, N×H×L×d each; the queries carry the scale, so that the score is q·k."""
+        """Queries, keys and values, N×H×L×d each; the queries include the scale, so that the score is q·k."""
         raise NotImplementedError
 
     def merge(self, context: Tensor) -> Tensor:
-        """Heads side by side: N×H×L×d → N×L×Hd."""
+        """Concatenate the heads: N×H×L×d → N×L×Hd."""
         return context.transpose(1, 2).flatten(2)
 
     def visible(self, mask: Tensor) -> Tensor:
-        """Which keys a query may see: N×L → bool that broadcasts to N×H×L×L."""
+        """The keys that each query may attend to: N×L → bool, broadcastable to N×H×L×L."""
         return mask[:, None, None, :]
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """How well each key answers each query: N×H×L×d, N×H×L×d → N×H×L×L."""
+        """The score of each key for each query: N×H×L×d, N×H×L×d → N×H×L×L."""
         return queries @ keys.transpose(-2, -1)
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """The mixtures of values: N×H×L×d each → N×H×L×d."""
-        return fused(queries, keys, values, self.visible(mask), self.drop_rate)
+        """The weighted sums of values: N×H×L×d each → N×H×L×d."""
+        return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
 
     @property
     def drop_rate(self) -> float:
         return self.dropout if self.training else 0.0
 
     def use_rotary(self, rotary: Rotary) -> None:
-        """Turn queries and keys by their positions from here on.
+        """Rotate queries and keys by their positions from now on.
 
         Raises:
             ValueError: if a head has an odd number of features.
@@ -70,23 +70,23 @@ class DotProductAttention(SelfAttention):
             require_shape(self, f"project ({name})", projected, "N×H×L×d", (texts, None, length, None))
         if self.rotary is None:
             return queries, keys, values
-        return self.rotary.turn(queries), self.rotary.turn(keys), values
+        return self.rotary.rotate(queries), self.rotary.rotate(keys), values
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.merge(self.attend(*self._project(states, mask), mask))
 
     def weights(self, encoded: Encoded) -> Tensor:
-        queries, keys, _ = self._project(self.around.enter(encoded.states), encoded.mask)
+        queries, keys, _ = self._project(self.around.prepare(encoded.states), encoded.mask)
         scores = self.score(queries, keys)
         require_shape(self, "score", scores, "N×H×L×L", (*queries.shape[:3], keys.shape[2]))
         weights = masked_softmax(scores, self.visible(encoded.mask))
         return weights.masked_fill(~encoded.mask[:, None, :, None], 0.0)
 
 
-def fused(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
-    """softmax(q kᵀ) v without holding the weights, where `visible` says which keys each query may see.
+def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
+    """softmax(q kᵀ) v over the visible keys of each query, without materializing the weights.
 
-    A query without a single key would give NaN on some backends: it sees all, and its caller zeroes it.
+    A query without visible keys would give NaN on some backends: it attends to all keys, and the caller zeroes it.
     """
     visible = visible | ~visible.any(-1, keepdim=True)
     if drop_rate and queries.device.type == "cpu":

@@ -1,4 +1,4 @@
-"""Elementwise self-attention: O(L), through one global vector."""
+"""Elementwise self-attention through one global vector, in O(L)."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -20,7 +20,7 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class ElementwiseMixing(nn.Module):
-    """O = W_o (R ∘ gate(E)): each token takes from the global vector E what its own R = W_r x lets in.
+    """O = W_o (R ∘ gate(E)): each token's R = W_r x weights the features of the global vector E.
 
     Args:
         input_dim: D, features of a state.
@@ -45,14 +45,14 @@ class ElementwiseMixing(nn.Module):
         super().__init__()
         if gate not in GATES:
             raise ValueError(f"gate={gate!r} must be one of {', '.join(GATES)}")
-        width = input_dim if expanded_dim is None else expanded_dim
+        vector_dim = input_dim if expanded_dim is None else expanded_dim
         self.gate = GATES[gate]
-        self.vector = GlobalVector(input_dim, width, norm=vector_norm, dropout=dropout)
-        self.retrieval = nn.Linear(input_dim, width)
-        self.output = nn.Linear(width, input_dim, bias=False)
+        self.vector = GlobalVector(input_dim, vector_dim, norm=vector_norm, dropout=dropout)
+        self.retrieval = nn.Linear(input_dim, vector_dim)
+        self.output = nn.Linear(vector_dim, input_dim, bias=False)
 
     def retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
-        """What each token takes: N×L×D, N×De → N×L×D."""
+        """The output of each token: N×L×D, N×De → N×L×D."""
         return self.output(self.retrieval(states) * self.gate(vector).unsqueeze(1))
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -61,9 +61,9 @@ class ElementwiseMixing(nn.Module):
 
 
 class ElementwiseAttention(SelfAttention):
-    """Elementwise mixing as an attention: its summary is E, where E is not D wide after a linear layer.
+    """Elementwise mixing as an attention. Its summary is E, projected to D features if E has another size.
 
-    There is no token × token map: `weights` has one row, and one head per feature of E. Options as in
+    There is no token × token map: `weights` has one row, and one head per feature of E. The options are those of
     `ElementwiseMixing` and `SelfAttention`.
     """
 
@@ -88,22 +88,22 @@ class ElementwiseAttention(SelfAttention):
             dropout=dropout,
             output_dropout=output_dropout,
         )
-        width = input_dim if expanded_dim is None else expanded_dim
+        vector_dim = input_dim if expanded_dim is None else expanded_dim
         self.mixing = ElementwiseMixing(
-            input_dim, expanded_dim=width, gate=gate, vector_norm=vector_norm, dropout=dropout
+            input_dim, expanded_dim=vector_dim, gate=gate, vector_norm=vector_norm, dropout=dropout
         )
-        self.summary = nn.Identity() if width == input_dim else nn.Linear(width, input_dim, bias=False)
+        self.summary = nn.Identity() if vector_dim == input_dim else nn.Linear(vector_dim, input_dim, bias=False)
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.mixing.transform(states, mask)
 
     def weights(self, encoded: Encoded) -> Tensor:
         """N×De×1×L."""
-        weights = self.mixing.vector.weights(self.around.enter(encoded.states), encoded.mask)  # N×L×De
+        weights = self.mixing.vector.weights(self.around.prepare(encoded.states), encoded.mask)  # N×L×De
         return weights.transpose(1, 2).unsqueeze(2)
 
     def forward(self, encoded: Encoded) -> Encoded:
-        states = self.around.enter(encoded.states)
+        states = self.around.prepare(encoded.states)
         vector = self.mixing.vector(states, encoded.mask)  # N×De
         mixed = self.mixing.retrieve(states, vector)
         return Encoded(self.finish(encoded, mixed), encoded.mask, self.summary(vector))

@@ -1,4 +1,4 @@
-"""The vector E in which elementwise attention gathers a whole text."""
+"""The global vector E of elementwise attention, a summary of the whole text."""
 
 from typing import Literal
 
@@ -17,7 +17,7 @@ class GlobalVector(nn.Module):
     Args:
         input_dim: D, features of a state.
         output_dim: features of E.
-        norm: layer or batch norm of E, or none. A batch of one text uses batch norm's running statistics.
+        norm: layer or batch norm of E, or none. Batch norm uses its running statistics for a batch of one text.
         dropout: probability in [0, 1) of dropping a weight while training.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The scores of Keras' own `Attention` layer, its query, key and value all being the states."""
+"""The scores of Keras' `Attention` layer, with the states as query, key and value."""
 
 from typing import Literal
 
@@ -17,9 +17,9 @@ class KerasAttention(DotProductAttention):
 
     Args:
         input_dim: D, features of a state.
-        score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which holds N×L×L×D numbers.
-        use_scale: learn s, a scalar that starts at 1; without it s = 1, so nothing divides by √D. (c starts
-            at 1 too, and is learned in any case.)
+        score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which needs N×L×L×D numbers.
+        use_scale: learn s, a scalar that starts at 1; without it s = 1, so the scores are not divided by √D. (c also
+            starts at 1, and is always learned.)
 
     Raises:
         ValueError: if an option is outside its range.
@@ -53,13 +53,13 @@ class KerasAttention(DotProductAttention):
 
     def use_rotary(self, rotary: Rotary) -> None:
         if self.concat_weight is not None:
-            raise ValueError("score_mode=concat adds queries to keys: turning both by position means nothing")
+            raise ValueError("score_mode=concat adds queries to keys: rotary positions need score_mode=dot")
         super().use_rotary(rotary)
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         head = states.unsqueeze(1)  # N×1×L×D
         queries = head if self.scale is None else self.scale * head
-        # tanh(s (q + k)) = tanh(s q + s k): in concat mode both carry the scale
+        # tanh(s (q + k)) = tanh(s q + s k): in concat mode queries and keys include the scale
         return queries, head if self.concat_weight is None else queries, head
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
@@ -72,4 +72,4 @@ class KerasAttention(DotProductAttention):
         if self.concat_weight is None:
             return super().attend(queries, keys, values, mask)
         weights = masked_softmax(self.score(queries, keys), self.visible(mask))
-        return dropout(weights, self.drop_rate) @ values  # no fused kernel knows this score
+        return dropout(weights, self.drop_rate) @ values  # no fused kernel has this score

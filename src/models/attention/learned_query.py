@@ -1,4 +1,4 @@
-"""Attention whose question is learned once and asked of every text."""
+"""Attention with a learned query that all texts share."""
 
 import torch
 from torch import Tensor, nn
@@ -8,18 +8,18 @@ from src.models.types import Encoded
 
 
 class LearnedQueryAttention(QueryAttention):
-    """score(h) = uᵀ h, the learned question u instead of the text's summary (Lin et al. 2017, eq. 5, without tanh).
+    """score(h) = uᵀ h with a learned query u instead of the text's summary (Lin et al. 2017, eq. 5, without tanh).
 
-    u starts at zero, so the weights start uniform. What a token's state holds beyond a text's own summary, such as how
-    telling a word is in general, is all that this attention sees; it costs D parameters.
+    u starts at zero, so the weights start uniform. The score depends on the token's state, not on the summary of
+    the text. It adds D parameters.
 
-    It may also learn where texts say what matters: a bias for how far from its beginning and one for how far from its
-    end a token stands, in steps of 1, 2, 4, … tokens (as Raffel et al. 2020 widen those of relative positions).
+    Optional biases depend on the position of a token: one on its distance from the beginning of the text and one on
+    its distance from the end, in steps of 1, 2, 4, … tokens (like the relative positions of Raffel et al. 2020).
 
     Args:
         input_dim: D, features of a state.
-        edge_steps: steps B from either end, in [0, 32]; 2B parameters, which start at zero. Whatever is 2^(B-1) tokens
-            away or more stands on the last one. 0 asks for no place.
+        edge_steps: number B of steps from either end, in [0, 32]; 2B parameters, which start at zero. The last step
+            includes all tokens at least 2^(B-1) tokens away. 0 omits the biases.
         scaled: divide the scores by √D, without the biases.
         dropout: probability in [0, 1) of dropping a weight while training.
         attentional: return tanh(W_c [c; q]) with the text's summary q (Luong et al. 2015, eq. 5).
@@ -50,8 +50,8 @@ class LearnedQueryAttention(QueryAttention):
         scores = super()._scores(encoded)  # N×T
         if self.edges is None:
             return scores
-        next_steps = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # where each begins
-        read = encoded.mask.cumsum(1)  # N×T, from 1 on
-        left = read[:, -1:] - read + 1
-        beginning, end = (torch.bucketize(places, next_steps, right=True) for places in (read, left))
-        return scores + (self.edges[0][beginning] + self.edges[1][end])  # padding gets any bias
+        step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # of the second step and on
+        from_start = encoded.mask.cumsum(1)  # N×T, from 1 on
+        from_end = from_start[:, -1:] - from_start + 1
+        beginning, end = (torch.bucketize(positions, step_starts, right=True) for positions in (from_start, from_end))
+        return scores + (self.edges[0][beginning] + self.edges[1][end])  # the bias of padding has no effect

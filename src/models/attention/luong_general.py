@@ -16,5 +16,5 @@ class LuongGeneralAttention(QueryAttention):
         self.general = nn.Linear(input_dim, input_dim, bias=False)
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        asked = query @ self.general.weight  # qᵀ W_a: one row to project instead of T states
-        return torch.einsum("nd,ntd->nt", asked, keys)
+        projected = query @ self.general.weight  # qᵀ W_a: projects one vector instead of T states
+        return torch.einsum("nd,ntd->nt", projected, keys)

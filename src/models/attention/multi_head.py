@@ -14,7 +14,7 @@ class MultiHeadAttention(DotProductAttention):
     Args:
         input_dim: D, features of a state.
         heads: H; it must divide D.
-        bias: whether the projections have biases.
+        bias: add biases to the projections.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.

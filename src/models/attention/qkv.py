@@ -1,4 +1,4 @@
-"""One head with its own projections: the from-scratch document's attention and Keras' projected one."""
+"""Single-head attention with projections, as in the from-scratch document and in Keras with projections."""
 
 from typing import Literal
 
@@ -17,10 +17,10 @@ class QkvAttention(DotProductAttention):
     Args:
         input_dim: D, features of a state.
         attention_units: A, features of queries, keys and values, and of the result; None takes D.
-        bias: whether the three biases exist. (b_k adds the same to all scores of a query: it cannot learn.)
+        bias: add the three biases. (b_k adds the same number to all scores of a query, so it gets no gradient.)
         scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × the text's real tokens), the
-            from-scratch document's slip; none: 1, as in Keras' own layer.
-        values_from_keys: start with W_v equal to W_k, as the from-scratch document does.
+            error in the from-scratch document; none: 1, as in Keras' layer.
+        values_from_keys: initialize W_v as a copy of W_k, as the from-scratch document does.
         init_std: standard deviation of the initial weights, with zero biases; None keeps torch's default.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What every attention with a single query shares: the text's summary asks, the states answer."""
+"""The base class of attentions with a single query: the summary of the text is the query."""
 
 from abc import abstractmethod
 
@@ -15,7 +15,8 @@ from src.models.types import Encoded
 class QueryAttention(Attention):
     """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i, q the summary.
 
-    A subclass gives only `score`. Mask, softmax, scaling, dropout and Luong's attentional vector stand here.
+    A subclass implements only `score`. This class implements mask, softmax, scaling, dropout and Luong's attentional
+    vector.
 
     Args:
         input_dim: D, features of a state and of the summary.
@@ -40,7 +41,7 @@ class QueryAttention(Attention):
 
     @abstractmethod
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        """How well each state answers the query: N×D, N×T×D → N×T."""
+        """The score of each state for the query: N×D, N×T×D → N×T."""
 
     def _scores(self, encoded: Encoded) -> Tensor:
         scores = self.score(encoded.summary, encoded.states)
@@ -56,10 +57,10 @@ class QueryAttention(Attention):
 
     def forward(self, encoded: Encoded) -> Encoded:
         """The context vector as a sequence of length one: N×T×D → N×1×D."""
-        return self.answer(encoded)[0]
+        return self.forward_with_weights(encoded)[0]
 
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """What `forward` and `weights` give, for a single scoring of the states."""
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+        """The results of `forward` and `weights`; computes the scores once."""
         weights = self._weights(encoded)  # N×T
         context = torch.einsum("nt,ntd->nd", self.dropout(weights), encoded.states)
         if self.combine is not None:

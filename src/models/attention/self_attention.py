@@ -1,4 +1,4 @@
-"""What every self-attention shares: norms, residual, dropout, and padding that stays zero."""
+"""The base class of self-attentions: norms, residual connection, dropout and zeroed padding."""
 
 from abc import abstractmethod
 
@@ -13,10 +13,10 @@ from src.models.types import Encoded
 
 
 class SelfAttention(Attention):
-    """Every real state becomes a mixture of the real states: N×L×D → N×L×D'. The summary is their mean.
+    """Replaces every real state by a mixture of the real states: N×L×D → N×L×D'. The summary is their mean.
 
-    A subclass gives `transform` and `weights`; those that compare queries with keys derive from
-    `dot_product.DotProductAttention`, which owns both.
+    A subclass implements `transform` and `weights`. Subclasses that compare queries with keys derive from
+    `dot_product.DotProductAttention`, which implements both.
 
     Args:
         input_dim: D, features of a state.
@@ -25,7 +25,7 @@ class SelfAttention(Attention):
         norm: layer norm of the states before mixing (pre), of the result (post), both or none.
         norm_eps: added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping an attention weight while training.
-        output_dropout: probability in [0, 1) of dropping a feature of the result, the very last step.
+        output_dropout: probability in [0, 1) of dropping a feature of the result, the last step.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -53,19 +53,19 @@ class SelfAttention(Attention):
 
     @abstractmethod
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may hold anything."""
+        """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may have any values."""
 
-    def answer(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """What `forward` and `weights` give."""
+    def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+        """The results of `forward` and `weights`."""
         return self(encoded), self.weights(encoded)
 
     def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
-        """The result, of the input and its mixtures N×L×D'."""
-        return zero_padding(self.output_dropout(self.around.leave(encoded.states, mixed)), encoded.mask)
+        """The resulting states from the input and its mixtures N×L×D'."""
+        return zero_padding(self.output_dropout(self.around.combine(encoded.states, mixed)), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
         """N×L×D → N×L×D'."""
-        mixed = self.transform(self.around.enter(encoded.states), encoded.mask)
+        mixed = self.transform(self.around.prepare(encoded.states), encoded.mask)
         require_shape(self, "transform", mixed, "N×L×D'", (*encoded.mask.shape, self.output_dim))
         states = self.finish(encoded, mixed)
         return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

@@ -1,4 +1,4 @@
-"""The same weight for every token: what any claim about attention must beat."""
+"""Uniform weights: the baseline for claims about attention."""
 
 from torch import Tensor
 
@@ -6,7 +6,7 @@ from src.models.attention.query import QueryAttention
 
 
 class UniformAttention(QueryAttention):
-    """Scores that do not look at the text: the context is the mean of the real states."""
+    """Equal scores for all texts: the context is the mean of the real states."""
 
     def __init__(self, input_dim: int, *, dropout: float = 0.0, attentional: bool = False) -> None:
         super().__init__(input_dim, dropout=dropout, attentional=attentional)

@@ -1,4 +1,4 @@
-"""Multi-head attention of limited reach (Beltagy, Peters & Cohan 2020, section 3.1)."""
+"""Multi-head attention in a local window (Beltagy, Peters & Cohan 2020, section 3.1)."""
 
 import math
 
@@ -6,21 +6,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from src.models.attention.dot_product import fused
+from src.models.attention.dot_product import fused_attention
 from src.models.attention.multi_head import MultiHeadAttention
 from src.models.sublayer import Norm
 
 
 class WindowedAttention(MultiHeadAttention):
-    """Multi-head attention in which token i sees only the tokens j with |i - j| ≤ w.
+    """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
-    `forward` cuts the text into chunks of w tokens; a chunk's queries meet the keys of their own and the two
-    neighbouring chunks alone, so time and memory grow as L·w, not L². Other options as in
+    `forward` divides the text into chunks of w tokens. The queries of a chunk meet the keys of this chunk and its two
+    neighbours alone, so time and memory grow as L·w, not L². Other options as in
     `MultiHeadAttention`.
 
     Args:
         input_dim: D, features of a state.
-        window: w, how many tokens are seen to each side.
+        window: w, visible tokens on each side.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.
@@ -61,20 +61,22 @@ class WindowedAttention(MultiHeadAttention):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         texts, length = mask.shape
         window = self.window
-        if length <= window:  # everyone sees everyone
+        if length <= window:  # every token is visible to every other
             return super().attend(queries, keys, values, mask)
         chunks = math.ceil(length / window)
-        fill = chunks * window - length
+        padding = chunks * window - length
 
-        def cut(tokens: Tensor) -> Tensor:  # N×H×L×d → (NC)×H×3w×d
-            wide = F.pad(tokens, (0, 0, window, window + fill)).unfold(2, 3 * window, window)  # N×H×C×d×3w
+        def neighbourhoods(tokens: Tensor) -> Tensor:  # N×H×L×d → (NC)×H×3w×d
+            wide = F.pad(tokens, (0, 0, window, window + padding)).unfold(2, 3 * window, window)  # N×H×C×d×3w
             return wide.permute(0, 2, 1, 4, 3).flatten(0, 1)
 
-        asked = F.pad(queries, (0, 0, 0, fill)).unflatten(2, (chunks, window))  # N×H×C×w×d
-        real = F.pad(mask, (window, window + fill)).unfold(1, 3 * window, window)  # N×C×3w
+        chunked = F.pad(queries, (0, 0, 0, padding)).unflatten(2, (chunks, window))  # N×H×C×w×d
+        real = F.pad(mask, (window, window + padding)).unfold(1, 3 * window, window)  # N×C×3w
         steps = torch.arange(3 * window, device=mask.device)
         near = (steps[window : 2 * window, None] - steps).abs() <= window  # w×3w
-        seen = (real.unsqueeze(2) & near).flatten(0, 1).unsqueeze(1)  # (NC)×1×w×3w
-        mixed = fused(asked.transpose(1, 2).flatten(0, 1), cut(keys), cut(values), seen, self.drop_rate)
-        back = mixed.unflatten(0, (texts, chunks)).transpose(1, 2)  # N×H×C×w×d
-        return back.flatten(2, 3)[:, :, :length]
+        visible = (real.unsqueeze(2) & near).flatten(0, 1).unsqueeze(1)  # (NC)×1×w×3w
+        mixed = fused_attention(
+            chunked.transpose(1, 2).flatten(0, 1), neighbourhoods(keys), neighbourhoods(values), visible, self.drop_rate
+        )
+        by_text = mixed.unflatten(0, (texts, chunks)).transpose(1, 2)  # N×H×C×w×d
+        return by_text.flatten(2, 3)[:, :, :length]

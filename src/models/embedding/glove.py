@@ -12,17 +12,17 @@ from src.models.embedding.learned import LearnedEmbedding
 
 
 class GloveEmbedding(LearnedEmbedding):
-    """Vectors that start as GloVe's, for the words that GloVe knows.
+    """Word vectors initialized with GloVe's.
 
-    The file is read by `load_pretrained`, not here: a trained checkpoint holds its vectors and needs no file.
+    `load_pretrained` reads the file, not the constructor: a checkpoint contains the vectors and needs no file.
 
     Args:
         vocabulary: the tokens by id.
-        path: a GloVe `.txt`, or a `.zip` that holds one; None takes the bundled 10,000 most frequent words × 50.
+        path: a GloVe `.txt`, or a `.zip` that contains one; None takes the bundled 10,000 most frequent words × 50.
         dim: D, features of the file's vectors.
-        freeze: keep the vectors as they are.
-        unknown: what becomes of a word without a vector: `keep` gives it a random vector of the same spread as
-            GloVe's, `drop` leaves it out of the text as if it were not there.
+        freeze: do not train the vectors.
+        unknown: treatment of words without a vector: `keep` gives them random vectors with the standard deviation of
+            GloVe's, `drop` removes them from the text.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.
 
@@ -56,24 +56,27 @@ class GloveEmbedding(LearnedEmbedding):
         """Fill the table from the file.
 
         Raises:
-            UserError: if the file cannot be read, has vectors of another size, or knows none of the words.
+            UserError: if the file cannot be read, has vectors of another size, or has none of the words.
         """
         words, vectors = read_glove(self.path, self.vocabulary)
-        where = self.path or "the bundled GloVe vectors"
+        source = self.path or "the bundled GloVe vectors"
         if not words:
-            raise UserError(f"{where}: no word of the vocabulary has a vector; is it the right language and case?")
-        found = torch.from_numpy(vectors)  # words×D
-        if found.shape[1] != self.output_dim:
             raise UserError(
-                f"{where}: the vectors have {found.shape[1]} features; write model.embedding.dim={found.shape[1]}"
+                f"{source}: no word of the vocabulary has a vector; check the language and case of the file"
+            )
+        pretrained_vectors = torch.from_numpy(vectors)  # words×D
+        if pretrained_vectors.shape[1] != self.output_dim:
+            raise UserError(
+                f"{source}: the vectors have {pretrained_vectors.shape[1]} features; "
+                f"write model.embedding.dim={pretrained_vectors.shape[1]}"
             )
         row = {word: i for i, word in enumerate(self.vocabulary)}
         rows = torch.tensor([row[word] for word in words])
         self.has_vector[rows] = True
         with torch.no_grad():
-            self.table.weight.normal_(0.0, found.std().item())
-            self.table.weight[rows] = found
+            self.table.weight.normal_(0.0, pretrained_vectors.std().item())
+            self.table.weight[rows] = pretrained_vectors
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Which tokens the model reads at all, N×L bool."""
+        """The tokens that the model uses, N×L bool."""
         return mask & self.has_vector[tokens] if self.drop_unknown else mask

@@ -1,4 +1,4 @@
-"""Word vectors learned from the task's own texts."""
+"""Word vectors learned from the training texts."""
 
 import math
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class LearnedEmbedding(Embedding):
             if init == "uniform":
                 self.table.weight.uniform_(-init_scale, init_scale)
             else:
-                self.table.weight.mul_(init_scale)  # torch drew from N(0, 1)
+                self.table.weight.mul_(init_scale)  # torch initializes with N(0, 1)
         self.dropout = Dropout(dropout)
         self.word_dropout = word_dropout
 

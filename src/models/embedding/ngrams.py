@@ -1,4 +1,4 @@
-"""Vectors of words and of the word sequences that they end (Joulin, Grave, Bojanowski & Mikolov 2017)."""
+"""Vectors of words and of the n-grams that end with them (Joulin, Grave, Bojanowski & Mikolov 2017)."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,24 @@ from torch import Tensor, nn
 
 from src.models.embedding.learned import LearnedEmbedding
 
-BASE = 0x2545F4914F6CDD1D  # odd, so that multiplying by it loses nothing modulo 2⁶⁴
-LONGEST = 64  # tokens of an n-gram: each order is computed by itself
+BASE = 0x2545F4914F6CDD1D  # odd, so that multiplication by it is invertible modulo 2⁶⁴
+LONGEST = 64  # tokens of an n-gram; each order needs a computation of its own
 
 
 class NgramEmbedding(LearnedEmbedding):
     """A token's vector plus those of the bigram, trigram, … that end with it.
 
-    Tokens have rows of their own; longer n-grams share hashed ones. Those start at zero: an n-gram that training never
-    showed says nothing. The beginning of a text counts as a token.
+    Each token has a row of its own; longer n-grams share hashed rows. Shared rows start at zero, so that n-grams absent
+    from the training texts have no effect. The beginning of a text counts as a token.
 
     Args:
         vocabulary: the tokens by id.
         dim: D, features of a vector.
         max_order: tokens of the longest n-gram (1 to LONGEST).
-        buckets: rows that all n-grams of two tokens and more share (≥ 1).
-        init_std: spread of the normal noise that the tokens' own rows start from (≥ 0).
-        sparse: give gradients of the rows that a batch reads instead of all: a step costs what its texts hold,
-            whatever `buckets`. Only the optimizers adagrad and sgd take those.
+        buckets: rows that all n-grams of at least two tokens share (≥ 1).
+        init_std: standard deviation of the initial normal noise in the rows of tokens (≥ 0).
+        sparse: compute sparse gradients, of the rows in the batch alone. The cost of a step then depends on its texts,
+            not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training, in all its n-grams.
 
@@ -63,8 +63,8 @@ class NgramEmbedding(LearnedEmbedding):
         """The row of each n-gram that ends at each token: N×L → N×L×max_order."""
         code, rows = tokens, [tokens]
         for shorter in range(1, self.max_order):
-            before = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # which no token's id is
-            code = before * BASE + tokens  # of the n-gram, modulo 2⁶⁴
+            previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative: not the id of any token
+            code = previous * BASE + tokens  # of the n-gram, modulo 2⁶⁴
             mixed = (code ^ (code >> 31)) * BASE
             rows.append((mixed ^ (mixed >> 29)) % self.buckets + self.words)
         return torch.stack(rows, -1)

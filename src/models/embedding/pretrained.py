@@ -12,19 +12,19 @@ from src.models.embedding.learned import LearnedEmbedding
 class PretrainedEmbedding(LearnedEmbedding):
     """The input vectors of a pretrained model, for the tokens of its own tokenizer.
 
-    The rest of the model is `PretrainedEncoder`, but any encoder may read these vectors. The model is read by
-    `load_pretrained`: a trained checkpoint needs no file.
+    The rest of the model is `PretrainedEncoder`, but these vectors work with any encoder. `load_pretrained` reads the
+    model: a checkpoint needs no file.
 
     Args:
         vocabulary: the tokens by id.
         name_or_path: the model's folder, or its name on the hub.
-        dim: D, features of a vector; None asks the model.
-        freeze: keep the vectors as they are.
+        dim: D, features of a vector; None takes that of the model.
+        freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.
 
     Raises:
-        ValueError: if an option is outside its range, or no model is named.
+        ValueError: if an option is outside its range, or `name_or_path` is None.
         UserError: if there is no such model.
     """
 
@@ -42,30 +42,30 @@ class PretrainedEmbedding(LearnedEmbedding):
             raise ValueError(pretrained.MISSING_NAME)
         dim = pretrained.word_dim(name_or_path) if dim is None else dim
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
-        self.found = {"dim": dim}
+        self.description_options = {"dim": dim}
         self.vocabulary = tuple(vocabulary)
         self.name_or_path = name_or_path
         self.table.weight.requires_grad_(not freeze)
 
     def load_pretrained(self) -> None:
-        """Fill the table from the model. The unknown token, which only word dropout reads, starts at their mean.
+        """Load the vectors of the model. The unknown token, used by word dropout alone, starts at their mean.
 
         Raises:
-            UserError: if the tokens are not the model's, or its vectors are of another size.
+            UserError: if the tokens are not those of the model, or its vectors have another size.
         """
-        own = pretrained.tokenizer(self.name_or_path)
-        if own.vocabulary != self.vocabulary:
+        tokenizer = pretrained.tokenizer(self.name_or_path)
+        if tokenizer.vocabulary != self.vocabulary:
             raise UserError(
                 f"the tokens are not those of {self.name_or_path}: write data/tokenizer=pretrained "
                 f"data.tokenizer.name_or_path={self.name_or_path}"
             )
         vectors = pretrained.word_vectors(self.name_or_path)  # rows×D
-        tokens = len(self.vocabulary) - own.shift
+        tokens = len(self.vocabulary) - tokenizer.shift
         if len(vectors) < tokens or vectors.shape[1] != self.output_dim:
             raise UserError(
-                f"{self.name_or_path}: has {len(vectors)}×{vectors.shape[1]} word vectors where {tokens}×"
-                f"{self.output_dim} are needed; leave model.embedding.dim out, and take the model's own tokenizer"
+                f"{self.name_or_path}: has {len(vectors)}×{vectors.shape[1]} word vectors, but {tokens}×"
+                f"{self.output_dim} are required; omit model.embedding.dim, and use the model's own tokenizer"
             )
         with torch.no_grad():
-            self.table.weight[: own.shift] = vectors.mean(0)  # padding and unknown
-            self.table.weight[own.shift :] = vectors[:tokens]
+            self.table.weight[: tokenizer.shift] = vectors.mean(0)  # padding and unknown
+            self.table.weight[tokenizer.shift :] = vectors[:tokens]

@@ -1,4 +1,4 @@
-"""The elementwise document's stack: linear in the length of a text, and not recurrent."""
+"""The encoder of the elementwise document: linear in the length of a text, and not recurrent."""
 
 from torch import Tensor
 
@@ -11,8 +11,7 @@ from src.models.encoder.stack import Block, BlockNorm, Stack
 class Elementwise(Stack):
     """Blocks of elementwise attention and a feed-forward network with an inner norm.
 
-    The last layer gathers a global vector E and spreads it no further: E is the summary, which `pooling=last`
-    returns.
+    The last layer computes a global vector E, which is the summary; `pooling=last` returns it.
 
     Args:
         input_dim: features of an embedded token.
@@ -22,8 +21,8 @@ class Elementwise(Stack):
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.
         activation: relu or gelu.
-        norm: pre, as the document has it, or post.
-        dropout: probability in [0, 1), for attention weights, hidden features and what each sublayer adds.
+        norm: pre, as in the document, or post.
+        dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -42,20 +41,24 @@ class Elementwise(Stack):
         norm: BlockNorm = "pre",
         dropout: float = 0.1,
     ) -> None:
-        width = input_dim if dim is None else dim
-        expanded = width if expanded_dim is None else expanded_dim
+        state_dim = input_dim if dim is None else dim
+        expanded = state_dim if expanded_dim is None else expanded_dim
 
         def block() -> Block:
             return Block(
-                width,
-                [ElementwiseMixing(width, expanded_dim=expanded, gate=gate, vector_norm=vector_norm, dropout=dropout)],
-                FeedForward(width, hidden_dim=expanded, activation=activation, dropout=dropout, inner_norm=True),
+                state_dim,
+                [
+                    ElementwiseMixing(
+                        state_dim, expanded_dim=expanded, gate=gate, vector_norm=vector_norm, dropout=dropout
+                    )
+                ],
+                FeedForward(state_dim, hidden_dim=expanded, activation=activation, dropout=dropout, inner_norm=True),
                 norm=norm,
                 dropout=dropout,
             )
 
-        super().__init__(input_dim, width, layers, block, norm=norm)
-        self.vector = GlobalVector(width, width, norm=vector_norm, dropout=dropout)
+        super().__init__(input_dim, state_dim, layers, block, norm=norm)
+        self.vector = GlobalVector(state_dim, state_dim, norm=vector_norm, dropout=dropout)
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.vector(states, mask)

@@ -1,4 +1,4 @@
-"""A transformer of limited reach with a global vector: goals 3 and 4 of the elementwise document."""
+"""A transformer with local windows and a global vector: goals 3 and 4 of the elementwise document."""
 
 from src.models.attention.elementwise import ElementwiseMixing, Gate
 from src.models.attention.global_vector import VectorNorm
@@ -8,7 +8,7 @@ from src.models.encoder.stack import Block, BlockNorm, Mixing, Stack
 
 
 class Hybrid(Stack):
-    """Blocks in which a token sees its neighbours by attention and the whole text by a global vector E.
+    """Blocks of windowed attention to neighbouring tokens and a global vector E of the whole text.
 
     Time and memory grow as L·window, not as L². The summary is the mean of the states.
 
@@ -16,15 +16,15 @@ class Hybrid(Stack):
         input_dim: features of an embedded token.
         dim: D, features of a state; None takes `input_dim`.
         layers: blocks.
-        window: how many tokens are seen to each side.
+        window: visible tokens on each side.
         heads: heads of the windowed attention; must divide D.
-        global_vector: gather and spread an E in every block.
+        global_vector: add elementwise mixing by a global vector E to every block.
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.
         feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
         activation: relu or gelu.
         norm: pre or post.
-        dropout: probability in [0, 1), for attention weights, hidden features and what each sublayer adds.
+        dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.
@@ -46,21 +46,21 @@ class Hybrid(Stack):
         norm: BlockNorm = "pre",
         dropout: float = 0.1,
     ) -> None:
-        width = input_dim if dim is None else dim
+        state_dim = input_dim if dim is None else dim
 
         def attentions() -> list[Mixing]:
-            near = WindowedAttention(width, window=window, heads=heads, dropout=dropout)
+            windowed = WindowedAttention(state_dim, window=window, heads=heads, dropout=dropout)
             if not global_vector:
-                return [near]
-            return [near, ElementwiseMixing(width, gate=gate, vector_norm=vector_norm, dropout=dropout)]
+                return [windowed]
+            return [windowed, ElementwiseMixing(state_dim, gate=gate, vector_norm=vector_norm, dropout=dropout)]
 
         def block() -> Block:
             return Block(
-                width,
+                state_dim,
                 attentions(),
-                FeedForward(width, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
+                FeedForward(state_dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
                 norm=norm,
                 dropout=dropout,
             )
 
-        super().__init__(input_dim, width, layers, block, norm=norm)
+        super().__init__(input_dim, state_dim, layers, block, norm=norm)

@@ -1,4 +1,4 @@
-"""No encoder: attention and pooling see the embeddings themselves."""
+"""No encoder: attention and pooling get the embeddings."""
 
 from torch import Tensor
 
@@ -8,7 +8,7 @@ from src.models.types import Encoded
 
 
 class Identity(Encoder):
-    """Hands the embeddings on; the summary is their mean over real tokens."""
+    """Returns the embeddings; the summary is their mean over real tokens."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()

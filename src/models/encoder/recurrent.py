@@ -1,4 +1,4 @@
-"""Recurrent encoders: RNN, LSTM and GRU, one-way or both ways, without packing."""
+"""Recurrent encoders: RNN, LSTM and GRU, unidirectional or bidirectional, without packing."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -18,15 +18,15 @@ CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "
 class Recurrent(Encoder):
     """A stack of recurrent layers (Elman 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014).
 
-    Padding stands behind every text, so a forward layer has read the whole text before it meets padding, and a
-    backward layer reads rows that were reversed by their own length. The result equals that of packed sequences,
-    which fall back to slow kernels both on CPU and on GPU.
+    Padding follows every text, so a forward layer reads the whole text before any padding, and a backward layer reads
+    rows that are reversed by their length. The result equals that of packed sequences, which use slow kernels both on
+    CPU and on GPU.
 
     Args:
         input_dim: D, features of an embedded token.
         cell: rnn (tanh), lstm or gru.
         hidden_dim: features of each direction; the states have twice as many if `bidirectional`.
-        layers: layers of the stack; each reads both directions of the one below.
+        layers: number of layers; each reads both directions of the previous layer.
         bidirectional: read the text in both directions (Schuster & Paliwal 1997).
         dropout: probability in [0, 1) of dropping a feature of a layer's output, the last layer's included.
 
@@ -54,27 +54,27 @@ class Recurrent(Encoder):
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.output_dim = hidden_dim * (2 if bidirectional else 1)
-        widths = [input_dim] + [self.output_dim] * (layers - 1)
-        self.forwards = nn.ModuleList(CELLS[cell](width, hidden_dim, batch_first=True) for width in widths)
+        input_dims = [input_dim] + [self.output_dim] * (layers - 1)
+        self.forwards = nn.ModuleList(CELLS[cell](dim, hidden_dim, batch_first=True) for dim in input_dims)
         self.backwards = nn.ModuleList(
-            CELLS[cell](width, hidden_dim, batch_first=True) for width in (widths if bidirectional else [])
+            CELLS[cell](dim, hidden_dim, batch_first=True) for dim in (input_dims if bidirectional else [])
         )
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """N×L×D → N×L×output_dim; padding must stand at the end of each row.
 
-        The summary is the top layer's last forward state, with its first backward state (the last one that the
-        backward layer computed) behind it.
+        The summary is the top layer's last forward state, concatenated with its first backward state (the last one
+        that the backward layer computes).
         """
-        for layer, ahead in enumerate(self.forwards):
-            read = ahead(states)[0]
+        for layer, forward_rnn in enumerate(self.forwards):
+            output = forward_rnn(states)[0]
             if self.backwards:
-                back = self.backwards[layer](reverse_by_length(states, mask))[0]
-                read = torch.cat([read, reverse_by_length(back, mask)], -1)
-            states = zero_padding(self.dropout(read), mask)
+                backward = self.backwards[layer](reverse_by_length(states, mask))[0]
+                output = torch.cat([output, reverse_by_length(backward, mask)], -1)
+            states = zero_padding(self.dropout(output), mask)
         if not self.backwards:
             return Encoded(states, mask, state_at(states, mask, last=True))
-        ahead_states, back_states = states.chunk(2, -1)
-        ends = [state_at(ahead_states, mask, last=True), state_at(back_states, mask, last=False)]
+        forward_states, backward_states = states.chunk(2, -1)
+        ends = [state_at(forward_states, mask, last=True), state_at(backward_states, mask, last=False)]
         return Encoded(states, mask, torch.cat(ends, -1))

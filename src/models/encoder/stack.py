@@ -1,4 +1,4 @@
-"""Blocks on blocks: what the transformer, the elementwise stack and the hybrid share."""
+"""Stacks of blocks, the base of the transformer, the elementwise stack and the hybrid."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -12,24 +12,24 @@ from src.models.sublayer import Sublayer
 from src.models.types import Encoded
 
 BlockNorm = Literal["pre", "post"]
-MOST_LAYERS = 1000  # each is made by itself: more would take minutes, and are a slip
+MOST_LAYERS = 1000  # more would take minutes to build, and are a mistake
 
 
 class Mixing(Protocol):
-    """What every self-attention and elementwise mixing offer."""
+    """The common interface of self-attentions and elementwise mixing."""
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor: ...
 
 
-class Attending(Sublayer):
-    """An attention used for its mixtures alone, with this sublayer's norm, residual and dropout around it."""
+class AttentionSublayer(Sublayer):
+    """A sublayer with an attention's mixtures: norm, attention, dropout and residual connection."""
 
     def __init__(self, attention: Mixing, dim: int, *, norm: BlockNorm, dropout: float) -> None:
         super().__init__(dim, norm=norm, dropout=dropout)
         self.attention = attention
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.leave(states, self.attention.transform(self.enter(states), mask))
+        return self.combine(states, self.attention.transform(self.prepare(states), mask))
 
 
 class Block(nn.Module):
@@ -37,10 +37,10 @@ class Block(nn.Module):
 
     Args:
         dim: D, features of a state.
-        attentions: one after the other.
-        feed_forward: what comes last.
+        attentions: applied in this order.
+        feed_forward: applied last.
         norm: pre or post.
-        dropout: probability in [0, 1) of dropping a feature of what a sublayer adds.
+        dropout: probability in [0, 1) of dropping a feature of a sublayer's output.
     """
 
     def __init__(
@@ -56,30 +56,30 @@ class Block(nn.Module):
         if norm not in ("pre", "post"):
             raise ValueError(f"norm={norm!r} must be one of pre, post")
         self.attentions = nn.ModuleList(
-            Attending(attention, dim, norm=norm, dropout=dropout) for attention in attentions
+            AttentionSublayer(attention, dim, norm=norm, dropout=dropout) for attention in attentions
         )
         self.around = Sublayer(dim, norm=norm, dropout=dropout)
         self.feed_forward = feed_forward
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D; rows of padding may hold anything."""
+        """N×L×D → N×L×D; rows of padding may have any values."""
         for attention in self.attentions:
             states = attention(states, mask)
-        return self.around.leave(states, self.feed_forward(self.around.enter(states)))
+        return self.around.combine(states, self.feed_forward(self.around.prepare(states)))
 
 
 class Stack(Encoder):
-    """Blocks, and behind pre-norm blocks a last norm; states of another width are projected first.
+    """Blocks, and after pre-norm blocks a final norm; inputs of another size are projected first.
 
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state.
         layers: blocks, 1 to MOST_LAYERS.
-        block: makes one.
-        norm: the blocks' own.
+        block: builds a block.
+        norm: of the blocks.
 
     Raises:
-        ValueError: if `layers` is out of its range.
+        ValueError: if `layers` or `dim` is out of range.
     """
 
     def __init__(self, input_dim: int, dim: int, layers: int, block: Callable[[], Block], *, norm: BlockNorm) -> None:
@@ -94,7 +94,7 @@ class Stack(Encoder):
         self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
-        """The vector that stands for the whole text: N×L×D → N×D."""
+        """The summary of the whole text: N×L×D → N×D."""
         return masked_mean(states, mask)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:

@@ -16,7 +16,7 @@ class Transformer(Stack):
         feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
         activation: relu or gelu.
         norm: pre (Xiong et al. 2020) or post (Vaswani et al. 2017).
-        dropout: probability in [0, 1), for attention weights, hidden features and what each sublayer adds.
+        dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.
@@ -34,15 +34,15 @@ class Transformer(Stack):
         norm: BlockNorm = "pre",
         dropout: float = 0.1,
     ) -> None:
-        width = input_dim if dim is None else dim
+        state_dim = input_dim if dim is None else dim
 
         def block() -> Block:
             return Block(
-                width,
-                [MultiHeadAttention(width, heads=heads, dropout=dropout)],
-                FeedForward(width, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
+                state_dim,
+                [MultiHeadAttention(state_dim, heads=heads, dropout=dropout)],
+                FeedForward(state_dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
                 norm=norm,
                 dropout=dropout,
             )
 
-        super().__init__(input_dim, width, layers, block, norm=norm)
+        super().__init__(input_dim, state_dim, layers, block, norm=norm)

@@ -11,10 +11,10 @@ class LinearHead(Head):
 
     Args:
         input_dim: D, features of a pooled text.
-        num_logits: logits that the loss asks for.
+        num_logits: number of logits of the loss.
         dropout: probability in [0, 1) of dropping a feature.
-        init_std: start W at normal noise of this spread and b at zero; None is torch's default.
-        freeze: keep W and b at their initial values, so that what stands before must do the learning.
+        init_std: standard deviation of the initial W, with zero b; None takes torch's default.
+        freeze: do not train W and b, so that only the preceding components learn.
 
     Raises:
         ValueError: if `dropout` is outside [0, 1).

@@ -17,12 +17,12 @@ class MlpHead(Head):
 
     Args:
         input_dim: D, features of a pooled text.
-        num_logits: logits that the loss asks for.
+        num_logits: number of logits of the loss.
         hidden_dims: size of each hidden layer.
         activation: relu, gelu or tanh.
         dropout: probability in [0, 1) before every linear layer.
         init: glorot_uniform: weights from U(-b, b) with b = √(6 / (inputs + outputs)) of their layer (Glorot & Bengio
-            2010, eq. 16) and zero biases, as in Keras' Dense; None keeps torch's default.
+            2010, eq. 16) and zero biases, as in Keras' Dense; None takes torch's default.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -49,8 +49,8 @@ class MlpHead(Head):
             raise ValueError(f"init={init!r} must be glorot_uniform or null")
         sizes = [input_dim, *hidden_dims]
         layers: list[nn.Module] = []
-        for before, after in itertools.pairwise(sizes):
-            layers += [Dropout(dropout), nn.Linear(before, after), ACTIVATIONS[activation]()]
+        for inputs, outputs in itertools.pairwise(sizes):
+            layers += [Dropout(dropout), nn.Linear(inputs, outputs), ACTIVATIONS[activation]()]
         layers += [Dropout(dropout), nn.Linear(sizes[-1], num_logits)]
         self.layers = nn.Sequential(*layers)
         if init == "glorot_uniform":

@@ -11,7 +11,7 @@ from src.models.types import Encoded
 class Attentive(Pooling):
     """Σ_t softmax(u_wᵀ tanh(W_w h_t + b_w)) h_t over the real states (Yang et al. 2016, eqs. 5 to 7).
 
-    Unlike the query attentions it asks every text the same learned question u_w.
+    Unlike in the query attentions, the query is a learned vector u_w that all texts share.
     """
 
     def __init__(self, input_dim: int) -> None:

@@ -1,4 +1,4 @@
-"""What every pooling shares: it makes one vector of a text's states."""
+"""The base class of poolings, which combine the states of a text into one vector."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from src.models.types import Encoded
 
 
 class Pooling(Component):
-    """N×T×D → N×`width`·D.
+    """Combines states into one vector: N×T×D → N×`width`·D.
 
     Args:
         input_dim: D, features of a state.

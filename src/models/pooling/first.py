@@ -1,4 +1,4 @@
-"""The first state, as a [CLS] token is read."""
+"""The first state, such as that of a [CLS] token."""
 
 from torch import Tensor
 

@@ -7,7 +7,7 @@ from src.models.types import Encoded
 
 
 class Last(Pooling):
-    """What the part before holds to be the whole text: an RNN's last hidden states, an attention's context vector."""
+    """The summary of the preceding component: an RNN's last hidden states, or an attention's context vector."""
 
     def forward(self, encoded: Encoded) -> Tensor:
         return encoded.summary

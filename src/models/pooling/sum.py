@@ -8,7 +8,7 @@ from src.models.types import Encoded
 
 
 class Sum(Pooling):
-    """Sum over the real states: grows with the length of the text."""
+    """Sum over the real states, which grows with the length of the text."""
 
     def forward(self, encoded: Encoded) -> Tensor:
         return masked_sum(encoded.states, encoded.mask)

@@ -1,4 +1,4 @@
-"""The from-scratch document's position: the raw index as one more feature."""
+"""The position of the from-scratch document: the raw index as an additional feature."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from src.models.component import Position
 
 
 class Index(Position):
-    """Appends 0, 1, …, L-1, not scaled: in a long text they outgrow every embedded feature."""
+    """Appends 0, 1, …, L-1 without scaling; in long texts they exceed every embedded feature."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()

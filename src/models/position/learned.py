@@ -12,7 +12,7 @@ class Learned(Position):
 
     Args:
         input_dim: D, features of an embedded token.
-        max_length: positions there are vectors for.
+        max_length: number of positions.
 
     Raises:
         ValueError: if `max_length` is below 1.
@@ -27,7 +27,7 @@ class Learned(Position):
         self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D; padding gets nothing.
+        """N×L×D → N×L×D; padding is unchanged.
 
         Raises:
             UserError: if a text is longer than `max_length`.
@@ -35,7 +35,7 @@ class Learned(Position):
         length = states.shape[1]
         if length > self.max_length:
             raise UserError(
-                f"a text of {length} tokens is longer than the {self.max_length} learned positions: raise "
-                f"model.position.max_length to {length}, or cut texts shorter"
+                f"a text of {length} tokens is longer than the {self.max_length} learned positions: set "
+                f"model.position.max_length={length}, or lower data.max_length"
             )
         return states + self.vectors[:length] * mask.unsqueeze(-1)

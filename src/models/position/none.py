@@ -1,4 +1,4 @@
-"""No position: what follows sees a text as its embedding left it."""
+"""No position: the output is the input."""
 
 from torch import Tensor
 
@@ -6,7 +6,7 @@ from src.models.component import Position
 
 
 class NoPosition(Position):
-    """Hands the states on."""
+    """Returns the states unchanged."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()

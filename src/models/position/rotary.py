@@ -10,21 +10,21 @@ from src.models.position.sinusoidal import angles
 
 
 @runtime_checkable
-class Turnable(Protocol):
-    """An attention whose queries and keys can be turned."""
+class SupportsRotary(Protocol):
+    """An attention whose queries and keys can be rotated."""
 
     def use_rotary(self, rotary: "Rotary") -> None: ...
 
 
 class Rotary(Position):
-    """Turns queries and keys by their positions, so that a score depends on the distance of two tokens alone.
+    """Rotates queries and keys by their positions, so that a score depends on the distance of two tokens alone.
 
-    It acts inside attention, where queries and keys exist, not on the states, which it hands on: `attach`
-    gives it to every self-attention that the encoder and the attention part hold.
+    The rotation happens inside attentions, where queries and keys exist; `forward` returns the states unchanged.
+    `attach` passes this object to every self-attention of the encoder and of the attention.
 
     Args:
         input_dim: D, features of an embedded token.
-        base: the slowest pair of features turns by nearly 1 / `base` radians a token.
+        base: the slowest pair of features rotates by nearly 1 / `base` radians per token.
 
     Raises:
         ValueError: if `base` is not above 1.
@@ -42,28 +42,30 @@ class Rotary(Position):
         return states
 
     def check(self, dim: int) -> None:
-        """Raises ValueError if a head of `dim` features cannot be turned in pairs."""
+        """Raise a ValueError if a head has an odd number `dim` of features."""
         if dim % 2:
-            raise ValueError(f"rotary positions turn features in pairs: a head's {dim} features must be even")
+            raise ValueError(f"rotary positions rotate features in pairs: a head's {dim} features must be even")
 
-    def turn(self, heads: Tensor) -> Tensor:
-        """Turn features 2i and 2i+1 of token l by l / base^(2i/d) radians (eq. 34): N×H×L×d → N×H×L×d."""
-        turns = angles(heads.shape[2], heads.shape[3], self.base, heads)  # L×d/2
-        sin, cos = turns.sin().to(heads.dtype), turns.cos().to(heads.dtype)
+    def rotate(self, heads: Tensor) -> Tensor:
+        """Rotate features 2i and 2i+1 of token l by l / base^(2i/d) radians (eq. 34): N×H×L×d → N×H×L×d."""
+        radians = angles(heads.shape[2], heads.shape[3], self.base, heads)  # L×d/2
+        sin, cos = radians.sin().to(heads.dtype), radians.cos().to(heads.dtype)
         even, odd = heads[..., 0::2], heads[..., 1::2]
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
 
-    def attach(self, *parts: nn.Module) -> None:
-        """Have every self-attention in `parts` turn its queries and keys.
+    def attach(self, *components: nn.Module) -> None:
+        """Make every self-attention in `components` rotate its queries and keys.
 
         Raises:
             ValueError: if there is none, or if one has heads of an odd number of features.
         """
-        found = [part for whole in parts for part in whole.modules() if isinstance(part, Turnable)]
-        if not found:
+        attentions = [
+            module for component in components for module in component.modules() if isinstance(module, SupportsRotary)
+        ]
+        if not attentions:
             raise ValueError(
-                "rotary positions turn queries and keys, but neither encoder nor attention has any: take "
+                "rotary positions rotate queries and keys, but neither encoder nor attention has any: use "
                 "model/encoder=transformer or model/attention=multi_head, or another position"
             )
-        for attention in found:
+        for attention in attentions:
             attention.use_rotary(self)

@@ -21,7 +21,7 @@ class Sinusoidal(Position):
         self.output_dim = input_dim
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D; padding gets nothing."""
-        turns = angles(states.shape[1], self.output_dim, 10000.0, states)
-        waves = torch.stack([turns.sin(), turns.cos()], -1).flatten(1)[:, : self.output_dim]  # L×D
+        """N×L×D → N×L×D; padding is unchanged."""
+        radians = angles(states.shape[1], self.output_dim, 10000.0, states)
+        waves = torch.stack([radians.sin(), radians.cos()], -1).flatten(1)[:, : self.output_dim]  # L×D
         return states + waves.to(states.dtype) * mask.unsqueeze(-1)

@@ -33,7 +33,7 @@ def served(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Datase
         return sets[name]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    monkeypatch.setattr(hub, "_answers", lambda address: True)
+    monkeypatch.setattr(hub, "_responds", lambda address: True)
     return sets
 
 
@@ -43,7 +43,7 @@ def test_class_names_and_splits_are_the_sets_own(loading: dict[str, Any]) -> Non
     assert module.class_names == ("neg", "pos")
     assert module.sizes == {"train": 16, "val": 2, "test": 4}
     assert module.texts("val", [1]) == ["v1"]
-    assert module.part("val").labels.tolist() == [1, 0]
+    assert module.tokenized("val").labels.tolist() == [1, 0]
 
 
 def test_listed_classes_change_the_order(loading: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def test_the_fingerprint_follows_the_set(loading: dict[str, Any], served: dict[s
         ),
         (
             {"name": "nobody/nothing"},
-            r"data\.name=nobody/nothing: the hub cannot give it \(nobody/nothing None",
+            r"data\.name=nobody/nothing: cannot be loaded from the hub \(nobody/nothing None",
         ),
         ({"name": "plain", "config": "other"}, "plain other is not here"),
         ({"name": "./folder"}, r"is a path.*data=csv data\.path=\./folder"),
@@ -96,6 +96,6 @@ def test_what_is_wrong_is_said(loading: dict[str, Any], options: dict[str, Any],
 
 
 def test_without_a_network_a_copy_is_asked_for(loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_answers", lambda address: False)
-    with pytest.raises(UserError, match=r"does not answer.*hf download owner/none"):
+    monkeypatch.setattr(hub, "_responds", lambda address: False)
+    with pytest.raises(UserError, match=r"does not respond.*hf download owner/none"):
         Hub("owner/none", **loading).fingerprint()

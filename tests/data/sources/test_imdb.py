@@ -78,6 +78,6 @@ def test_a_folder_of_another_layout_is_explained(tmp_path: Path, loading: dict[s
 
 
 def test_without_a_network_the_message_says_how(loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_answers", lambda address: False)
+    monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match=r"stanfordnlp/imdb.*data=imdb data\.path=<folder>"):
         Imdb(**loading).setup()

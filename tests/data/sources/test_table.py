@@ -31,7 +31,7 @@ def test_listed_classes_fix_the_set_and_its_order(tmp_path: Path, loading: dict[
     corpus = table(path, loading, labels=[3, 2, 1]).read()
     assert corpus.class_names == ("3", "2", "1")
     assert corpus.train.labels.tolist() == [1, 2]
-    with pytest.raises(UserError, match="line 2: label '2' is none of 1, 3"):
+    with pytest.raises(UserError, match="line 2: label '2' is not among the classes 1, 3"):
         table(path, loading, labels=[1, 3]).read()
 
 
@@ -50,7 +50,7 @@ def test_splits_may_be_files_of_their_own(tmp_path: Path, loading: dict[str, Any
 def test_a_class_unknown_to_the_training_file_is_an_error(tmp_path: Path, loading: dict[str, Any]) -> None:
     train = write(tmp_path / "train.csv", "a,1", "b,2")
     test = write(tmp_path / "test.csv", "d,1", "e,7")
-    with pytest.raises(UserError, match=r"test\.csv: line 3: label '7' is none of 1, 2"):
+    with pytest.raises(UserError, match=r"test\.csv: line 3: label '7' is not among the classes 1, 2"):
         table(train, loading, test_path=test).read()
 
 
@@ -84,7 +84,7 @@ def test_a_trained_model_may_read_all_of_one_file(tmp_path: Path, loading: dict[
     trained = table(path, loading)
     trained.setup()
     module = table(path, loading, test_path=path)
-    module.read_as(trained.codec)
+    module.use_codec(trained.codec)
     module.setup()
     assert module.sizes["test"] == 16
 

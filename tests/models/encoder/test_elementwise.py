@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from src.models.attention.elementwise import ElementwiseMixing
 from src.models.encoder.elementwise import Elementwise
-from src.models.encoder.stack import Attending, Block
+from src.models.encoder.stack import AttentionSublayer, Block
 from tests.models.reference import close, padded, ragged
 
 D, E = 7, 11
@@ -28,7 +28,7 @@ def test_the_documents_stack() -> None:
         for block in encoder.blocks:
             assert isinstance(block, Block)
             (around,) = block.attentions
-            assert isinstance(around, Attending) and isinstance(around.attention, ElementwiseMixing)
+            assert isinstance(around, AttentionSublayer) and isinstance(around.attention, ElementwiseMixing)
             x = x + around.attention.transform(normed(around.before, x), texts.mask)
             first, inner, _, _, second = block.feed_forward.layers
             hidden = torch.relu(normed(inner, first(normed(block.around.before, x))))

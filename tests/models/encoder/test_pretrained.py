@@ -18,7 +18,7 @@ from torch import Tensor
 
 from src import build
 from src.checkpoint import Card
-from src.data.batching import Window
+from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Pretrained, Tokenizer
 from src.errors import UserError
@@ -91,7 +91,7 @@ def own(model: Path) -> Tokenizer:
 
 def batch(model: Path, texts: list[str], width: int = 0) -> tuple[Tensor, Tensor]:
     """Tokens and mask, padded to `width` at the least."""
-    tokens, mask, *_ = Codec(own(model), Window(20, "first"), ("x",)).batch(texts)
+    tokens, mask, *_ = Codec(own(model), Truncation(20, "first"), ("x",)).batch(texts)
     more = (0, max(0, width - tokens.shape[1]))
     return torch.nn.functional.pad(tokens, more), torch.nn.functional.pad(mask, more)
 
@@ -104,7 +104,7 @@ def test_states_are_those_of_the_whole_model(kind: str, around: bool, tmp_path: 
     theirs = transformers.AutoModel.from_pretrained(model).double().eval()
     backend = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
     with torch.no_grad():
-        encoded, _ = ours._read(*batch(model, [*TEXTS, ""], width=11))
+        encoded, _ = ours._encode(*batch(model, [*TEXTS, ""], width=11))
         for row, text in enumerate(TEXTS):
             ids = torch.tensor([backend.encode(text).ids])
             states = theirs(input_ids=ids).last_hidden_state[0]  # (L + special)×D
@@ -125,7 +125,7 @@ def test_the_flow_holds_its_promises(kind: str, pooling: str, tmp_path: Path) ->
     tokens, mask = batch(model, [*TEXTS, ""], width=13)
 
     logits = whole(tokens, mask)
-    encoded, _ = whole._read(tokens, mask)
+    encoded, _ = whole._encode(tokens, mask)
     (logits.square().sum() + encoded.states.square().sum() + encoded.summary.square().sum()).backward()
     for name, parameter in whole.encoder.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
@@ -141,7 +141,7 @@ def test_the_flow_holds_its_promises(kind: str, pooling: str, tmp_path: Path) ->
 def test_a_frozen_model_learns_nothing_and_drops_nothing(bert: Path) -> None:
     whole = classifier(bert, "model.encoder.freeze=true", "model/attention=elementwise").train()
     tokens, mask = batch(bert, TEXTS)
-    first, second = whole._read(tokens, mask)[0], whole._read(tokens, mask)[0]
+    first, second = whole._encode(tokens, mask)[0], whole._encode(tokens, mask)[0]
     assert torch.equal(first.states, second.states)
     whole(tokens, mask).sum().backward()
     learning = {name for name, part in whole.named_children() for p in part.parameters() if p.requires_grad}
@@ -151,7 +151,7 @@ def test_a_frozen_model_learns_nothing_and_drops_nothing(bert: Path) -> None:
 def test_a_fine_tuned_model_drops_features(bert: Path) -> None:
     whole = classifier(bert).train()
     tokens, mask = batch(bert, TEXTS)
-    assert not torch.equal(whole._read(tokens, mask)[0].states, whole._read(tokens, mask)[0].states)
+    assert not torch.equal(whole._encode(tokens, mask)[0].states, whole._encode(tokens, mask)[0].states)
 
 
 def test_each_half_has_its_own_learning_rate(bert: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_run_and_its_checkpoint_need_the_model_once(bert: Path, tmp_path: Path
 
 def test_what_the_parts_found_travels_in_plain_containers(bert: Path) -> None:
     cfg = config(bert)
-    codec = Codec(own(bert), Window(20, "first"), ("x", "y", "z"))
+    codec = Codec(own(bert), Truncation(20, "first"), ("x", "y", "z"))
     card = Card(OmegaConf.to_container(cfg, resolve=True), codec, [3, 3, 3])  # type: ignore[arg-type]
     held = build.module(cfg, card).card["config"]["model"]
     assert held["embedding"]["dim"] == D
@@ -224,11 +224,14 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model/embedding=glove"], "reads vectors of 12 features, and gets 50: take model/embedding=pretrained"),
-        (["model/embedding=learned", "model.embedding.dim=12"], "take model/embedding=pretrained, with the same"),
-        (["model/position=index"], "gets 13: take model/embedding=pretrained and model/position=none"),
-        (["model.encoder.name_or_path=null"], "name_or_path=null: which pretrained model"),
-        (["model.embedding.name_or_path=null"], "name_or_path=null: which pretrained model"),
+        (
+            ["model/embedding=glove"],
+            "reads vectors of 12 features, but the input has 50: use model/embedding=pretrained",
+        ),
+        (["model/embedding=learned", "model.embedding.dim=12"], "use model/embedding=pretrained with the same"),
+        (["model/position=index"], "has 13: use model/embedding=pretrained and model/position=none"),
+        (["model.encoder.name_or_path=null"], "name_or_path=null: no pretrained model"),
+        (["model.embedding.name_or_path=null"], "name_or_path=null: no pretrained model"),
     ],
 )
 def test_impossible_combinations_say_what_to_write(bert: Path, overrides: list[str], message: str) -> None:

@@ -94,8 +94,8 @@ def test_every_parameter_learns_and_an_empty_text_gives_zeros() -> None:
     ("options", "message"),
     [
         ({"heads": 4}, "heads=4 must divide the 15 features"),
-        ({"layers": 0}, "layers=0 must be at least 1"),
-        ({"layers": -1}, "layers=-1 must be at least 1"),
+        ({"layers": 0}, r"layers=0 must lie in \[1, 1000\]"),
+        ({"layers": -1}, r"layers=-1 must lie in \[1, 1000\]"),
         ({"norm": "both"}, "norm='both' must be one of pre, post"),
         ({"activation": "tanh"}, "activation='tanh' must be one of relu, gelu"),
         ({"dropout": 1.0}, r"dropout=1\.0 must lie in"),

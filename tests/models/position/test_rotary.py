@@ -35,7 +35,7 @@ TURNED: dict[str, Callable[[], DotProductAttention]] = {
 def test_formula() -> None:
     """Each pair of features is a complex number, multiplied by exp(i l / base^(2i/d))."""
     heads = torch.randn(2, H, L, W, dtype=torch.float64)
-    turned = Rotary(D, base=100.0).turn(heads)
+    turned = Rotary(D, base=100.0).rotate(heads)
     for position in range(L):
         for pair in range(W // 2):
             angle = position / 100.0 ** (2 * pair / W)
@@ -108,6 +108,6 @@ def test_states_pass_unchanged() -> None:
 
 def test_half_precision_heads_keep_their_dtype() -> None:
     heads = torch.randn(2, H, 600, W)
-    turned = Rotary(D).turn(heads.bfloat16())
+    turned = Rotary(D).rotate(heads.bfloat16())
     assert turned.dtype == torch.bfloat16
-    assert torch.allclose(turned.float(), Rotary(D).turn(heads), atol=0.05)
+    assert torch.allclose(turned.float(), Rotary(D).rotate(heads), atol=0.05)
