@@ -15,8 +15,8 @@ def main(cfg: DictConfig) -> float | None:
     from src.resume import require_resumable
     from src.run import Run
 
-    dry_build(cfg)
     with Run(cfg) as run:
+        dry_build(cfg)
         if cfg.ckpt_path is not None:
             require_resumable(cfg, dry_optimizer(cfg))
         run.attach_loggers(build.loggers(cfg))

@@ -1,6 +1,7 @@
 """All tests run offline, on one thread of torch each, and repeatably."""
 
 import os
+import signal
 import sys
 
 os.environ.update(
@@ -8,6 +9,7 @@ os.environ.update(
 )
 # torch reads this at import. Its tensors here are so small that threads take longer to start than to compute.
 os.environ["OMP_NUM_THREADS"] = "1"
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by the processes that tests start
 
 import json
 from pathlib import Path

@@ -24,6 +24,13 @@ def small_config(folder: Path, overrides: Sequence[str] = (), config_name: str =
         return compose(config_name, [*paths, *overrides])
 
 
+def one_class_data(folder: Path) -> list[str]:
+    """Overrides for a file that is refused when its rows are read, behind every check of the configuration."""
+    path = folder / "one_class.csv"
+    path.write_text("text,label\na,x\nb,x\n")
+    return ["data=csv", f"data.path='{path}'"]
+
+
 def train(folder: Path, *overrides: str) -> dict[str, Any]:
     """Run `src.train` in this process and return its result.json."""
     from src.train import main

@@ -106,7 +106,7 @@ def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
 
 
 def _nodes(
-    node: DictConfig | ListConfig, path: str, trusted: Collection[str], bases: Collection[type]
+    node: DictConfig | ListConfig, path: str, trusted: Collection[str], bases: Collection[type] | None
 ) -> Iterator[Mistake]:
     """Check the values of a node and of its descendants, and each object against its place and its constructor.
 
@@ -114,14 +114,17 @@ def _nodes(
         node: a mapping or a list.
         path: its dotted path.
         trusted: modules whose classes are allowed.
-        bases: classes that the option with this node accepts.
+        bases: classes that the option with this node accepts; None if they are unknown, because the class of the
+            object that has this option is missing or wrong, which is a mistake of its own.
     """
-    options: Mapping[str, Option] = {}
-    if isinstance(node, DictConfig) and "_target_" in node:
-        place = place_at(path)
+    options: Mapping[str, Option] | None = {}
+    place = place_at(path)
+    if isinstance(node, DictConfig) and "_target_" in set(node):  # `in node` is false for a missing value
+        options = None
+    if isinstance(node, DictConfig) and "_target_" in node and (place is not None or bases is not None):
         try:
             cls = targets.find_subclass(
-                _value(node, "_target_"), trusted, bases if place is None else [place.base_class]
+                _value(node, "_target_"), trusted, bases or () if place is None else [place.base_class]
             )
         except ValueError as error:
             yield Mistake(f"{_join(path, '_target_')}={format_value(_value(node, '_target_'))}", str(error))
@@ -137,11 +140,15 @@ def _nodes(
         if isinstance(value := _value(node, key), Unresolved):
             yield Mistake(f"{here}={value.written}", f"cannot be resolved: {value.reason}")
         elif isinstance(value, (dict, list)):
-            inner = (
-                bases if isinstance(node, ListConfig) else accepted_classes(options[key].hint) if key in options else ()
-            )
             child = OmegaConf.create(value) if OmegaConf.is_interpolation(node, key) else node[key]
-            yield from _nodes(child, here, trusted, inner)
+            yield from _nodes(child, here, trusted, bases if isinstance(node, ListConfig) else _bases(options, key))
+
+
+def _bases(options: Mapping[str, Option] | None, key: Any) -> Collection[type] | None:
+    """The classes that an object's option accepts; None if the object's own class is unknown."""
+    if options is None:
+        return None
+    return accepted_classes(options[key].hint) if key in options else ()
 
 
 def _object(node: DictConfig, accepted: Signature, path: str, place: Place | None) -> Iterator[Mistake]:

@@ -52,7 +52,8 @@ class Head(component.Head):
 
 
 class Optimizer(torch.optim.Optimizer):
-    def __init__(self, params: Any, lr: float, betas: tuple[float, float] = (0.9, 0.99)) -> None: ...
+    def __init__(self, params: Any, lr: float, betas: tuple[float, float] = (0.9, 0.99)) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas})
 
 
 class Callback(pl.Callback):

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 import src.loggers
 from src.config.validation import validate_config
 from src.errors import UserError
-from tests.helpers import ROOT, small_config, train
+from tests.helpers import ROOT, one_class_data, small_config, train
 
 mlflow = pytest.importorskip("mlflow.tracking")
 reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
@@ -110,9 +110,9 @@ def test_an_unwritable_database_is_reported(tmp_path: Path) -> None:
 
 
 def test_failures_are_logged(folder: Path, tmp_path: Path) -> None:
-    gone = ("data=csv", "data.path=gone.csv", "callbacks=none")
-    with pytest.raises(UserError, match=r"gone\.csv"):
-        train(tmp_path / "run", "logger=[tensorboard,mlflow]", *gone, *to_mlflow(folder.parent))
+    options = ("callbacks=none", *one_class_data(tmp_path))
+    with pytest.raises(UserError, match=r"one_class\.csv"):
+        train(tmp_path / "run", "logger=[tensorboard,mlflow]", *options, *to_mlflow(folder.parent))
     _, logged = runs(folder.parent)
     assert sorted(run.info.status for run in logged) == ["FAILED", "FINISHED"]
     assert "status: failed" in (tmp_path / "run" / "tensorboard" / "hparams.yaml").read_text()
@@ -136,7 +136,7 @@ def test_extras_install_the_required_packages(name: str) -> None:
     """mlflow-skinny leaves out sqlalchemy and alembic, which its database needs."""
     extra = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith(f"{name} = ["))
     (required,) = re.findall(
-        r"^require\((.*?), by=", (ROOT / "src" / "tracking" / f"{name}.py").read_text(), re.MULTILINE
+        r"^require\((.*?), by=", (ROOT / "src" / "loggers" / f"{name}.py").read_text(), re.MULTILINE
     )
     for package in re.findall(r'"(\w+)"', required):
         assert re.search(rf'"{package}(-skinny)?>=', extra), package

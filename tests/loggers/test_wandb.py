@@ -21,7 +21,7 @@ from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.workspace import Scope, build
-from tests.helpers import CONF, evaluate, recorded, train
+from tests.helpers import CONF, evaluate, one_class_data, recorded, train
 from tests.loggers.records import media_file, records
 
 NASTY = "<script>alert('it')</script>"
@@ -232,8 +232,8 @@ def test_failures_and_interruptions_are_logged(
 
 
 def test_failures_before_training_are_logged(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"gone\.csv"):
-        train(tmp_path / "run", "logger=wandb", "callbacks=none", "data=csv", "data.path=gone.csv")
+    with pytest.raises(UserError, match=r"one_class\.csv"):
+        train(tmp_path / "run", "logger=wandb", "callbacks=none", *one_class_data(tmp_path))
     log = recorded(tmp_path / "run")
     assert (log["summary"]["status"], log["state"]) == ("failed", "failed")
 

@@ -9,7 +9,7 @@ from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
 from src.loggers.wandb import LAUNCH_HOOK, Wandb
-from tests.helpers import train
+from tests.helpers import one_class_data, train
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_an_online_run_without_an_account_is_refused_before_anything_is_read(
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     with pytest.raises(UserError, match=rf"^{setting} needs a W&B account, and none is known here: run `wandb login`"):
-        train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", "data=csv", "data.path=gone.csv")
+        train(tmp_path / "run", "logger=wandb", f"logger.wandb.offline={offline}", *one_class_data(tmp_path))
     assert not (tmp_path / "run" / "wandb").exists()
 
 
