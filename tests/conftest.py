@@ -9,7 +9,6 @@ os.environ.update(
 )
 # torch reads this at import. Its tensors here are so small that threads take longer to start than to compute.
 os.environ["OMP_NUM_THREADS"] = "1"
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by the processes that tests start
 
 import json
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Any
 import hypothesis
 import pytest
 from filelock import FileLock
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by the processes that tests start
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "", None}
 

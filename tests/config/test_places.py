@@ -74,7 +74,7 @@ def remember(find: Callable[..., type]) -> Callable[..., type]:
 
 
 def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "find", remember(targets.find))
+    monkeypatch.setattr(targets, "find_class", remember(targets.find_class))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*PACKAGES, SHELL.rpartition(".")[0], "transformers.optimization", "torch.utils.data"):
@@ -162,7 +162,7 @@ def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> No
     ("target", "reason"),
     [
         ("src.models.encoder.identity.Identity", "is not a subclass of src.models.component.Attention"),
-        ("src.models.component.Attention", "is abstract: implement answer, forward, weights"),
+        ("src.models.component.Attention", "is abstract: implement forward, forward_with_weights, weights"),
         ("src.models.attention.query.QueryAttention", "is abstract: implement score"),
         ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
         ("src.build.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),
