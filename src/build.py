@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.checkpoint import Card, load_checkpoint
 from src.config.mistakes import did_you_mean, nearest
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
-from src.config.validation import validate_config
+from src.config.validation import require_allowed_objects, validate_config
 from src.data.codec import Codec
 from src.errors import UserError
 from src.models.classifier import Classifier
@@ -42,8 +42,10 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     """Create the object of the node `cfg.<key>`, with positional arguments from the run.
 
     Raises:
-        UserError: if its constructor rejects an option; the message starts with the option's dotted path.
+        UserError: if its constructor rejects an option, with the option's dotted path at the start of the message; or
+            if the class of the object, or of one within it, is not allowed at its place.
     """
+    require_allowed_objects(cfg, key)
     with prefix_errors(key):
         return instantiate(OmegaConf.select(cfg, key), _partial_=True, _convert_="all")(*args, **kwargs)
 
@@ -219,6 +221,7 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     """
     card, weights = load_checkpoint(path)
     cfg = card.cfg
+    cfg.extras = extras
     validate_config(
         OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
     )

@@ -70,19 +70,20 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: boo
         strict: raise exceptions that are not `UserError`. Otherwise a component that needs more than a dry build
             provides, such as a user's own class, is skipped.
     """
+    if any("_target_" in entry for entry, _ in known):  # nothing is created from a configuration with a wrong class
+        return []
     cfg = _without(cfg, known)
-    unbuildable = {entry.partition("._target_")[0] for entry, _ in known if "._target_" in entry}
     mistakes: list[Mistake] = []
     with hide_warnings(), torch.random.fork_rng(devices=[]):
         for check in (_model_and_optimizer, _loss, _data, _trainer):
-            mistakes += check(cfg, unbuildable, strict)
+            mistakes += check(cfg, strict)
     return list(dict.fromkeys(mistakes))
 
 
-def _model_and_optimizer(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
+def _model_and_optimizer(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     with torch.device("meta"):
         model = None
-        if all(_is_present(cfg, f"model.{part}", unbuildable) for part in PARTS) and not _is_pretrained(cfg):
+        if all(_is_present(cfg, f"model.{part}") for part in PARTS) and not _is_pretrained(cfg):
             mistakes = list(_component_mistakes(cfg, strict))
             yield from mistakes
             if not mistakes:
@@ -91,7 +92,7 @@ def _model_and_optimizer(cfg: DictConfig, unbuildable: Collection[str], strict: 
         if model is not None:
             yield from _check_mistakes(lambda: require_memory(model), "model")
             yield from _check_mistakes(lambda: check_shapes(model, num_logits=1), "model")
-    if not _is_present(cfg, "optimizer", unbuildable):
+    if not _is_present(cfg, "optimizer"):
         return
 
     def optimizer(cfg: DictConfig) -> Any:
@@ -104,7 +105,7 @@ def _model_and_optimizer(cfg: DictConfig, unbuildable: Collection[str], strict: 
     yield from per_part
     if model is not None and component is not None and not mistakes and not per_part:
         yield from _built(cfg, "optimizer", lambda cfg: build.optimizer(cfg, model), strict).mistakes
-    if component is not None and _is_present(cfg, "scheduler", unbuildable):
+    if component is not None and _is_present(cfg, "scheduler"):
         yield from _built(cfg, "scheduler", lambda cfg: build.scheduler(cfg, optimizer(cfg), steps=1), strict).mistakes
 
 
@@ -161,9 +162,9 @@ def _per_part_mistakes(cfg: DictConfig, optimizer: Make, component: Any, strict:
             yield Mistake(entry.replace("optimizer", path, 1), message)
 
 
-def _loss(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
+def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     """Check the loss for two classes and for as many as it has weights: the number is not known yet."""
-    if not _is_present(cfg, "loss", unbuildable):
+    if not _is_present(cfg, "loss"):
         return
     weights = cfg.loss.get("class_weights")
     sizes = {2, len(weights) if OmegaConf.is_list(weights) and len(weights) > 1 else 2}
@@ -174,8 +175,8 @@ def _loss(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterat
     yield from min(map(mistakes_for, sizes), key=len)
 
 
-def _data(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
-    if {"data", "data.tokenizer"} & set(unbuildable) or not _is_present(cfg, "data", ()):
+def _data(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
+    if not _is_present(cfg, "data"):
         return
     data, mistakes = _built(cfg, "data", lambda cfg: build.make(cfg, "data"), strict)
     yield from mistakes
@@ -187,12 +188,12 @@ def _data(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterat
         yield from _check_mistakes(data.require_columns, "data")
 
 
-def _trainer(cfg: DictConfig, unbuildable: Collection[str], strict: bool) -> Iterator[Mistake]:
+def _trainer(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     for name in cfg.get("callbacks") or {}:
         path = f"callbacks.{name}"
-        if _is_present(cfg, path, unbuildable):
+        if _is_present(cfg, path):
             yield from _built(cfg, path, partial(build.make, key=path), strict).mistakes
-    if _is_present(cfg, "trainer", unbuildable):
+    if _is_present(cfg, "trainer"):
         alone = cfg.copy()
         alone.callbacks = {}
         yield from _built(alone, "trainer", build.trainer, strict).mistakes
@@ -313,9 +314,9 @@ def _without(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
     return cfg
 
 
-def _is_present(cfg: DictConfig, path: str, unbuildable: Collection[str]) -> bool:
+def _is_present(cfg: DictConfig, path: str) -> bool:
     target = OmegaConf.select(cfg, f"{path}._target_", throw_on_missing=False)
-    return target is not None and path not in unbuildable
+    return target is not None
 
 
 def _is_pretrained(cfg: DictConfig) -> bool:

@@ -89,6 +89,19 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
         return None
 
 
+def require_allowed_objects(cfg: DictConfig, path: str) -> None:
+    """Refuse to create the object at `path` if it, or one within it, is not allowed at its place.
+
+    Raises:
+        UserError: with the mistakes in every `_target_`.
+    """
+    node = OmegaConf.select(cfg, path)
+    if isinstance(node, DictConfig):
+        mistakes = [mistake for mistake in _nodes(node, path, trusted_modules(cfg), ()) if "_target_" in mistake.entry]
+        if mistakes:
+            raise UserError(format_mistakes(mistakes))
+
+
 def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Set[str]:
     """The modules whose classes `cfg` may name: the built-in ones and `extras.trusted_modules`."""
     extras = _value(cfg, "extras") if "extras" in cfg else None

@@ -11,20 +11,24 @@ from typing import Annotated, Any, Literal, Optional
 import pytest
 import pytorch_lightning as pl
 import torch
+import yaml
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.profilers import Profiler
 from pytorch_lightning.strategies import Strategy
 
 from src import build, eval
 from src.checkpoint import load_checkpoint
+from src.cli.overrides import command_line_mistakes
 from src.config import targets
+from src.config.composition import Repository
 from src.config.hydra_node import hydra_mistakes
 from src.config.places import PLACES, accepted_classes, place_at
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS, find_subclass
 from src.config.validation import config_mistakes, validate_config
 from src.data.tokenizer import TokenizerBuilder
+from src.dry_build import build_mistakes
 from src.errors import UserError
-from tests.helpers import small_config
+from tests.helpers import CONF, small_config
 
 SHELL = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
 PACKAGES = ("torch", "transformers", "datasets", "wandb")
@@ -310,3 +314,33 @@ def test_every_place_has_a_kind_that_the_shipped_classes_are_of(composed: dict[s
     assert list(config_mistakes(cfg, "train")) == []
     assert place_at("callbacks.best_checkpoint").base_class is pl.Callback  # type: ignore[union-attr]
     assert place_at("callbacks.best_checkpoint.mode") is None
+
+
+def test_a_node_at_any_leaf_is_not_created_by_a_dry_build(composed: dict[str, Any], tmp_path: Path) -> None:
+    node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
+    paths = [path for path in leaves(composed) if path.split(".")[0] in ("data", "model", "loss", "optimizer")]
+    paths += ["trainer.max_epochs", "trainer.devices", "callbacks.early_stopping.patience", "callbacks.attention.texts"]
+    for path in paths:
+        spoilt = OmegaConf.create(planted(composed, path, node))
+        mistakes = build_mistakes(spoilt)  # as if no check had come before
+        assert any("_target_" in f"{mistake.entry}{mistake.message}" for mistake in mistakes), path
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("place", ["data.limit", "model.head.dropout", "optimizer.eps", "trainer.max_epochs"])
+def test_a_command_creates_no_object_of_a_hostile_file(place: str, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    text = yaml.safe_dump(planted_alone(place, shell_node(marker)))
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "hostile.yaml").write_text(f"# @package _global_\n{text}")
+    repository = Repository(Path(CONF), "train", extra=str(tmp_path))
+    for sweeps in (False, True):
+        mistakes = dict(command_line_mistakes(repository, ["experiment=hostile"], sweeps=sweeps, deep=True))
+        assert any(entry.startswith(f"{place}._target_=") for entry in mistakes)
+    assert not marker.exists()
+
+
+def planted_alone(path: str, node: Any) -> dict[str, Any]:
+    """Nested mappings that hold only `node`, at a dotted path."""
+    key, _, rest = path.partition(".")
+    return {key: planted_alone(rest, node) if rest else node}

@@ -66,7 +66,7 @@ def component(group: str, choice: str, *sizes: int, dropout: float | None = None
     options = small_options(group, choice)
     if dropout is not None and "dropout" in options:
         options["dropout"] = dropout
-    return build.make(OmegaConf.create({group: options}), group, *sizes)
+    return build.make(OmegaConf.create({"model": {group: options}}), f"model.{group}", *sizes)
 
 
 def compose(dropout: float | None = None, **choices: str) -> Classifier:
