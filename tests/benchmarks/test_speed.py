@@ -102,7 +102,7 @@ def test_all_contestants_train_in_bf16_by_option_and_on_a_gpu(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(speed, "save", lambda *_: None)
+    monkeypatch.setattr(speed, "save_figure", lambda *_: None)
     recorded: dict[str, list[Any]] = {"bf16": [], "overrides": []}
 
     def speeds(name: str, jobs: dict[str, dict[str, Any]], options: Any) -> dict[str, list[float]]:
