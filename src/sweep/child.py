@@ -63,7 +63,7 @@ def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
     processes.die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
     atexit._clear()  # the parent's exit handlers must not run here
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler raises, and whatever is imported may catch that
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not ignores_hangup():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)

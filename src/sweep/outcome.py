@@ -3,6 +3,7 @@
 import fcntl
 import json
 import logging
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 from src.errors import UserError
 from src.files.record import FILE, read_record
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPED_CODES = {code for signum in STOP_SIGNALS for code in (-signum, 128 + signum)}
 log = logging.getLogger(__name__)
 DONE = ("completed", "pruned")  # statuses of jobs that are never run again
 
@@ -67,7 +70,7 @@ def read_record_or_empty(folder: Path) -> dict[str, Any]:
 
 
 def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) -> None:
-    """Record a failure if the job's process ended before it could record its own outcome.
+    """Record a failure or an interruption if the job's process ended before it could record its own outcome.
 
     Args:
         folder: the job's folder.
@@ -79,7 +82,8 @@ def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) ->
     status, reason = record.get("status"), record.get("error")
     if (status == "completed" and code == 0) or status in ("interrupted", "pruned") or (status == "failed" and reason):
         return
-    record = {"format": 1, "overrides": overrides, **record, "status": "failed", "error": error}
+    status = "interrupted" if code in STOPPED_CODES else "failed"
+    record = {"format": 1, "overrides": overrides, **record, "status": status, "error": error}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
 

@@ -210,5 +210,5 @@ def test_any_sweep_file_is_read_or_named(record: Any, tmp_path: Path) -> None:
 def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> None:
     record = {**SWEEP, "jobs": [{"number": 0, "overrides": [], "folder": folder}]}
     (tmp_path / "sweep.json").write_text(json.dumps(record))
-    with pytest.raises(UserError, match=r"sweep\.json names .* which is no folder within the sweep's"):
+    with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
         Sweep.read(tmp_path)

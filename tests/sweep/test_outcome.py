@@ -42,6 +42,8 @@ def test_the_outcome_of_a_completed_job(tmp_path: Path) -> None:
     ("existing", "code", "status", "error"),
     [
         ({}, -9, "failed", "reason"),
+        ({}, -2, "interrupted", "reason"),
+        ({}, 143, "interrupted", "reason"),
         ({"status": "completed"}, 0, "completed", None),
         ({"status": "completed"}, 1, "failed", "reason"),  # the process died after writing its record
         ({"status": "failed", "error": None}, 1, "failed", "reason"),  # the process died while drawing its reports
