@@ -117,7 +117,7 @@ def _time_steps(cfg: DictConfig) -> tuple[float, float, int]:
     loss.to(device)
     optimizer = build.optimizer(cfg, model)
     batches: Any = data.train_dataloader()
-    make_batch = batches.cut
+    make_batch = batches.builder
     plan = sorted(batches.order(0), key=lambda rows: make_batch.lengths[rows].max())
     sample = [plan[int(quantile * len(plan))] for quantile in QUANTILES]
     step = evaluation = 0.0

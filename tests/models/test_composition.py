@@ -40,7 +40,7 @@ def contributing(encoder: str, attention: str) -> frozenset[str]:
     model = composed(encoder, attention).train()
     tokens, mask = texts()
     model.zero_grad()
-    encoded, _ = model._read(tokens, mask)
+    encoded, _ = model._encode(tokens, mask)
     attended = model.attention(encoded)
     flow = (encoded.states, encoded.summary, attended.states, attended.summary)
     torch.stack([tensor.square().sum() for tensor in flow]).sum().backward()
