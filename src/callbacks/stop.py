@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 from src.cli.startup import announce, stopping_signals
 
 
-class Interrupted(Exception):
+class Interrupted(BaseException):  # like KeyboardInterrupt, so that no handler of errors catches it
     """A signal stopped the run.
 
     Args:
