@@ -1,6 +1,5 @@
 """The content of a checkpoint, and its validation when it is read."""
 
-import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
+from src.config.quoting import escape_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files.plain import require, require_plain
@@ -80,7 +80,7 @@ def _escaped(node: Any) -> Any:
         return {key: _escaped(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_escaped(value) for value in node]
-    return re.sub(r"(\\*)\$\{", r"\1\1\\${", node) if isinstance(node, str) else node
+    return escape_references(node) if isinstance(node, str) else node
 
 
 def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:

@@ -19,4 +19,9 @@ def quote(text: str) -> str:
     """Write `text` as a value in Hydra's grammar; any characters are preserved."""
     if text == "???":  # OmegaConf's symbol for a missing value
         return """${oc.decode:"'???'"}"""
-    return QuotedString(re.sub(r"(\\*)\$\{", r"\1\1\\${", text), Quote.double).with_quotes()
+    return QuotedString(escape_references(text), Quote.double).with_quotes()
+
+
+def escape_references(text: str) -> str:
+    """Escape each `${` of a text, so that OmegaConf reads it as text and not as a reference."""
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)
