@@ -123,14 +123,14 @@ def _output_dim(component: object, key: str) -> int:
 
 
 def optimizer(cfg: DictConfig, model: Classifier) -> torch.optim.Optimizer:
-    """Create the optimizer of all trained parameters, with the options of `per_part` for single components."""
-    per_part = {part: options or {} for part, options in (cfg.per_part or {}).items()}  # null sets no options
-    with prefix_errors("per_part"):
-        groups = parameter_groups(model, per_part)
+    """Create the optimizer of all trained parameters, with the options of `param_groups` for single components."""
+    param_groups = {part: options or {} for part, options in (cfg.param_groups or {}).items()}  # null sets no options
+    with prefix_errors("param_groups"):
+        groups = parameter_groups(model, param_groups)
     unfused = {"fused": False} if cfg.optimizer.get("fused") and _clips_in_mixed_precision(cfg) else {}
     created = make(cfg, "optimizer", groups, **unfused)
-    for part, options in per_part.items():
-        require_options(options, created, f"per_part.{part}")
+    for part, options in param_groups.items():
+        require_options(options, created, f"param_groups.{part}")
     if any(getattr(module, "sparse", False) for module in model.modules()):
         _require_sparse(created, cfg)
     return created

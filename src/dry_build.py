@@ -101,9 +101,9 @@ def _model_and_optimizer(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     component, mistakes = _built(cfg, "optimizer", optimizer, strict)
     yield from mistakes
     cfg = _without(cfg, mistakes)
-    per_part = list(_per_part_mistakes(cfg, optimizer, component, strict))
-    yield from per_part
-    if model is not None and component is not None and not mistakes and not per_part:
+    param_groups = list(_param_group_mistakes(cfg, optimizer, component, strict))
+    yield from param_groups
+    if model is not None and component is not None and not mistakes and not param_groups:
         yield from _built(cfg, "optimizer", lambda cfg: build.optimizer(cfg, model), strict).mistakes
     if component is not None and _is_present(cfg, "scheduler"):
         yield from _built(cfg, "scheduler", lambda cfg: build.scheduler(cfg, optimizer(cfg), steps=1), strict).mistakes
@@ -134,12 +134,12 @@ def _build_component(cfg: DictConfig, part: str, input_dim: int, strict: bool) -
     return _built(cfg, f"model.{part}", lambda cfg: build.make(cfg, f"model.{part}", *arguments), strict)
 
 
-def _per_part_mistakes(cfg: DictConfig, optimizer: Make, component: Any, strict: bool) -> Iterator[Mistake]:
+def _param_group_mistakes(cfg: DictConfig, optimizer: Make, component: Any, strict: bool) -> Iterator[Mistake]:
     """Check the optimizer options of single components; torch accepts any."""
-    for part, options in (cfg.get("per_part") or {}).items():
+    for part, options in (cfg.get("param_groups") or {}).items():
         if not options:
             continue
-        path = f"per_part.{part}"
+        path = f"param_groups.{part}"
         if part not in PARTS:
             yield Mistake(path, f"no such component; there are {', '.join(PARTS)}")
             continue

@@ -6,6 +6,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src.checkpoint import read_checkpoint
+from src.config.keys import with_present_names
 from src.errors import UserError
 
 PLANNED = ("OneCycleLR", "LinearLR")  # schedulers that depend on the number of steps
@@ -25,14 +26,15 @@ def require_resumable(cfg: DictConfig, optimizer: torch.optim.Optimizer | None) 
     content = read_checkpoint(cfg.ckpt_path, training=cfg.train, mmap=True)
     if not cfg.train:
         return
-    saved_config = content["heed"]["config"]
+    saved_config = with_present_names(content["heed"]["config"])
     config: Any = OmegaConf.to_container(cfg, resolve=True)
     for key in ("optimizer", "scheduler"):
         saved, current = ((node.get(key) or {}).get("_target_", "none") for node in (saved_config, config))
         if saved != current:
             raise _refusal(cfg, f"{key}: was {saved}, and is {current}")
-    if (saved_config.get("per_part") or {}) != (config.get("per_part") or {}):
-        raise _refusal(cfg, f"per_part: was {saved_config.get('per_part') or {}}, and is {config['per_part'] or {}}")
+    saved_groups, groups = (node.get("param_groups") or {} for node in (saved_config, config))
+    if saved_groups != groups:
+        raise _refusal(cfg, f"param_groups: was {saved_groups}, and is {groups}")
     trained, limit = content["epoch"] + 1, cfg.trainer.get("max_epochs")
     if limit is not None and 0 <= limit < trained:
         raise UserError(

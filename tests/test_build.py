@@ -50,10 +50,10 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], mes
     [
         (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention\.heads=7   must divide the 12 "),
         (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head\.dropout=1\.5   must lie in \[0, 1\)"),
-        (["+per_part.hat.lr=0.1"], r"per_part\.hat   no such component; there are embedding, "),
-        (["+per_part.head.lrr=0.1"], r"per_part\.head\.lrr   Adam has no such option; did you mean lr\?"),
-        (["+per_part.head.lr=-1"], r"per_part\.head\.lr=-1   Invalid learning rate: -1"),
-        (["+per_part.head.lr=abc"], r"per_part\.head\.lr=abc   expects a number, got 'abc'"),
+        (["+param_groups.hat.lr=0.1"], r"param_groups\.hat   no such component; there are embedding, "),
+        (["+param_groups.head.lrr=0.1"], r"param_groups\.head\.lrr   Adam has no such option; did you mean lr\?"),
+        (["+param_groups.head.lr=-1"], r"param_groups\.head\.lr=-1   Invalid learning rate: -1"),
+        (["+param_groups.head.lr=abc"], r"param_groups\.head\.lr=abc   expects a number, got 'abc'"),
         (["scheduler=one_cycle", "scheduler.pct_start=2"], r"scheduler\.pct_start=2   .*2"),
         (["data.tokenizer.vocab_size=0"], r"data\.tokenizer\.vocab_size=0   must be at least 3"),
         (["callbacks.finite_loss.every_n_steps=0"], r"callbacks\.finite_loss\.every_n_steps=0   must be at least 1"),
@@ -78,7 +78,7 @@ def test_a_dry_build_moves_no_random_number() -> None:
 
 
 def test_options_of_one_part_reach_its_parameters_alone() -> None:
-    cfg, parts = model("optimizer.lr=0.5", "+per_part.head.lr=0.25")
+    cfg, parts = model("optimizer.lr=0.5", "+param_groups.head.lr=0.25")
     optimizer = build.optimizer(cfg, parts)
     rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     assert {rates[id(p)] for p in parts.head.parameters()} == {0.25}
@@ -86,7 +86,7 @@ def test_options_of_one_part_reach_its_parameters_alone() -> None:
     assert len(rates) == sum(p.requires_grad for p in parts.parameters())
 
 
-@pytest.mark.parametrize("override", ["per_part=null", "+per_part.head=null"])
+@pytest.mark.parametrize("override", ["param_groups=null", "+param_groups.head=null"])
 def test_null_gives_a_part_no_options_of_its_own(override: str) -> None:
     (group,) = build.optimizer(*model("optimizer.lr=0.5", override)).param_groups
     assert group["lr"] == 0.5
@@ -94,8 +94,8 @@ def test_null_gives_a_part_no_options_of_its_own(override: str) -> None:
 
 def test_a_part_without_a_name_is_refused() -> None:
     cfg, parts = model()
-    cfg.per_part = {"hat": {"lr": 0.1}}
-    with pytest.raises(UserError, match=r"^per_part: .*hat"):
+    cfg.param_groups = {"hat": {"lr": 0.1}}
+    with pytest.raises(UserError, match=r"^param_groups: .*hat"):
         build.optimizer(cfg, parts)
 
 

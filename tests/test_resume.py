@@ -29,7 +29,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
         ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.AdamW"),
         ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.optim\.adagrad\.Adagrad"),
         ("scheduler=plateau", r"scheduler: was none, and is torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
-        ("+per_part.encoder.lr=0.01", r"per_part: was \{\}, and is \{'encoder': \{'lr': 0\.01\}\}"),
+        ("+param_groups.encoder.lr=0.01", r"param_groups: was \{\}, and is \{'encoder': \{'lr': 0\.01\}\}"),
         ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, and has groups of \[\d+\]"),
         (
             "trainer.max_epochs=1",
@@ -77,6 +77,17 @@ def test_training_resumes_for_as_many_epochs_or_more(checkpoint: Path, tmp_path:
     resumed = (*OPTIONS, f"ckpt_path='{checkpoint}'")
     assert train(tmp_path / "as many", *resumed)["seconds"]["per_epoch"] == []
     assert len(train(tmp_path / "more", *resumed, "trainer.max_epochs=3")["seconds"]["per_epoch"]) == 1
+
+
+def test_a_checkpoint_with_the_earlier_name_of_an_option_resumes(tmp_path: Path) -> None:
+    path = trained(tmp_path / "run", "+param_groups.encoder.lr=0.01")
+    content = torch.load(path, weights_only=True)
+    content["heed"]["config"]["per_part"] = content["heed"]["config"].pop("param_groups")
+    torch.save(content, path)
+    resumed = (*OPTIONS, f"ckpt_path='{path}'")
+    assert train(tmp_path / "same", *resumed, "+param_groups.encoder.lr=0.01")["status"] == "completed"
+    with pytest.raises(UserError, match=r"param_groups: was \{'encoder': \{'lr': 0\.01\}\}, and is \{\}"):
+        train(tmp_path / "other", *resumed)
 
 
 def test_a_refused_attempt_leaves_the_earlier_run_as_it_was(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.cli.choices import Groups
 from src.cli.parsing import ParsedOverride
 from src.config.dotted_paths import paths_in
+from src.config.keys import present_name
 from src.config.mistakes import Mistake, did_you_mean, format_names, nearest, no_such_choice
 from src.config.required import required_message
 from src.config.schema import WITHIN
@@ -24,6 +25,8 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
     if group in groups and not is_mapping and override.prefix != "~":
         return Mistake(override.line, _describe_dotted_group(override, group, groups))
     if override.key not in paths:
+        if present := present_name(override.key):
+            return Mistake(override.line, f"is now called {present}")
         is_new = override.prefix in ("+", "++") and bool(
             override.lines
         )  # the validation of the whole configuration decides

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from src.config.keys import with_present_names
 from src.errors import UserError
 from src.files.plain import require
 from src.reports.files import Predictions, read_predictions, read_result
@@ -122,4 +123,4 @@ def _config(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
     if not isinstance(config, dict):
         raise UserError(f"{path} contains no configuration")
-    return config
+    return with_present_names(config)

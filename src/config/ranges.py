@@ -107,7 +107,7 @@ def _numbers(node: Any, written: Any, path: str, infinite: bool) -> Iterator[tup
     if isinstance(node, dict):
         if "_target_" in node:
             infinite = not str(node["_target_"]).startswith(CHECKED)
-        elif path in ("per_part", "scheduler"):
+        elif path in ("param_groups", "scheduler"):
             infinite = False
         for key, value in node.items():
             inner = written.get(key) if isinstance(written, dict) else None

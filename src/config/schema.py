@@ -31,7 +31,7 @@ class Sweep(TypedDict, total=False):
     resume: str | None
 
 
-class PerPart(TypedDict, total=False):
+class ParamGroups(TypedDict, total=False):
     embedding: dict[str, Any]
     position: dict[str, Any]
     encoder: dict[str, Any]
@@ -56,7 +56,7 @@ class Train(Common, total=False):
     model: Model
     loss: dict[str, Any]
     optimizer: dict[str, Any]
-    per_part: PerPart
+    param_groups: ParamGroups
     sweep: Sweep
     scheduler: dict[str, Any]
     trainer: dict[str, Any]
@@ -86,4 +86,10 @@ class Predict(Common, total=False):
 
 
 COMMANDS: dict[str, type] = {"train": Train, "eval": Eval, "predict": Predict}  # by their primary configs
-WITHIN: dict[str, type] = {"model": Model, "per_part": PerPart, "paths": Paths, "extras": Extras, "sweep": Sweep}
+WITHIN: dict[str, type] = {
+    "model": Model,
+    "param_groups": ParamGroups,
+    "paths": Paths,
+    "extras": Extras,
+    "sweep": Sweep,
+}

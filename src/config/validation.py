@@ -9,6 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
 from src.config.dotted_paths import paths_in
+from src.config.keys import present_name
 from src.config.mistakes import Mistake, did_you_mean, format_mistakes, format_names, format_value, nearest
 from src.config.monitors import monitor_mistakes
 from src.config.outputs import output_mistakes
@@ -194,6 +195,8 @@ def _options(node: DictConfig, accepted: Signature, path: str, passed: Collectio
             yield Mistake(f"{here}={format_value(value)}", "is set by the program: remove it")
         elif option := accepted.options.get(key):
             yield from _type_mistake(here, value, option)
+        elif present := present_name(here):
+            yield Mistake(f"{here}={format_value(value)}", f"is now called {present}")
         elif not accepted.open:
             suggestion = did_you_mean(
                 [_join(path, name) for name in nearest(key, choices)] or ([] if path else _similar_paths(node, key))

@@ -6,25 +6,25 @@ from typing import Any
 from src.models.classifier import Classifier
 
 
-def parameter_groups(model: Classifier, per_part: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Group the trained parameters by their options; few groups mean few kernel launches.
 
     Args:
         model: its components are embedding, position, encoder, attention, pooling and head.
-        per_part: options of the optimizer, by component. `weight_decay` applies to matrices, not to biases and norms,
-            like a kernel regularizer.
+        param_groups: options of the optimizer, by component. `weight_decay` applies to matrices, not to biases and
+            norms, like a kernel regularizer.
 
     Raises:
-        ValueError: if `per_part` names an unknown component.
+        ValueError: if `param_groups` names an unknown component.
     """
     components = dict(model.named_children())
-    if unknown := set(per_part) - set(components):
+    if unknown := set(param_groups) - set(components):
         raise ValueError(f"{', '.join(sorted(unknown))}: no such component; the components are {', '.join(components)}")
     groups: dict[str, dict[str, Any]] = {}
     for name, component in components.items():
         for parameter in component.parameters():
             if parameter.requires_grad:
-                options = dict(per_part.get(name, {}))
+                options = dict(param_groups.get(name, {}))
                 if parameter.dim() < 2 and "weight_decay" in options:
                     options["weight_decay"] = 0.0
                 groups.setdefault(repr(sorted(options.items())), {"params": [], **options})["params"].append(parameter)

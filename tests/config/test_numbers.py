@@ -43,8 +43,8 @@ def config(choice: str, folder: Path) -> DictConfig:
     top = group.split("/")[0]
     cfg = OmegaConf.create({key: composed[key] for key in (top, "extras", "seed", "train", "test", "ckpt_path")})
     if top == "optimizer":
-        cfg.per_part = {"head": dict(composed["optimizer"])}
-        del cfg.per_part.head["_target_"]
+        cfg.param_groups = {"head": dict(composed["optimizer"])}
+        del cfg.param_groups.head["_target_"]
     if top == "scheduler":
         cfg.optimizer = composed["optimizer"]
     return cfg
@@ -66,7 +66,7 @@ def numbers(node: Any, cfg: DictConfig, path: str = "") -> Iterator[str]:
 def test_every_number_is_refused_with_a_message_or_builds(choice: str, tmp_path: Path) -> None:
     cfg = config(choice, tmp_path)
     assert build_mistakes(cfg, strict=True) == list(config_mistakes(cfg, "train")) == []
-    own = (choice.rpartition("/")[0].replace("/", "."), "seed" if choice.startswith("extras") else "per_part")
+    own = (choice.rpartition("/")[0].replace("/", "."), "seed" if choice.startswith("extras") else "param_groups")
     for path in [path for path in numbers(OmegaConf.to_container(cfg), cfg) if path.startswith(own)]:
         for value in VALUES:
             changed = cfg.copy()

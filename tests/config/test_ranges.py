@@ -28,7 +28,7 @@ TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
         ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
         ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must list one or more different"),
         ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must number devices from 0"),
-        ({"per_part": {"head": {"lr": float("inf")}}}, "per_part.head.lr=inf", "must be a finite number"),
+        ({"param_groups": {"head": {"lr": float("inf")}}}, "param_groups.head.lr=inf", "must be a finite number"),
         (
             {"optimizer": {"_target_": "torch.optim.Adam", "betas": [0.9, float("nan")]}},
             "optimizer.betas[1]=nan",

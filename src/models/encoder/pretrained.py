@@ -17,7 +17,8 @@ class PretrainedEncoder(Encoder):
 
     The model is divided into two components: its table of word vectors is the embedding (`PretrainedEmbedding`), and
     the other layers, with the model's own positions, are this encoder. So no other component depends on token ids, the
-    options of embeddings apply to pretrained models as well, and each component has its own learning rate (`per_part`).
+    options of embeddings apply to pretrained models as well, and each component has its own learning rate
+    (`param_groups`).
 
     This encoder adds the special tokens of the model, such as [CLS] and [SEP], and removes their states from the
     result, which has one state for each token of the text.

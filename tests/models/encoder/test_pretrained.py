@@ -155,7 +155,7 @@ def test_a_fine_tuned_model_drops_features(bert: Path) -> None:
 
 
 def test_each_half_has_its_own_learning_rate(bert: Path) -> None:
-    rates = ["optimizer.lr=0.1", "+per_part.encoder.lr=0.01", "+per_part.embedding.lr=0.001"]
+    rates = ["optimizer.lr=0.1", "+param_groups.encoder.lr=0.01", "+param_groups.embedding.lr=0.001"]
     whole = classifier(bert, *rates)
     groups = build.optimizer(config(bert, *rates), whole).param_groups
     rate = {parameter: group["lr"] for group in groups for parameter in group["params"]}
