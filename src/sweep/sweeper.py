@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.plugins import Plugins
 from hydra.plugins import sweeper
@@ -24,13 +24,11 @@ from src.sweep.jobs import FILE, Job, Sweep, count_jobs
 from src.sweep.launchers import install_hint
 from src.sweep.outcome import DONE, Outcome, read_outcome
 from src.sweep.preflight import validate_jobs
-from src.sweep.processes import die_with_parent, map_in_processes
+from src.sweep.processes import die_with_parent
 from src.sweep.task import JobNotCompleted, Task
 
-if TYPE_CHECKING:
-    from src.sweep.estimate import Estimate
-
 log = logging.getLogger(__name__)
+OUTPUTS = Path("outputs")  # contains the earlier runs that durations are estimated from
 
 
 class GridOrSearch(sweeper.Sweeper):
@@ -119,23 +117,16 @@ class GridOrSearch(sweeper.Sweeper):
         return jobs
 
     def print_plan(self, jobs: Sequence[Job], completed: int) -> None:
-        """Print the jobs that would run, with their estimated durations."""
-        from src.sweep.table import duration, plan_table, show
+        """Print the jobs that would run, with the durations that earlier runs suggest."""
+        from src.sweep.estimate import estimate_seconds
+        from src.sweep.table import describe_total, plan_table, show
 
-        def estimate_costs(jobs: Sequence[Job]) -> "list[Estimate]":
-            from src.sweep.estimate import estimate
-
-            configs = [task_config(self.composer.compose(job.number, job.overrides)) for job in jobs]
-            return list(estimate(configs, Path("outputs")))
-
-        costs = map_in_processes(estimate_costs, jobs, processes=1) if jobs else []
-        total = duration(sum(seconds for seconds, _, _ in costs))
+        configs = [task_config(self.composer.compose(job.number, job.overrides)) for job in jobs]
+        seconds = estimate_seconds(configs, OUTPUTS)
         rest = f" ({completed} more completed)" if completed else ""
         show(
-            plan_table(jobs, costs),
-            f"{count_jobs(len(jobs))}{rest}: about {total} in total "
-            f"with trainer.max_epochs={self.config.trainer.max_epochs}. "
-            "“timed” includes training and evaluation, but neither start nor reports.",
+            plan_table(jobs, seconds),
+            f"{count_jobs(len(jobs))}{rest}. {describe_total(seconds)}",
             f"Output folder: {self.folder}/. Nothing was started: remove sweep.dry_run to start the jobs.",
         )
 

@@ -27,18 +27,31 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def plan_table(jobs: Sequence[Job], costs: Sequence[tuple[float, str, int]]) -> Table:
+def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None]) -> Table:
     """Build the table of the jobs that would run.
 
     Args:
         jobs: the jobs.
-        costs: seconds, basis of the estimate, and parameters of each job.
+        seconds: estimated duration of each job; None is unknown.
     """
-    table = _table("#", "overrides", "folder", "parameters", "time", "basis")
-    for job, overrides, (seconds, basis, parameters) in zip(jobs, varying_overrides(jobs), costs, strict=True):
-        cells = (shlex.join(overrides), job.folder, f"{parameters:,}", duration(seconds), basis)
-        table.add_row(str(job.number), *map(Text, cells))
+    table = _table("#", "overrides", "folder", "time")
+    for job, overrides, estimate in zip(jobs, varying_overrides(jobs), seconds, strict=True):
+        time = "" if estimate is None else duration(estimate)
+        table.add_row(str(job.number), *map(Text, (shlex.join(overrides), job.folder, time)))
     return table
+
+
+def describe_total(seconds: Sequence[float | None]) -> str:
+    """Describe the estimated duration of all jobs together.
+
+    Args:
+        seconds: estimated duration of each job; None is unknown.
+    """
+    known = [estimate for estimate in seconds if estimate is not None]
+    if not known:
+        return "Their time is unknown: no completed run below outputs/ has the same settings."
+    subject = "One after another they take" if len(known) == len(seconds) else f"{len(known)} of them take"
+    return f"{subject} about {duration(sum(known))}, as earlier runs with the same settings took."
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
@@ -65,6 +78,6 @@ def show(*items: RenderableType) -> None:
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
-        is_text = column in ("overrides", "folder", "status", "basis")
+        is_text = column in ("overrides", "folder", "status")
         table.add_column(column, justify="left" if is_text else "right", overflow="fold")
     return table
