@@ -3,6 +3,6 @@
 import sys
 
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
-    from src.cli.startup import prepare
+    from src.process.startup import prepare
 
     prepare()

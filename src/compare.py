@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from src.cli.exits import exit_with_message
 from src.errors import UserError
+from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
 Groups the runs below the folders into variants, compares these over seeds and texts, and writes comparison.md, .csv,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from src.cli.exits import exit_with_message
 from src.errors import UserError
+from src.process.exits import exit_with_message
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace

@@ -12,9 +12,9 @@ def main(cfg: DictConfig) -> None:
 
     from src import build
     from src.analysis.explanation import explain
-    from src.cli.startup import closed_streams
     from src.cli.texts import read_texts
     from src.errors import UserError
+    from src.process.startup import closed_streams
     from src.reports.predictions import draw_predictions, print_predictions
 
     if "stdout" in closed_streams and cfg.pictures is None:

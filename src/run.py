@@ -27,11 +27,11 @@ from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import read_checkpoint
-from src.cli.startup import announce
 from src.config.absolute_paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.tracker import Report, Tracker, costs
+from src.process.startup import announce
 from src.reports.draw import draw_all
 from src.summary import final_metrics, print_summary
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 
-from src.cli.startup import announce, stopping_signals
+from src.process.startup import announce, stopping_signals
 
 
 class Interrupted(BaseException):  # like KeyboardInterrupt, so that no handler of errors catches it

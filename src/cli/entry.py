@@ -18,7 +18,6 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, InstantiationException
 from omegaconf import DictConfig, OmegaConf
 
-from src.cli.exits import exit_with_message
 from src.cli.help import help_page, print_page
 from src.cli.overrides import command_line_mistakes
 from src.cli.presets import store_variants
@@ -31,6 +30,7 @@ from src.config.quoting import quote_values
 from src.config.validation import validate_config
 from src.errors import UserError
 from src.kernels.malloc import reuse_freed_memory
+from src.process.exits import exit_with_message
 from src.sweep import processes
 
 SRC = Path(__file__).resolve().parents[1]

@@ -2,9 +2,9 @@
 
 import sys
 
-from src.cli.startup import closed_streams
 from src.data.files import decode, existing_path, lines_of, read_text
 from src.errors import UserError
+from src.process.startup import closed_streams
 
 
 def read_texts(text: str | None, file: str | None) -> list[str]:

@@ -13,8 +13,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
-from src.cli.exits import exit_with_message
-from src.cli.startup import ignores_hangup
+from src.process.exits import exit_with_message
+from src.process.startup import ignores_hangup
 from src.sweep import processes, resume
 from src.sweep.outcome import ensure_outcome
 

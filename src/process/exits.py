@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from src.cli.startup import drop_if_broken
 from src.errors import UserError
+from src.process.startup import drop_if_broken
 
 FULL = "the disk is full, so {path} could not be written; free some space and run again"
 DENIED = "{path}: permission denied; change its permissions, or choose another path"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.exits import CAUSES, exit_with_message
+from src.process.exits import CAUSES, exit_with_message
 
 
 @pytest.mark.parametrize("number", CAUSES, ids=errno.errorcode.get)
@@ -31,7 +31,7 @@ def test_another_error_keeps_its_traceback() -> None:
 
 
 def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
-    code = "from src.cli.exits import exit_with_message\n"
+    code = "from src.process.exits import exit_with_message\n"
     code += "with exit_with_message('run'), open('big', 'wb') as file: file.write(bytes(7919))"
     done = subprocess.run(
         [sys.executable, "-c", code],
