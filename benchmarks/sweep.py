@@ -21,6 +21,7 @@ from benchmarks import command, memory
 from src.cli.entry import CONF
 from src.cli.presets import grid
 from src.errors import UserError
+from src.run_result import RESULT_FILE
 
 REVIEWS = 1_000  # for training, and as many for testing
 AFTER = 10  # jobs after which all imports and allocations are done
@@ -76,7 +77,7 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
     process = train(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
     after: list[Any] = []
     while process.poll() is None:
-        if len(list(sweep.glob("*/result.json"))) > len(after):
+        if len(list(sweep.glob(f"*/{RESULT_FILE}"))) > len(after):
             after.append(memory.megabytes("VmRSS", Path(f"/proc/{process.pid}/status")))
         time.sleep(POLL)
     seconds(process)

@@ -8,7 +8,6 @@ smoke test only.
 import argparse
 import importlib
 import importlib.util
-import json
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from benchmarks.measure import Spread
 from src.cli.entry import CONF
 from src.errors import UserError
 from src.reports.figures.style import save_figure
+from src.run_result import RunResult
 
 PRESET = "speedrun"
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as for sentiment in its paper, section 3.1
@@ -91,9 +91,9 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
             process = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
             if process.returncode:
                 raise UserError(f"experiment={preset} failed:\n{process.stderr.strip() or process.stdout.strip()}")
-            result = json.loads((run / "result.json").read_text())
-            accuracy = result["metrics"]["test/acc"]["value"]
-            yield {"name": f"Heed {preset}", "seed": seed, "seconds": result["seconds"]["fit"], "accuracy": accuracy}
+            result = RunResult.load(run)
+            accuracy, seconds = result.score("test/acc"), result.seconds.fit
+            yield {"name": f"Heed {preset}", "seed": seed, "seconds": seconds, "accuracy": accuracy}
 
 
 def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:

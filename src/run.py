@@ -1,6 +1,5 @@
-"""The lifecycle of a run: its folder, its record in `result.json`, and its status."""
+"""The lifecycle of a run: its folder, its record, and its status."""
 
-import json
 import logging
 import os
 import platform
@@ -10,6 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import distributions, version
 from pathlib import Path
@@ -33,6 +33,7 @@ from src.lit import LitClassifier
 from src.loggers.tracker import Report, Tracker, costs
 from src.process.startup import announce
 from src.reports.draw import draw_all
+from src.run_result import Best, Data, Parameters, PeakMemory, RunResult, Score, Seconds, exists
 from src.summary import final_metrics, print_summary
 
 log = logging.getLogger(__name__)
@@ -52,10 +53,10 @@ class Run:
     """Context of one training run.
 
     On entry it writes the resolved config, sets the seed and handles Ctrl-C, SIGTERM and SIGHUP. On exit it closes
-    the loggers and writes `result.json` with the status completed, pruned, interrupted or failed. A run that a signal
+    the loggers and writes the record with the status completed, pruned, interrupted or failed. A run that a signal
     interrupts exits with 128 plus the signal's number.
 
-    In the folder of an earlier run, `config.yaml` and `result.json` are replaced only after `describe` is called. If
+    In the folder of an earlier run, `config.yaml` and the record are replaced only after `describe` is called. If
     the new run fails before, the files of the earlier run remain.
 
     Args:
@@ -69,29 +70,27 @@ class Run:
         self.stop = StopOnSignal(str(self.folder / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.loggers: list[Logger] = []
-        self.record: dict[str, Any] = {
-            "format": 1,
-            "task": cfg.task_name,
-            "status": "failed",
-            "error": None,
-            "command": shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
-            "overrides": _overrides(),
-            "seed": cfg.seed,
-            "choices": _choices(),
-        }
+        self.result = RunResult(
+            task=cfg.task_name,
+            status="failed",
+            command=shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
+            overrides=_overrides(),
+            seed=cfg.seed,
+            choices=_choices(),
+        )
         self._started = time.perf_counter()
         self._replaces = True  # files of an earlier run in the same folder
 
     def __enter__(self) -> "Run":
-        self.record["started"] = _now()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._replaces = not (self.folder / "result.json").exists()
+        self._replaces = not exists(self.folder)
         self._write_config()
         if self.cfg.extras.ignore_warnings:
             warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|torchmetrics|torch")
             for name in ("pytorch_lightning", "lightning_fabric"):
                 logging.getLogger(name).setLevel(logging.WARNING)
-        self.record["seed"] = pl.seed_everything(self.cfg.seed, workers=True, verbose=False)
+        seed = pl.seed_everything(self.cfg.seed, workers=True, verbose=False)
+        self.result = replace(self.result, started=_now(), seed=seed)
         self.stop.install()
         return self
 
@@ -100,17 +99,17 @@ class Run:
     ) -> bool:
         self.stop.restore()
         if isinstance(error, Interrupted):
-            self.record.update(status="interrupted", error=str(error))
+            self.result = replace(self.result, status="interrupted", error=str(error))
         elif isinstance(error, Pruned):
-            self.record.update(status="pruned", error=str(error))
+            self.result = replace(self.result, status="pruned", error=str(error))
         elif error is None:
-            self.record["status"] = "completed"
+            self.result = replace(self.result, status="completed")
         else:
-            self.record["error"] = f"{type(error).__name__}: {error}"
+            self.result = replace(self.result, error=f"{type(error).__name__}: {error}")
         self._write_record()
         for tracker in self._trackers:
             try:
-                tracker.close(self.record["status"], costs(self.record))
+                tracker.close(self.result.status, costs(self.result))
             except Exception as failure:  # an unreachable server must not change the status of the run
                 log.warning("%s could not be closed: %s", type(tracker).__name__, failure)
         if isinstance(error, Interrupted):
@@ -125,20 +124,18 @@ class Run:
         return getattr(rank_zero_only, "rank", 0) == 0
 
     def _write_record(self) -> None:
-        """Write result.json; it is also called before the reports, in case they fail."""
+        """Write the record; it is also called before the reports, in case they fail."""
         if not (self._is_writer and self._replaces):
             return
-        self.record["seconds"] = {
-            "total": time.perf_counter() - self._started,
-            "fit": sum(seconds for _, seconds in self.speed.epochs),
-            "per_epoch": [seconds for _, seconds in self.speed.epochs],
-            **self.speed.seconds,
-        }
-        self.record["texts_per_second"] = self.speed.texts_per_second
-        self.record["peak_memory_mb"] = _peak_memory()
-        self.record["finished"] = _now()
-        text = json.dumps(self.record, indent=2, allow_nan=False)
-        (self.folder / "result.json").write_text(text, encoding="utf-8")
+        epochs = tuple(seconds for _, seconds in self.speed.epochs)
+        self.result = replace(
+            self.result,
+            seconds=Seconds(time.perf_counter() - self._started, sum(epochs), epochs, self.speed.seconds.get("test")),
+            texts_per_second=self.speed.texts_per_second,
+            peak_memory_mb=_peak_memory(),
+            finished=_now(),
+        )
+        self.result.save(self.folder)
 
     def _write_config(self) -> None:
         if self._is_writer and self._replaces:
@@ -158,36 +155,32 @@ class Run:
         """Record data, parameters, device and versions, and replace the files of an earlier run."""
         self._replaces = True
         self._write_config()
-        selected = {group: choice for group, choice in self.record["choices"].items() if choice != "None"}
-        choices = self.record["choices"] = {**module.card["config"].get("choices", {}), **selected}
+        selected = {group: choice for group, choice in self.result.choices.items() if choice != "None"}
+        choices = {**module.card["config"].get("choices", {}), **selected}
         variant = " · ".join(choices[part] for part in ("encoder", "attention") if part in choices)
         for tracker in self._trackers:
-            tracker.describe({"choices": choices, "variant": variant, "overrides": self.record["overrides"]})
+            tracker.describe({"choices": choices, "variant": variant, "overrides": list(self.result.overrides)})
         parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
-        self.record["data"] = {
-            "fingerprint": data.fingerprint_,
-            "class_names": list(data.class_names),
-            "vocabulary": len(data.vocabulary),
-            **data.sizes,
-        }
-        self.record["parameters"] = {
-            "total": sum(parts.values()),
-            "trainable": sum(p.numel() for p in module.parameters() if p.requires_grad),
-            "by_part": parts,
-        }
+        trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         device = trainer.strategy.root_device
         is_cuda = device.type == "cuda"
-        self.record["device"] = torch.cuda.get_device_name(device) if is_cuda else platform.processor() or "cpu"
-        self.record["precision"] = str(trainer.precision)
-        self.record["versions"] = _versions()
-        self.record["git_commit"] = _git_commit()
+        self.result = replace(
+            self.result,
+            choices=choices,
+            data=Data(data.fingerprint_, tuple(data.class_names), len(data.vocabulary), **data.sizes),
+            parameters=Parameters(sum(parts.values()), trainable, parts),
+            device=torch.cuda.get_device_name(device) if is_cuda else platform.processor() or "cpu",
+            precision=str(trainer.precision),
+            versions=_versions(),
+            git_commit=_git_commit(),
+        )
 
     def report(self, trainer: pl.Trainer) -> None:
         """Compute final metrics, draw figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
         metrics = final_metrics(self.folder)
-        self.record["metrics"] = {name: metric._asdict() for name, metric in metrics.items()}
+        self.result = replace(self.result, metrics={name: Score(*metric) for name, metric in metrics.items()})
         self._write_record()
         figures = draw_all(self.folder)
         report = Report.of(self.folder, metrics, figures, trainer.global_step)
@@ -204,12 +197,13 @@ class Run:
             or callback.best_model_score is None
         ):
             return self.cfg.ckpt_path if not self.cfg.train else None
-        self.record["best"] = {
-            "checkpoint": os.path.relpath(callback.best_model_path, self.folder),
-            "monitor": callback.monitor,
-            "value": callback.best_model_score.item(),
-            "epoch": read_checkpoint(callback.best_model_path, mmap=True)["epoch"],
-        }
+        best = Best(
+            checkpoint=os.path.relpath(callback.best_model_path, self.folder),
+            monitor=callback.monitor,
+            value=callback.best_model_score.item(),
+            epoch=read_checkpoint(callback.best_model_path, mmap=True)["epoch"],
+        )
+        self.result = replace(self.result, best=best)
         return callback.best_model_path
 
 
@@ -217,10 +211,10 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat()
 
 
-def _overrides() -> list[str]:
+def _overrides() -> tuple[str, ...]:
     from hydra.core.hydra_config import HydraConfig
 
-    return list(HydraConfig.get().overrides.task) if HydraConfig.initialized() else []
+    return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
 
 
 def _choices() -> dict[str, str]:
@@ -247,8 +241,8 @@ def _git_commit() -> str | None:
     return result.stdout.strip() or None
 
 
-def _peak_memory() -> dict[str, float | None]:
+def _peak_memory() -> PeakMemory:
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None
-    return {"process": process, "cuda": cuda}
+    return PeakMemory(process, cuda)

@@ -22,7 +22,7 @@ def main(cfg: DictConfig) -> float | None:
         run.attach_loggers(build.loggers(cfg))
         trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
         data = build.datamodule(cfg)
-        config = {**run.config, "choices": run.record["choices"]}
+        config = {**run.config, "choices": dict(run.result.choices)}
         module = build.module(cfg, Card(config, data.codec, data.class_counts))
         if cfg.ckpt_path is not None:
             build.load_weights(module, load_checkpoint(cfg.ckpt_path)[1], cfg.ckpt_path)
@@ -37,7 +37,7 @@ def main(cfg: DictConfig) -> float | None:
             trainer.validate(module, data, ckpt_path=best, weights_only=True, verbose=False)
             trainer.test(module, data, ckpt_path=best, weights_only=True, verbose=False)
             run.report(trainer)
-    return run.record.get("best", {}).get("value")
+    return run.result.best.value
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ WRITERS = {
     "gradients": "src.callbacks.gradients.GradientNorms.on_train_epoch_end",
     "predictions": "numpy.savez_compressed",
     "pictures": "matplotlib.figure.Figure.savefig",
-    "the result": "src.run.Run._write_record",
+    "the result": "src.run_result.RunResult.save",
 }
 
 

@@ -105,5 +105,5 @@ def _normalized(name: str) -> str:
 
 
 def _validation_accuracy(variant: Variant) -> float:
-    scores = [run.result.get("metrics", {}).get("val/acc", {}).get("value") for run in variant.runs]
+    scores = [run.result.score("val/acc") for run in variant.runs]
     return float(np.mean([score for score in scores if score is not None] or [0.0]))

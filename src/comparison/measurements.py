@@ -79,16 +79,16 @@ def require_same_data(runs: Sequence[FinishedRun]) -> None:
     """
     groups: dict[tuple[str, tuple[str, ...]], list[FinishedRun]] = {}
     for run in runs:
-        data = run.result["data"]
-        groups.setdefault((str(data.get("fingerprint")), tuple(data.get("class_names", ()))), []).append(run)
+        data = run.result.data
+        groups.setdefault((str(data.fingerprint), data.class_names), []).append(run)
     if len(groups) < 2:
         return
     lines = []
     for group in groups.values():
-        data, more = group[0].result["data"], len(group) - MAX_FOLDERS
+        data, more = group[0].result.data, len(group) - MAX_FOLDERS
         names = ", ".join(str(run.folder) for run in group[:MAX_FOLDERS]) + (f" and {more} more" if more > 0 else "")
         source = group[0].choices.get("data", "data")
-        lines.append(f"  {source}, {data.get('train')} training and {data.get('test')} test texts: {names}")
+        lines.append(f"  {source}, {data.train} training and {data.test} test texts: {names}")
     raise UserError(
         "the runs differ in their data (in the source, its splits, or data.limit), so their scores cannot be "
         "compared; name the folders of one of these groups:\n" + "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from src.comparison.statistics import (
     mean_over_seeds,
 )
 from src.comparison.variants import Variant
+from src.run_result import RunResult
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the columns of every table
 Verdict = Literal["baseline", "better", "worse", "tie", "exploratory"]
@@ -77,7 +78,7 @@ def _row(
         seeds=len(variant.runs),
         metrics={name: mean_over_seeds(values.tolist()) for name, values in measurement.scores.items()},
         ensemble=measurement.ensemble,
-        parameters=int(variant.runs[0].result["parameters"]["total"]),
+        parameters=variant.runs[0].parameters,
         seconds_per_epoch=mean_over_seeds(seconds) if seconds else None,
         peak_memory_mb=max(_values(variant, _memory), default=None),
         difference=difference.interval if difference else None,
@@ -112,17 +113,16 @@ def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int]
     return sum(agrees and mcnemar(a, b) < LEVEL for agrees, (a, b) in zip(same_sign, pairs, strict=True)), len(pairs)
 
 
-def _values(variant: Variant, read: Callable[[dict[str, Any]], float | None]) -> list[float]:
+def _values(variant: Variant, read: Callable[[RunResult], float | None]) -> list[float]:
     return [value for run in variant.runs if (value := read(run.result)) is not None]
 
 
-def _seconds(result: dict[str, Any]) -> float | None:
+def _seconds(result: RunResult) -> float | None:
     """Median over epochs, since the first includes warm-up."""
-    epochs = result["seconds"].get("per_epoch")
+    epochs = result.seconds.per_epoch
     return float(np.median(epochs)) if epochs else None
 
 
-def _memory(result: dict[str, Any]) -> float | None:
+def _memory(result: RunResult) -> float | None:
     """Peak memory of the accelerator, or of the process where there is none."""
-    peak = result["peak_memory_mb"]
-    return peak.get("cuda") or peak.get("process")
+    return result.peak_memory_mb.cuda or result.peak_memory_mb.process

@@ -5,18 +5,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import yaml
 
 from src.config.keys import with_present_names
 from src.errors import UserError
-from src.files.plain import require
-from src.reports.files import Predictions, read_predictions, read_result
+from src.reports.files import Predictions, read_predictions
+from src.run_result import RESULT_FILE, RunResult, exists
 
 _parse = partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-REQUIRED_KEYS = ("status", "seed", "choices", "overrides", "data", "parameters", "seconds", "peak_memory_mb", "started")
-REQUIRED_TYPES = {"parameters": {"total": int}, "seconds": {"per_epoch": [float]}}
+REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
 
 
 @dataclass(frozen=True)
@@ -24,21 +23,27 @@ class FinishedRun:
     """A completed run with test predictions."""
 
     folder: Path
-    result: dict[str, Any]  # result.json
+    result: RunResult  # with the fields REQUIRED
     config: dict[str, Any]  # config.yaml, resolved
 
     @property
     def seed(self) -> int:
-        return int(self.result["seed"])
+        return cast(int, self.result.seed)
+
+    @property
+    def started(self) -> str:
+        """The time in ISO format, UTC."""
+        return cast(str, self.result.started)
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters."""
+        return cast(int, self.result.parameters.total)
 
     @property
     def choices(self) -> dict[str, str]:
-        """The option chosen in each config group, such as {"encoder": "bilstm", "attention": "none", …}."""
-        return self.result["choices"]
-
-    @property
-    def overrides(self) -> list[str]:
-        return self.result["overrides"]
+        """The option selected in each config group, such as {"encoder": "bilstm", "attention": "none", …}."""
+        return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
         """Of the test split, in the order of its index. Each call reads the file."""
@@ -83,7 +88,7 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
 
 def _run_folders(folder: Path) -> Iterator[Path]:
     for path, folders, files in os.walk(folder):
-        if "result.json" in files or ".hydra" in folders:
+        if RESULT_FILE in files or ".hydra" in folders:
             folders.clear()
             yield Path(path)
         else:
@@ -91,28 +96,24 @@ def _run_folders(folder: Path) -> Iterator[Path]:
 
 
 def _read(folder: Path) -> FinishedRun | ExcludedRun:
-    if not (folder / "result.json").exists():
-        return ExcludedRun(folder, "unfinished", "no result.json: the run was killed or is still running")
+    if not exists(folder):
+        return ExcludedRun(folder, "unfinished", f"no {RESULT_FILE}: the run was killed or is still running")
     try:
-        result = read_result(folder)
-        if result.get("status") != "completed":
-            return ExcludedRun(
-                folder, str(result.get("status")), str(result.get("error") or "the run is still running or was killed")
-            )
+        result = RunResult.load(folder)
+        if result.status != "completed":
+            return ExcludedRun(folder, result.status, result.error or "the run is still running or was killed")
         config = _config(folder / "config.yaml")
-        missing = [key for key in REQUIRED_KEYS if key not in result]
-        if missing:
-            return ExcludedRun(folder, "unreadable", f"result.json lacks {', '.join(missing)}")
+        if missing := result.lacks(*REQUIRED):
+            return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks {', '.join(missing)}")
+        if result.parameters.total is None:
+            return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks parameters.total")
         if "model" not in config:
             return ExcludedRun(folder, "untested", "an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():
             return ExcludedRun(folder, "untested", "no predictions/test.npz: run with test=true")
-        require(result, REQUIRED_TYPES)
         read_predictions(folder)
     except UserError as error:
         return ExcludedRun(folder, "unreadable", str(error))
-    except ValueError as error:
-        return ExcludedRun(folder, "unreadable", f"result.json: {error}")
     return FinishedRun(folder, result, config)
 
 

@@ -54,7 +54,7 @@ def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
     groups: dict[tuple[str | None, ...], dict[int, FinishedRun]] = {}
-    for run, values in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].result["started"]):
+    for run, values in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].started):
         groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed] = run
     first_runs = [next(iter(by_seed.values())) for by_seed in groups.values()]
     varying_values = [dict(zip(varying, key, strict=True)) for key in groups]
@@ -142,7 +142,7 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
 def _name(differs: dict[str, str], run: FinishedRun) -> str:
     if not differs:
         components = [run.choices[group] for group in ("encoder", "attention") if group in run.choices]
-        return " · ".join(components) or str(run.result.get("task", run.folder.name))
+        return " · ".join(components) or (run.result.task or run.folder.name)
 
     def item(key: str, value: str) -> str:
         if key not in GROUPS and key != "experiment":

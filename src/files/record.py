@@ -1,53 +1,16 @@
-"""Read and validate JSON files, among them the record of a run, `result.json`."""
+"""Read and write JSON files, and convert frozen dataclasses to and from plain values."""
 
 import json
+import os
+from collections.abc import Mapping
+from dataclasses import Field, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from src.errors import UserError
 from src.files.plain import require
 
-FILE = "result.json"
 NUMBER, TEXT = (float, None), (str, None)
-SCORE = {"value?": NUMBER, "low?": NUMBER, "high?": NUMBER, "n?": (int, None)}
-RECORD = {
-    "format?": int,
-    "task?": str,
-    "status?": str,
-    "error?": TEXT,
-    "command?": str,
-    "overrides?": [str],
-    "seed?": int,
-    "choices?": {str: str},
-    "started?": str,
-    "finished?": str,
-    "data?": {"fingerprint?": str, "class_names?": [str], "vocabulary?": int, "train?": int, "val?": int, "test?": int},
-    "parameters?": {"total": int, "trainable?": int, "by_part?": {str: int}},
-    "device?": str,
-    "precision?": str,
-    "versions?": {str: str},
-    "git_commit?": TEXT,
-    "best?": {"checkpoint?": str, "monitor?": TEXT, "value?": NUMBER, "epoch?": int},
-    "metrics?": {str: SCORE},
-    "seconds?": {"total?": float, "fit?": float, "test?": float, "per_epoch?": [float]},
-    "texts_per_second?": NUMBER,
-    "peak_memory_mb?": {"process?": NUMBER, "cuda?": NUMBER},
-}
-
-
-def read_record(folder: Path) -> dict[str, Any] | None:
-    """Read the record of the run in a folder; return None if there is none.
-
-    Raises:
-        UserError: if it cannot be read, or is invalid.
-    """
-    path = folder / FILE
-    try:
-        return read_json(path, RECORD)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}): delete it or run again") from error
 
 
 def read_json(path: Path, spec: Any) -> Any:
@@ -67,3 +30,75 @@ def read_json(path: Path, spec: Any) -> Any:
         raise ValueError("has too many levels") from None
     require(value, spec)
     return value
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file atomically: a reader sees the previous file or the whole new one.
+
+    Raises:
+        ValueError: if a number is not finite.
+    """
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(content, indent=2, allow_nan=False), encoding="utf-8")
+    os.replace(part, path)
+
+
+def nullable() -> Any:
+    """Return a field of a record that is null in JSON without a value; other fields without a value are left out."""
+    return field(default=None, metadata={"nullable": True})
+
+
+def record_spec(kind: Any) -> Any:
+    """Return the specification of a record for `src.files.plain.require`, from the types of its fields.
+
+    Args:
+        kind: a dataclass whose fields have defaults, or the type of a field: another such dataclass, `str`, `int`,
+            `float`, `tuple[item, ...]`, `Mapping[str, item]`, or one of these `| None`.
+    """
+    if is_dataclass(kind):
+        return {f"{entry.name}?": _field_spec(entry, hint) for entry, hint in _typed_fields(kind)}
+    if get_origin(kind) is tuple:
+        return [record_spec(get_args(kind)[0])]
+    return {str: record_spec(get_args(kind)[1])} if get_origin(kind) is Mapping else kind
+
+
+def make_record(kind: Any, value: Any) -> Any:
+    """Convert plain values that match the specification of a record to the record; unknown keys are ignored."""
+    if is_dataclass(kind):
+        known = [(entry.name, hint) for entry, hint in _typed_fields(kind) if entry.name in value]
+        return cast(Any, kind)(**{name: make_record(hint, value[name]) for name, hint in known})
+    if get_origin(kind) is tuple:
+        return tuple(make_record(get_args(kind)[0], item) for item in value)
+    if get_origin(kind) is Mapping:
+        return {key: make_record(get_args(kind)[1], item) for key, item in value.items()}
+    return value
+
+
+def plain_record(value: Any) -> Any:
+    """Convert a record to plain values, without the fields that have no value: the inverse of `make_record`."""
+    if is_dataclass(value):
+        entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
+        return {entry.name: plain_record(item) for entry, item in entries if _is_written(entry, item)}
+    if isinstance(value, Mapping):
+        return {key: plain_record(item) for key, item in value.items()}
+    return [plain_record(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _typed_fields(kind: Any) -> list[tuple[Field[Any], Any]]:
+    """The fields of a dataclass with their types; of `type | None`, the type."""
+    hints = get_type_hints(kind)
+    return [(entry, _without_none(hints[entry.name])) for entry in fields(kind)]
+
+
+def _without_none(hint: Any) -> Any:
+    alternatives = [kind for kind in get_args(hint) if kind is not type(None)]
+    return alternatives[0] if get_origin(hint) in (UnionType, Union) else hint
+
+
+def _field_spec(entry: Field[Any], hint: Any) -> Any:
+    return (record_spec(hint), None) if "nullable" in entry.metadata else record_spec(hint)
+
+
+def _is_written(entry: Field[Any], value: Any) -> bool:
+    is_empty = value is None or value == {} or (is_dataclass(value) and value == entry.default)
+    return "nullable" in entry.metadata or not is_empty

@@ -9,6 +9,7 @@ from pytorch_lightning.loggers import Logger
 
 from src.analysis.metrics import Metric
 from src.reports.files import Example, Predictions, read_examples, read_predictions
+from src.run_result import RunResult
 
 TEXT_PICTURES = ("strip", "heatmap", "heads")  # kinds of pictures that show one text
 
@@ -72,19 +73,24 @@ class Tracker(Logger):
         raise NotImplementedError
 
 
-def costs(record: Mapping[str, Any]) -> dict[str, float]:
+def costs(result: RunResult) -> dict[str, float]:
     """Return a run's costs from its record: parameters, seconds, speed and peak memory."""
-    seconds = dict(record.get("seconds", {}))
-    epochs = seconds.pop("per_epoch", [])
-    groups = {
-        "parameters": {**record.get("parameters", {}), **record.get("parameters", {}).get("by_part", {})},
-        "seconds": {**seconds, "epoch": sum(epochs) / len(epochs) if epochs else None},
-        "peak_memory_mb": record.get("peak_memory_mb", {}),
-        "best": record.get("best", {}),
+    parameters, seconds, memory, best = result.parameters, result.seconds, result.peak_memory_mb, result.best
+    numbers = {
+        "parameters/total": parameters.total,
+        "parameters/trainable": parameters.trainable,
+        **{f"parameters/{name}": count for name, count in parameters.by_part.items()},
+        "seconds/total": seconds.total,
+        "seconds/fit": seconds.fit,
+        "seconds/test": seconds.test,
+        "seconds/epoch": sum(seconds.per_epoch) / len(seconds.per_epoch) if seconds.per_epoch else None,
+        "peak_memory_mb/process": memory.process,
+        "peak_memory_mb/cuda": memory.cuda,
+        "best/value": best.value,
+        "best/epoch": best.epoch,
+        "texts_per_second": result.texts_per_second,
     }
-    numbers = {f"{group}/{name}": value for group, values in groups.items() for name, value in values.items()}
-    numbers["texts_per_second"] = record.get("texts_per_second")
-    return {name: value for name, value in numbers.items() if isinstance(value, (int, float))}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def name_pictures(pictures: Sequence[Path]) -> dict[str, Path]:

@@ -49,7 +49,9 @@ class Scope:
             raise UserError(f"{runs[0].folder}: not logged to W&B; run with logger=wandb or logger=[csv,wandb]")
         groups = {logger["group"] for logger in loggers if logger.get("group")}
         names = {logger["name"] for logger in loggers if logger.get("name") and not logger.get("group")}
-        overrides = [dict(line.lstrip("+~").split("=", 1) for line in run.overrides if "=" in line) for run in runs]
+        overrides = [
+            dict(line.lstrip("+~").split("=", 1) for line in run.result.overrides if "=" in line) for run in runs
+        ]
         keys = [
             key for key in dict.fromkeys(key for run in overrides for key in run) if len(_values(overrides, key)) > 1
         ]

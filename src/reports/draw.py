@@ -22,10 +22,10 @@ from src.reports.files import (
     read_history,
     read_lexicon_weights,
     read_predictions,
-    read_result,
     read_statistics,
 )
 from src.reports.page import write_page
+from src.run_result import RunResult
 
 
 def draw_all(run: Path) -> list[Path]:
@@ -41,10 +41,10 @@ def draw_all(run: Path) -> list[Path]:
     """
     if not run.is_dir():
         raise UserError(f"{run} is no folder: pass the folder of a run.")
-    result, predictions = read_result(run), read_predictions(run)
+    result, predictions = RunResult.load(run), read_predictions(run)
     history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
     lexicon = read_lexicon_weights(run)
-    names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
+    names = predictions.class_names if predictions else result.data.class_names
     examples = read_examples(run, names)
     paths = []
 
@@ -52,7 +52,7 @@ def draw_all(run: Path) -> list[Path]:
         paths.append(save_figure(figure, run / "pictures" / f"{name}.png"))
 
     if history:
-        save(draw_curves(history, (result.get("best") or {}).get("epoch")), "curves")
+        save(draw_curves(history, result.best.epoch), "curves")
     if gradients:
         save(draw_gradients(gradients), "gradients")
     if predictions:

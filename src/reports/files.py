@@ -12,7 +12,7 @@ import numpy as np
 
 from src.errors import UserError
 from src.files.arrays import read_arrays
-from src.files.record import NUMBER, TEXT, read_json, read_record
+from src.files.record import NUMBER, TEXT, read_json
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
@@ -194,11 +194,6 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
 def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
     """Read the attention weights of lexicon words."""
     return _read(run / "lexicon.json", lambda path: read_json(path, LEXICON))
-
-
-def read_result(run: Path) -> dict[str, Any]:
-    """Read result.json; an absent file gives an empty dictionary."""
-    return read_record(run) or {}
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:

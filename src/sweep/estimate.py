@@ -9,8 +9,8 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.absolute_paths import make_paths_absolute
-from src.files.plain import require
-from src.sweep.outcome import read_record_or_empty
+from src.run_result import RESULT_FILE
+from src.sweep.outcome import load_or_warn
 
 UNTIMED_DATA_OPTIONS = ("seed", "cache_dir", "progress")  # do not change the duration
 TRAINER_OPTIONS = (  # change the duration
@@ -21,7 +21,6 @@ TRAINER_OPTIONS = (  # change the duration
     "limit_val_batches",
     "limit_test_batches",
 )
-TIMES = {"status": str, "seconds": {"total": float, "per_epoch": [float]}}
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -80,19 +79,19 @@ def _measured_durations(outputs: Path, keys: set[str]) -> dict[str, Duration]:
     for folder in sorted(_run_folders(outputs), key=lambda folder: folder.stat().st_mtime, reverse=True):
         if len(durations) == len(keys):
             break
-        record = read_record_or_empty(folder)
+        result = load_or_warn(folder)
+        epochs, total = result.seconds.per_epoch, result.seconds.total
+        if result.status != "completed" or not epochs or total is None:
+            continue
         try:
-            require(record, TIMES)
             key = _settings_key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader))
         except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError, yaml.YAMLError):
-            continue  # nothing was measured, or files are damaged
-        epochs = record["seconds"]["per_epoch"]
-        if record["status"] == "completed" and epochs and key in keys and key not in durations:
-            rest = max(0.0, record["seconds"]["total"] - sum(epochs))
-            durations[key] = Duration(sum(epochs) / len(epochs), rest)
+            continue  # the configuration is missing or damaged
+        if key in keys and key not in durations:
+            durations[key] = Duration(sum(epochs) / len(epochs), max(0.0, total - sum(epochs)))
     return durations
 
 
 def _run_folders(outputs: Path) -> Iterator[Path]:
-    for pattern in ("*/runs/*/result.json", "*/multiruns/*/*/result.json"):
+    for pattern in (f"*/runs/*/{RESULT_FILE}", f"*/multiruns/*/*/{RESULT_FILE}"):
         yield from (path.parent for path in outputs.glob(pattern) if (path.parent / "config.yaml").exists())

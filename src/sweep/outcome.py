@@ -1,17 +1,17 @@
 """The outcome of a job, read from its folder alone, so that any machine can determine it without the sweep."""
 
 import fcntl
-import json
 import logging
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from src.errors import UserError
-from src.files.record import FILE, read_record
+from src.run_result import RunResult
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED_CODES = {code for signum in STOP_SIGNALS for code in (-signum, 128 + signum)}
@@ -48,25 +48,18 @@ def read_outcome(folder: Path) -> Outcome:
 
 def read_recorded_outcome(folder: Path) -> Outcome:
     """Return the outcome in the record of the folder's last run, whether or not a job is running."""
-    record = read_record_or_empty(folder)
-    metrics = record.get("metrics", {})
-    accuracy = metrics.get("test/acc") or metrics.get("val/acc") or {}
-    return Outcome(
-        record.get("status", "pending"),
-        record.get("error"),
-        accuracy.get("value"),
-        record.get("seconds", {}).get("total"),
-        record.get("best", {}).get("value"),
-    )
+    result = load_or_warn(folder)
+    accuracy = result.score("test/acc" if "test/acc" in result.metrics else "val/acc")
+    return Outcome(result.status, result.error, accuracy, result.seconds.total, result.best.value)
 
 
-def read_record_or_empty(folder: Path) -> dict[str, Any]:
-    """Return the record of a run; an empty one if it is missing or cannot be read."""
+def load_or_warn(folder: Path) -> RunResult:
+    """Return the record of a run; an empty one, with a warning, if it cannot be read."""
     try:
-        return read_record(folder) or {}
+        return RunResult.load(folder)
     except UserError as error:
         log.warning("%s. The record is ignored", error)
-        return {}
+        return RunResult()
 
 
 def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) -> None:
@@ -78,14 +71,17 @@ def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) ->
         error: the reason to record.
         overrides: the job's overrides, for a new record.
     """
-    record = read_record_or_empty(folder)
-    status, reason = record.get("status"), record.get("error")
-    if (status == "completed" and code == 0) or status in ("interrupted", "pruned") or (status == "failed" and reason):
+    result = load_or_warn(folder)
+    if (
+        (result.status == "completed" and code == 0)
+        or result.status in ("interrupted", "pruned")
+        or (result.status == "failed" and result.error)
+    ):
         return
     status = "interrupted" if code in STOPPED_CODES else "failed"
-    record = {"format": 1, "overrides": overrides, **record, "status": status, "error": error}
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_text(json.dumps(record, indent=2), encoding="utf-8")
+    result = replace(result, overrides=result.overrides or tuple(overrides), status=status, error=error)
+    result.save(folder)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import pytest
 
 from src.analysis.metrics import Metric
 from src.loggers.tracker import Report, costs, name_pictures
+from src.run_result import Best, Parameters, PeakMemory, RunResult, Seconds
 
 
 def test_pictures_of_texts_are_numbered() -> None:
@@ -37,17 +38,17 @@ def test_unknown_numbers_are_omitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "expected"),
+    ("result", "expected"),
     [
-        ({}, {}),
+        (RunResult(), {}),
         (
-            {
-                "parameters": {"total": 5, "trainable": 3, "by_part": {"head": 2}},
-                "seconds": {"total": 7.0, "per_epoch": [1.0, 3.0]},
-                "peak_memory_mb": {"process": 9.0, "cuda": None},
-                "best": {"checkpoint": "best.ckpt", "value": 0.5, "epoch": 4},
-                "texts_per_second": 11.0,
-            },
+            RunResult(
+                parameters=Parameters(total=5, trainable=3, by_part={"head": 2}),
+                seconds=Seconds(total=7.0, per_epoch=(1.0, 3.0)),
+                peak_memory_mb=PeakMemory(process=9.0, cuda=None),
+                best=Best(checkpoint="best.ckpt", value=0.5, epoch=4),
+                texts_per_second=11.0,
+            ),
             {
                 "parameters/total": 5,
                 "parameters/trainable": 3,
@@ -63,5 +64,5 @@ def test_unknown_numbers_are_omitted() -> None:
     ],
     ids=["failed at once", "whole"],
 )
-def test_costs(record: dict[str, object], expected: dict[str, float]) -> None:
-    assert costs(record) == expected
+def test_costs(result: RunResult, expected: dict[str, float]) -> None:
+    assert costs(result) == expected

@@ -17,9 +17,9 @@ from src.reports.files import (
     read_history,
     read_lexicon_weights,
     read_predictions,
-    read_result,
     read_statistics,
 )
+from src.run_result import RunResult
 from tests.reports.runs import example, write_rows
 
 READERS = {
@@ -28,7 +28,7 @@ READERS = {
     "predictions/test.npz": read_predictions,
     "attention_stats.npz": read_statistics,
     "attention.json": lambda run: read_examples(run, ["a", "b"]),
-    "result.json": read_result,
+    "result.json": lambda run: RunResult.load(run).data.class_names,
 }
 
 

@@ -16,7 +16,7 @@ Number = TypeVar("Number", int, str)
 
 def factors(comparison: Comparison) -> dict[str, list[str]]:
     """The factors in which the variants differ, each with its values in the order of the runs."""
-    variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].result["started"])
+    variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].started)
     names = dict.fromkeys(name for variant in variants for name in variant.differs)
     values = {name: list(dict.fromkeys(factor_value(variant, name) for variant in variants)) for name in names}
     return {name: levels for name, levels in values.items() if len(levels) > 1}
@@ -48,17 +48,16 @@ def facts(comparison: Comparison) -> dict[str, Inside]:
     """Data, texts, seeds, machines and dates."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
-    first = results[0]["data"]
     entries: dict[str, Inside] = {
-        "Data": _listed(result["choices"].get("data", "unknown") for result in results),
-        "Texts": ", ".join(f"{first[split]:,} {split}" for split in ("train", "val", "test") if split in first),
+        "Data": _listed(result.choices.get("data", "unknown") for result in results),
+        "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
         "Classes": ", ".join(comparison.class_names),
         "Seeds": _seeds(comparison),
-        "Epochs": _range(len(result["seconds"]["per_epoch"]) for result in results),
-        "Machine": _listed(f"{result.get('device', 'unknown')}, {result.get('precision', '')}" for result in results),
-        "Date": _range(result["started"][:10] for result in results),
+        "Epochs": _range(len(result.seconds.per_epoch) for result in results),
+        "Machine": _listed(f"{result.device or 'unknown'}, {result.precision or ''}" for result in results),
+        "Date": _range(run.started[:10] for run in runs),
     }
-    if commits := {str(result["git_commit"])[:10] for result in results if result.get("git_commit")}:
+    if commits := {result.git_commit[:10] for result in results if result.git_commit}:
         entries["Commit"] = ", ".join(sorted(commits))
     if comparison.excluded:
         entries["Not compared"] = tag("a", format_count(len(comparison.excluded), "folder"), href="#failures")

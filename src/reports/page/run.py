@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from src.analysis.metrics import confusion_matrix
-from src.reports.files import Example, read_examples, read_history, read_predictions, read_result
+from src.reports.files import Example, read_examples, read_history, read_predictions
 from src.reports.page.chart import linear_scale
 from src.reports.page.confusion import confusion_table
 from src.reports.page.curves import run_curves
@@ -18,6 +17,7 @@ from src.reports.page.strips import CAPTION, strip
 from src.reports.page.table import TableRow, chart_table, plain_table
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
+from src.run_result import RunResult, Score
 
 MAX_CLASSES = 5  # classes listed for a text
 UNBOUNDED = ("brier", "nll")  # scores that can exceed 1
@@ -29,11 +29,11 @@ def run_page(run: Path) -> str | None:
     Raises:
         UserError: a file of the run cannot be read.
     """
-    result, predictions, history = read_result(run), read_predictions(run), read_history(run)
-    names = predictions.class_names if predictions else result.get("data", {}).get("class_names", [])
+    result, predictions, history = RunResult.load(run), read_predictions(run), read_history(run)
+    names = predictions.class_names if predictions else result.data.class_names
     sections = []
-    if result.get("metrics"):
-        sections.append(_scores(result["metrics"]))
+    if result.metrics:
+        sections.append(_scores(result.metrics))
     if history:
         caption = "Values after each epoch. The test uses the checkpoint with the best validation score."
         sections.append(Section("curves", "Curves", caption, run_curves(history)))
@@ -46,52 +46,48 @@ def run_page(run: Path) -> str | None:
         sections.append(_attention(examples))
     if not sections:
         return None
-    return render_document(_title(result), tag("code", result.get("command", run.name)), _facts(result), sections)
+    return render_document(_title(result), tag("code", result.command or run.name), _facts(result), sections)
 
 
-def _title(result: Mapping[str, Any]) -> str:
-    choices = result.get("choices", {})
+def _title(result: RunResult) -> str:
+    choices = result.choices
     components = [choices[kind] for kind in ("encoder", "attention") if kind in choices]
     return f"{' · '.join(components)} on {choices['data']}" if components and "data" in choices else "A run"
 
 
-def _facts(result: Mapping[str, Any]) -> dict[str, Inside]:
-    data, seconds, best = (result.get(key) or {} for key in ("data", "seconds", "best"))
+def _facts(result: RunResult) -> dict[str, Inside]:
+    best = result.best
     facts: dict[str, Inside] = {}
-    if sizes := [f"{data[split]:,} {split}" for split in ("train", "val", "test") if data.get(split) is not None]:
+    if sizes := [f"{size:,} {split}" for split, size in result.data.sizes.items()]:
         facts["Texts"] = ", ".join(sizes)
-    if "class_names" in data:
-        facts["Classes"] = ", ".join(data["class_names"])
-    if "seed" in result:
-        facts["Seed"] = str(result["seed"])
-    if "parameters" in result:
-        facts["Parameters"] = f"{result['parameters']['total']:,}"
-    if all(best.get(key) is not None for key in ("epoch", "monitor", "value")):
-        facts["Checkpoint"] = f"epoch {best['epoch']}, {best['monitor']} {best['value']:.4f}"
-    if epochs := seconds.get("per_epoch"):
+    if result.data.class_names:
+        facts["Classes"] = ", ".join(result.data.class_names)
+    if result.seed is not None:
+        facts["Seed"] = str(result.seed)
+    if result.parameters.total is not None:
+        facts["Parameters"] = f"{result.parameters.total:,}"
+    if best.epoch is not None and best.monitor is not None and best.value is not None:
+        facts["Checkpoint"] = f"epoch {best.epoch}, {best.monitor} {best.value:.4f}"
+    if epochs := result.seconds.per_epoch:
         facts["Training"] = f"{format_count(len(epochs), 'epoch')} of {format_compact(sum(epochs) / len(epochs))} s"
-    if "device" in result:
-        facts["Machine"] = f"{result['device']}, {result.get('precision', '')}"
-    if "started" in result:
-        facts["Started"] = format_time(result["started"])
-    if result.get("git_commit"):
-        facts["Commit"] = result["git_commit"][:10]
+    if result.device is not None:
+        facts["Machine"] = f"{result.device}, {result.precision or ''}"
+    if result.started is not None:
+        facts["Started"] = format_time(result.started)
+    if result.git_commit:
+        facts["Commit"] = result.git_commit[:10]
     return facts
 
 
-def _scores(metrics: Mapping[str, Mapping[str, Any]]) -> Section:
+def _scores(metrics: Mapping[str, Score]) -> Section:
     by_split: dict[str, list[TableRow]] = {}
     for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
         split, _, score = name.partition("/")
-        value, low, high, n = (metrics[name].get(key) for key in ("value", "low", "high", "n"))
-        charted = None if score in UNBOUNDED else value
-        row = TableRow(
-            score,
-            charted,
-            low,
-            high,
-            (format_score(value), format_interval(low, high), UNKNOWN if n is None else f"{n:,}"),
-        )
+        metric = metrics[name]
+        charted = None if score in UNBOUNDED else metric.value
+        count = UNKNOWN if metric.n is None else f"{metric.n:,}"
+        cells = (format_score(metric.value), format_interval(metric.low, metric.high), count)
+        row = TableRow(score, charted, metric.low, metric.high, cells)
         by_split.setdefault(split, []).append(row)
     caption = (
         "The lines are 95 % intervals over texts. They show the variation with other texts of the same kind, not the "

@@ -1,6 +1,8 @@
-"""Damaged records of runs: each is named, and the others are read."""
+"""The record of a run. Of damaged records and files of sweeps, each is named, and the others are read."""
 
+import ast
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from src import run_result
 from src.comparison.comparison import compare
 from src.comparison.page import render
 from src.comparison.runs import find_runs
 from src.errors import UserError
-from src.files.record import RECORD, read_record
 from src.reports.page.run import run_page
+from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
 from src.sweep.estimate import estimate_seconds
 from src.sweep.jobs import Job, Sweep
 from src.sweep.outcome import Outcome, read_outcome
 from src.sweep.table import outcome_table
 from tests.comparison.runs import make_probabilities, write_run
-from tests.helpers import small_config
+from tests.helpers import ROOT, small_config
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
 RIGHT = make_probabilities(LABELS, LABELS == LABELS)
@@ -115,10 +118,40 @@ def write(sweep: Path, record: Any) -> Path:
 
 def test_a_whole_record_is_read(sweep: Path) -> None:
     run = write(sweep, WHOLE)
-    assert read_record(run) == WHOLE
-    assert set(WHOLE) == {name.removesuffix("?") for name in RECORD}
+    result = RunResult.load(run)
+    assert (result.best.value, result.metrics["test/acc"].high, result.seconds.per_epoch) == (0.25, 0.9, (3.0, 2.0))
+    assert set(WHOLE) == {field.name for field in fields(RunResult)}
     assert read_outcome(run) == Outcome("completed", None, 0.8, 9.0, 0.25)
     assert [finished.folder for finished in find_runs([sweep]).runs] == [sweep / "1", run]
+
+
+def test_a_record_is_written_as_it_was_read(sweep: Path, tmp_path: Path) -> None:
+    RunResult.load(write(sweep, WHOLE)).save(tmp_path)
+    content = json.loads((tmp_path / "result.json").read_text())
+    assert content == WHOLE
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_fields_without_a_value_are_left_out(tmp_path: Path) -> None:
+    RunResult(status="failed", error="x").save(tmp_path)
+    content = json.loads((tmp_path / "result.json").read_text())
+    nothing = {"overrides": [], "git_commit": None, "texts_per_second": None}
+    assert content == {"format": FORMAT, "status": "failed", "error": "x", **nothing}
+    assert RunResult.load(tmp_path) == RunResult(status="failed", error="x")
+
+
+def test_a_record_without_a_format_is_read_and_a_newer_one_is_refused(sweep: Path) -> None:
+    old = {key: value for key, value in WHOLE.items() if key != "format"}
+    assert RunResult.load(write(sweep, old)) == RunResult.load(write(sweep, WHOLE))
+    with pytest.raises(UserError, match=r"result\.json has format 2, but .* reads formats up to 1: update Heed"):
+        RunResult.load(write(sweep, {**WHOLE, "format": FORMAT + 1, "seconds": "another type"}))
+
+
+def test_a_failed_write_keeps_the_previous_record(tmp_path: Path) -> None:
+    RunResult(seed=1).save(tmp_path)
+    with pytest.raises(ValueError, match="Out of range float"):
+        RunResult(best=Best(value=float("nan"))).save(tmp_path)
+    assert RunResult.load(tmp_path).seed == 1
 
 
 @shared
@@ -126,7 +159,7 @@ def test_a_whole_record_is_read(sweep: Path) -> None:
 def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
     run = write(sweep, record)
     try:
-        read_record(run)
+        RunResult.load(run)
     except UserError as error:
         assert str(run / "result.json") in str(error)
         assert read_outcome(run).status == "pending"
@@ -182,7 +215,7 @@ def test_a_damaged_record_is_named_and_its_job_is_pending(
     with pytest.raises(
         UserError, match=rf"result\.json cannot be read .*{message if message != 'cannot be read' else ''}"
     ):
-        read_record(tmp_path)
+        RunResult.load(tmp_path)
     assert read_outcome(tmp_path) == Outcome("pending")
     assert "result.json cannot be read" in caplog.text
 
@@ -214,3 +247,14 @@ def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> Non
     (tmp_path / "sweep.json").write_text(json.dumps(record))
     with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
         Sweep.read(tmp_path)
+
+
+def test_no_other_module_opens_the_file() -> None:
+    """The name is a constant in run_result.py; elsewhere it may only be mentioned in a docstring."""
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]:
+        if path == Path(run_result.__file__):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        names = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+        assert not any(isinstance(name, str) and RESULT_FILE in name for name in names), path

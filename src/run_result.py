@@ -1,0 +1,179 @@
+"""The record of a run, `result.json`: the only module that reads or writes the file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from src.errors import UserError
+from src.files.plain import require
+from src.files.record import make_record, nullable, plain_record, read_json, record_spec, write_json
+
+RESULT_FILE = "result.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits."""
+
+    fingerprint: str | None = None
+    class_names: tuple[str, ...] = ()
+    vocabulary: int | None = None
+    train: int | None = None
+    val: int | None = None
+    test: int | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of texts of each split."""
+        sizes = {"train": self.train, "val": self.val, "test": self.test}
+        return {split: size for split, size in sizes.items() if size is not None}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The number of parameters: in total, trainable, and of each component."""
+
+    total: int | None = None
+    trainable: int | None = None
+    by_part: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The selected checkpoint: its path in the run folder, the monitored metric with its value, and the epoch."""
+
+    checkpoint: str | None = None
+    monitor: str | None = nullable()
+    value: float | None = nullable()
+    epoch: int | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A final metric with its 95 % interval and the number of texts."""
+
+    value: float | None = nullable()
+    low: float | None = nullable()
+    high: float | None = nullable()
+    n: int | None = nullable()
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Durations: of the whole run, of all training epochs without validation, of each of them, and of the test."""
+
+    total: float | None = None
+    fit: float | None = None
+    per_epoch: tuple[float, ...] = ()
+    test: float | None = None
+
+
+@dataclass(frozen=True)
+class PeakMemory:
+    """Peak memory in MB: of the process, and of the GPU if there is one."""
+
+    process: float | None = nullable()
+    cuda: float | None = nullable()
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The record of a run. A field is None or empty if the run did not reach the step that determines it.
+
+    Args:
+        format: version of the file's format.
+        task: the task's name.
+        status: completed, pruned, interrupted or failed; pending without a record.
+        error: reason of a failure, an interruption or a pruning.
+        command: the command line.
+        overrides: the overrides on the command line.
+        seed: the seed.
+        choices: the option of each config group, such as {"encoder": "bilstm", "attention": "none"}.
+        started: time in ISO format, UTC.
+        data: the data.
+        parameters: numbers of parameters.
+        device: the processor or GPU.
+        precision: Lightning's precision, such as 32-true.
+        versions: versions of Python and of packages.
+        git_commit: the commit of Heed.
+        best: the selected checkpoint.
+        metrics: final metrics by names such as test/acc.
+        seconds: durations.
+        texts_per_second: training speed.
+        peak_memory_mb: peak memory.
+        finished: time in ISO format, UTC.
+    """
+
+    format: int = FORMAT
+    task: str | None = None
+    status: str = "pending"
+    error: str | None = nullable()
+    command: str | None = None
+    overrides: tuple[str, ...] = ()
+    seed: int | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)
+    started: str | None = None
+    data: Data = Data()
+    parameters: Parameters = Parameters()
+    device: str | None = None
+    precision: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    git_commit: str | None = nullable()
+    best: Best = Best()
+    metrics: Mapping[str, Score] = field(default_factory=dict)
+    seconds: Seconds = Seconds()
+    texts_per_second: float | None = nullable()
+    peak_memory_mb: PeakMemory = PeakMemory()
+    finished: str | None = None
+
+    @classmethod
+    def load(cls, folder: Path) -> "RunResult":
+        """Read the record of the run in a folder; an empty record with the status pending if there is no file.
+
+        Raises:
+            UserError: if the file cannot be read, is invalid, or has a newer format.
+        """
+        path = folder / RESULT_FILE
+        try:
+            content = read_json(path, {"format?": int})
+            if (version := content.get("format", FORMAT)) > FORMAT:
+                raise UserError(
+                    f"{path} has format {version}, but this version of Heed reads formats up to {FORMAT}: update Heed"
+                )
+            require(content, record_spec(cls))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read ({error}): delete it or run again") from error
+        result: RunResult = make_record(cls, content)
+        return result
+
+    def save(self, folder: Path) -> None:
+        """Write the record into the folder atomically.
+
+        Raises:
+            ValueError: if a number is not finite.
+        """
+        write_json(folder / RESULT_FILE, plain_record(self))
+
+    def lacks(self, *names: str) -> list[str]:
+        """Return those of the named fields that have no value."""
+        return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
+
+    def score(self, name: str) -> float | None:
+        """Return the value of a metric such as test/acc; None if it was not computed."""
+        return self.metrics[name].value if name in self.metrics else None
+
+
+EMPTY = RunResult()
+
+
+def exists(folder: Path) -> bool:
+    """Whether the folder contains the record of a run."""
+    return (folder / RESULT_FILE).exists()
+
+
+def delete(folder: Path) -> None:
+    """Delete the record in the folder, if there is one."""
+    (folder / RESULT_FILE).unlink(missing_ok=True)
