@@ -1,7 +1,10 @@
-"""Heed's sweeper as a Hydra plugin. Hydra searches for plugins only in packages of the name hydra_plugins."""
+"""Heed's sweeper as a Hydra plugin.
+
+Hydra refuses sweepers outside the package hydra_plugins, even if they are registered (`is_in_toplevel_plugins_module`).
+"""
 
 from src.sweep.sweeper import GridOrSearch
 
 
 class Sweeper(GridOrSearch):
-    """The sweeper of `src.sweep.sweeper`, under the name that Hydra finds."""
+    """The sweeper of `src.sweep.sweeper`, under the name that Hydra accepts."""

@@ -1,13 +1,21 @@
-"""Packages of Heed's optional extras."""
+"""Packages of Heed's optional extras, among them the launchers of sweeps."""
 
 from importlib import import_module
 
 from src.errors import UserError
 
+LAUNCHERS = {"joblib": "joblib", "submitit": "submitit", "slurm": "submitit", "ray": "ray"}  # launcher → its extra
+
 
 def how_to_install(extra: str) -> str:
     """The command that installs an extra."""
     return f"in Heed's folder, run pip install -c constraints.txt '.[{extra}]'"
+
+
+def launcher_install_hint(launcher: object) -> str | None:
+    """The command that installs a launcher; None if no extra installs it."""
+    extra = LAUNCHERS.get(str(launcher).split("_")[0])
+    return extra and how_to_install(extra)
 
 
 class MissingExtra(UserError, ModuleNotFoundError):

@@ -1,10 +1,9 @@
 """Pruning: stops a job of a search that is worse than earlier jobs."""
 
 from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
-
-from src.sweep.study import open_study
 
 
 class Pruned(Exception):
@@ -19,13 +18,13 @@ class Pruning(pl.Callback):
         trial: the job's number.
         monitor: the metric that is optimized.
         mode: min or max.
-        startup: number of first trials that are never pruned.
+        n_startup_trials: number of first trials that are never pruned.
         warmup: epochs before the job may be pruned.
     """
 
-    def __init__(self, journal: str, trial: int, monitor: str, mode: str, startup: int, warmup: int) -> None:
+    def __init__(self, journal: str, trial: int, monitor: str, mode: str, n_startup_trials: int, warmup: int) -> None:
         self.number, self.monitor = trial, monitor
-        self.study = open_study(Path(journal), mode, startup, warmup)
+        self.study = open_study(Path(journal), mode, n_startup_trials, warmup)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         from optuna.trial import Trial
@@ -42,3 +41,33 @@ class Pruning(pl.Callback):
             raise Pruned(
                 f"{self.monitor}={value.item():.4g} in epoch {trainer.current_epoch} is worse than in earlier jobs"
             )
+
+
+def open_study(
+    journal: Path, mode: str = "min", n_startup_trials: int = 0, warmup: int | None = None, seed: int = 0
+) -> Any:
+    """Open the Optuna study in a file that the search and its jobs share, or create it.
+
+    Args:
+        journal: the file; several processes and machines may write to it.
+        mode: min or max.
+        n_startup_trials: number of first trials that are sampled at random and never pruned.
+        warmup: epochs before a job may be pruned; None disables pruning.
+        seed: seed of the sampler.
+    """
+    import optuna
+    from optuna.storages.journal import JournalFileBackend, JournalStorage
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    if warmup is None:
+        pruner: Any = optuna.pruners.NopPruner()
+    else:
+        pruner = optuna.pruners.MedianPruner(n_startup_trials, n_warmup_steps=warmup)
+    return optuna.create_study(
+        storage=JournalStorage(JournalFileBackend(str(journal))),
+        study_name="heed",
+        direction="maximize" if mode == "max" else "minimize",
+        load_if_exists=True,
+        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=n_startup_trials, constant_liar=True),
+        pruner=pruner,
+    )

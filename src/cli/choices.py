@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from src.cli.parsing import ParsedOverride
 from src.config.mistakes import Mistake, format_names, format_value, nearest, no_such_choice
 from src.config.required import required_message
-from src.sweep.launchers import install_hint
+from src.extras import launcher_install_hint
 
 Groups = Mapping[str, list[str]]  # group → its choices
 
@@ -64,7 +64,7 @@ def _describe_wrong_choice(
     name: object, override: ParsedOverride, choices: list[str], required: Collection[str]
 ) -> str:
     is_plugin_group = override.key in ("hydra/launcher", "hydra/sweeper")
-    plugin = f"; {install_hint(name) or 'is its plugin installed?'}" if is_plugin_group else ""
+    plugin = f"; {launcher_install_hint(name) or 'is its plugin installed?'}" if is_plugin_group else ""
     if name is None and "none" not in choices:
         is_needed = override.key in required
         return (

@@ -4,6 +4,8 @@ from typing import Any
 
 RENAMED = {  # earlier name, as a dotted path → present name
     "per_part": "param_groups",
+    "hydra.sweeper.search.at_once": "hydra.sweeper.search.n_jobs",
+    "hydra.sweeper.search.startup": "hydra.sweeper.search.n_startup_trials",
 }
 
 

@@ -41,17 +41,19 @@ def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None]) -> Table:
     return table
 
 
-def describe_total(seconds: Sequence[float | None]) -> str:
-    """Describe the estimated duration of all jobs together.
+def describe_total(seconds: Sequence[float | None], start: float) -> str:
+    """Describe the estimated duration of a sweep.
 
     Args:
         seconds: estimated duration of each job; None is unknown.
+        start: seconds before the first job starts.
     """
     known = [estimate for estimate in seconds if estimate is not None]
     if not known:
         return "Their time is unknown: no completed run below outputs/ has the same settings."
     subject = "One after another they take" if len(known) == len(seconds) else f"{len(known)} of them take"
-    return f"{subject} about {duration(sum(known))}, as earlier runs with the same settings took."
+    total = duration(start + sum(known))
+    return f"{subject} about {total} from the start of the command, as earlier runs with the same settings did."
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:

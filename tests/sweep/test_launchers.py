@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from src.sweep.launchers import install_hint
+from src.extras import launcher_install_hint
 from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
 
@@ -46,8 +46,8 @@ def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkey
 
 def test_missing_launchers_are_reported_with_their_install_command() -> None:
     command = "in Heed's folder, run pip install -c constraints.txt '.[submitit]'"
-    assert install_hint("slurm") == install_hint("submitit_local") == command
-    assert install_hint("nowhere") is None
+    assert launcher_install_hint("slurm") == launcher_install_hint("submitit_local") == command
+    assert launcher_install_hint("nowhere") is None
 
 
 def test_slurm_options_reach_the_submission_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
 from src.errors import UserError
+from src.sweep.runner import SweepRunner
 from src.sweep.space import Dimension, parse_space
+from src.sweep.sweeper import GridOrSearch
 from tests.helpers import CONF
 from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
@@ -52,9 +55,22 @@ def test_an_invalid_space_is_refused(arguments: list[str], message: str) -> None
         parse(*arguments)
 
 
+@pytest.mark.parametrize(("earlier", "present"), [("at_once", "n_jobs"), ("startup", "n_startup_trials")])
+def test_the_earlier_name_of_an_option_is_refused(earlier: str, present: str) -> None:
+    sweeper = GridOrSearch(search={"trials": 1, earlier: 1})
+    sweeper.runner = create_autospec(SweepRunner, instance=True)
+    with pytest.raises(UserError, match=rf"search\.{earlier} is now called hydra\.sweeper\.search\.{present}$"):
+        sweeper.sweep(["optimizer.lr=interval(0,1)"])
+
+
 def test_a_search_prunes_and_is_resumed(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
-    arguments = ("-m", "hparams_search=optuna", "hydra.sweeper.search.startup=2", "hydra.sweeper.search.warmup=0")
+    arguments = (
+        "-m",
+        "hparams_search=optuna",
+        "hydra.sweeper.search.n_startup_trials=2",
+        "hydra.sweeper.search.warmup=0",
+    )
     rate = "optimizer.lr=tag(log, interval(1e-6, 0.1))"
     options = (f"hydra.sweep.dir={sweep}", "trainer.max_epochs=3", *SMALL)
     code, output = run_sweep(tmp_path, *arguments, "hydra.sweeper.search.trials=3", rate, *options)

@@ -1,0 +1,161 @@
+"""Validates, records and launches the jobs of a sweep, whether a grid or a search determines them."""
+
+import logging
+import re
+import shlex
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf
+
+from src.config.quoting import quote
+from src.errors import UserError
+from src.sweep import stop
+from src.sweep.compose import Composer, task_config
+from src.sweep.jobs import FILE, Job, Sweep, count_jobs
+from src.sweep.launch import launch, module_name
+from src.sweep.outcome import DONE, read_outcome
+from src.sweep.preflight import validate_jobs
+from src.sweep.task import Task
+
+log = logging.getLogger(__name__)
+OUTPUTS = Path("outputs")  # contains the earlier runs that durations are estimated from
+
+
+class SweepRunner:
+    """Everything that a grid and a search have in common.
+
+    Args:
+        hydra_context: loads the config files.
+        task_function: the command's function.
+        config: the sweep's own configuration.
+    """
+
+    def __init__(self, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self.hydra_context = hydra_context
+        self.loader = hydra_context.config_loader
+        self.module = module_name(task_function)
+        self.config = config
+        self.composer = Composer(self.loader, config)
+        self.folder = Path(str(config.hydra.sweep.dir)).absolute()
+        self.is_resumed = config.sweep.resume is not None
+        self.is_dry_run = bool(config.sweep.dry_run)
+
+    def require_own_folder(self) -> None:
+        """Check that the sweep would not write into the folder of another one.
+
+        Raises:
+            UserError: if it would.
+        """
+        if not self.is_resumed and (self.folder / FILE).exists():
+            raise UserError(
+                f"{self.folder} already contains a sweep: resume it with sweep.resume={self.folder}, or choose another "
+                "hydra.sweep.dir"
+            )
+
+    def read_jobs(self) -> list[Job]:
+        """Return the jobs of the sweep that is resumed."""
+        return Sweep.read(self.folder).jobs
+
+    def pending(self, jobs: Sequence[Job]) -> list[Job]:
+        """Return the jobs that are neither completed nor pruned."""
+        return [job for job in jobs if read_outcome(self.folder / job.folder).status not in DONE]
+
+    def validate(self, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
+        """Return the jobs of these numbers and overrides with their folders, if all of them can run.
+
+        Raises:
+            UserError: with all mistakes.
+        """
+        if not requests:
+            log.info("All jobs are completed")
+            return []
+        start = time.perf_counter()
+        jobs = validate_jobs(self.composer, requests)
+        log.info("Validated %s in %.1f s", count_jobs(len(jobs)), time.perf_counter() - start)
+        return jobs
+
+    def print_plan(self, jobs: Sequence[Job], completed: int) -> None:
+        """Print the jobs that would run, with the durations that earlier runs suggest."""
+        from src.sweep.estimate import estimate_seconds
+        from src.sweep.table import describe_total, plan_table, show
+
+        configs = [task_config(self.composer.compose(job.number, job.overrides)) for job in jobs]
+        seconds = estimate_seconds(configs, OUTPUTS)
+        others = f" ({completed} more completed)" if completed else ""
+        show(
+            plan_table(jobs, seconds),
+            f"{count_jobs(len(jobs))}{others}. {describe_total(seconds, start=time.process_time())}",
+            f"Output folder: {self.folder}/. Nothing was started: remove sweep.dry_run to start the jobs.",
+        )
+
+    @contextmanager
+    def record(self, jobs: list[Job]) -> Iterator[tuple[Sweep, list[int]]]:
+        """Write the files from which the sweep can be resumed, and report the outcome of every job at the end.
+
+        Yields:
+            The sweep, whose jobs may be extended, and the signals received so far, which stop it.
+
+        Raises:
+            SystemExit: at the end, if a signal stopped the sweep or a job is not completed.
+        """
+        if self.is_resumed:
+            sweep = Sweep.read(self.folder)
+            sweep.record.pop("finished", None)
+        else:
+            sweep = Sweep(self.folder, sys.argv[1:], jobs, {"started": _now()})
+        sweep.write()
+        OmegaConf.save(self.config, self.folder / "multirun.yaml")
+        with stop.on_signals(self.folder) as signals:
+            yield sweep, signals
+        self._report(sweep, signals)
+
+    def launch(self, jobs: Sequence[Job], callbacks: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """Run jobs with the launcher. Their outcomes are recorded in their folders.
+
+        Args:
+            jobs: the jobs to run.
+            callbacks: callbacks to add to the configured ones.
+
+        Raises:
+            UserError: if the launcher is not installed.
+        """
+        jobs_by_folder = {job.folder: job for job in jobs}
+        redirect_output = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
+        task = Task(self.module, Path.cwd(), self.folder, jobs_by_folder, redirect_output, callbacks or {})
+        launch(jobs, task, self.hydra_context, self.config)
+
+    def _report(self, sweep: Sweep, signals: Sequence[int]) -> None:
+        from src.sweep.table import outcome_table, show
+
+        outcomes = [read_outcome(self.folder / job.folder) for job in sweep.jobs]
+        sweep.record["finished"] = _now()
+        sweep.write(outcomes)
+        counts = Counter(outcome.status for outcome in outcomes)
+        summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        show(outcome_table(sweep.jobs, outcomes), f"{summary}. Output folder: {self.folder}/")
+        is_completed = set(counts) <= set(DONE)
+        if not is_completed:
+            show(f"To run the remaining jobs: python -m src.train {_resume_argument(self.folder)}")
+        if signals:
+            raise SystemExit(128 + signals[0])
+        if not is_completed:
+            raise SystemExit(1)
+
+
+def _resume_argument(folder: Path) -> str:
+    """Return the argument for a shell that resumes the sweep in a folder, relative to the current one if possible."""
+    current = Path.cwd()
+    path = str(folder.relative_to(current) if folder.is_relative_to(current) else folder)
+    return f"sweep.resume={path}" if re.fullmatch(r"[\w./-]+", path) else shlex.quote(f"sweep.resume={quote(path)}")
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat()
