@@ -9,7 +9,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.absolute_paths import make_paths_absolute
-from src.run_result import RESULT_FILE
+from src.run_result import RESULT_FILE, RunResult
 from src.sweep.outcome import load_or_warn
 
 UNTIMED_DATA_OPTIONS = ("seed", "cache_dir", "progress")  # do not change the duration
@@ -28,12 +28,24 @@ class Duration(NamedTuple):
     """The measured duration of a run.
 
     Args:
-        epoch: mean seconds of an epoch.
+        epoch: mean seconds of an epoch with its validation.
         rest: seconds outside the epochs: start, data, evaluation and reports.
     """
 
     epoch: float
     rest: float
+
+    @classmethod
+    def of(cls, result: RunResult) -> "Duration | None":
+        """Return the duration of a completed run; None if it was not completed or did not train."""
+        seconds, data = result.seconds, result.data
+        count = len(seconds.per_epoch)
+        if result.status != "completed" or not count or seconds.total is None:
+            return None
+        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # of an evaluation
+        validation = per_text * (data.val or 0)
+        epoch = sum(seconds.per_epoch) / count + validation
+        return cls(epoch, max(0.0, seconds.total - count * epoch))
 
     def total(self, epochs: int) -> float:
         """Return the seconds of a run of so many epochs."""
@@ -79,16 +91,15 @@ def _measured_durations(outputs: Path, keys: set[str]) -> dict[str, Duration]:
     for folder in sorted(_run_folders(outputs), key=lambda folder: folder.stat().st_mtime, reverse=True):
         if len(durations) == len(keys):
             break
-        result = load_or_warn(folder)
-        epochs, total = result.seconds.per_epoch, result.seconds.total
-        if result.status != "completed" or not epochs or total is None:
+        duration = Duration.of(load_or_warn(folder))
+        if duration is None:
             continue
         try:
             key = _settings_key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader))
         except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError, yaml.YAMLError):
             continue  # the configuration is missing or damaged
-        if key in keys and key not in durations:
-            durations[key] = Duration(sum(epochs) / len(epochs), max(0.0, total - sum(epochs)))
+        if key in keys:
+            durations.setdefault(key, duration)
     return durations
 
 

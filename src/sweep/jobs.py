@@ -1,14 +1,12 @@
 """The jobs of a sweep and its file `sweep.json`."""
 
-import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from src.errors import UserError
-from src.files.record import read_json
+from src.files.record import read_json, write_json
 
 FILE = "sweep.json"
 SWEEP = {"arguments": [str], "jobs": [{"number": int, "overrides": [str], "folder": str}]}
@@ -71,9 +69,7 @@ class Sweep:
         jobs = [job._asdict() | outcome for job, outcome in zip(self.jobs, fields, strict=True)]
         content = {"format": 1, **self.record, "arguments": self.arguments, "jobs": jobs}
         self.folder.mkdir(parents=True, exist_ok=True)
-        part = self.folder / f".{FILE}.part"
-        part.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
-        os.replace(part, self.folder / FILE)
+        write_json(self.folder / FILE, content)
 
 
 def _is_within(folder: str) -> bool:

@@ -13,8 +13,9 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from src.errors import UserError
@@ -38,6 +39,7 @@ IMPORTED = (  # modules that every training needs
 POLL = 0.2  # seconds between two checks for a request to stop
 
 _fresh: bool | None = None
+_worker_function: Callable[[Any], Any]
 
 
 def note_start() -> None:
@@ -102,45 +104,39 @@ def _collect_signals() -> Iterator[list[int]]:
             signal.signal(signum, handler)
 
 
-def map_in_processes(
-    function: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], processes: int | None = None
-) -> list[Result]:
-    """Compute `function(items)` in forked processes, or in this process if it may not fork.
+def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]) -> list[Result]:
+    """Compute `function(items)` in one forked process per core, or in this process if it may not fork.
 
     Args:
         function: maps a chunk of the items to a list of results.
         items: at least one.
-        processes: number of processes; None is one per core.
 
     Raises:
         UserError: if one of the processes died.
     """
     if not can_fork():
         return function(items)
-    chunk_size = -(-len(items) // (processes or len(os.sched_getaffinity(0))))
-    context: Any = multiprocessing.get_context("fork")
-    workers = []
-    for start in range(0, len(items), chunk_size):
-        receiving, sending = context.Pipe(duplex=False)
-        process = context.Process(target=_send, args=(sending, function, items[start : start + chunk_size]))
-        process.start()
-        sending.close()
-        workers.append((receiving, process))
-    results: list[Result] = []
-    for receiving, process in workers:
+    size = -(-len(items) // len(os.sched_getaffinity(0)))
+    chunks = [items[start : start + size] for start in range(0, len(items), size)]
+    fork: Any = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(len(chunks), fork, _set_up_worker, (function,)) as pool:
         try:
-            result = receiving.recv()
-        except EOFError:
-            process.join()
+            return [result for results in pool.map(_call_worker_function, chunks) for result in results]
+        except BrokenProcessPool:
             raise UserError(
-                f"a process that validated jobs ended with exit code {process.exitcode} (-9 usually means that memory "
-                "ran out): free memory and run the command again"
+                "a process that validated jobs was killed, usually because memory ran out: free memory and run again"
             ) from None
-        process.join()
-        if isinstance(result, BaseException):
-            raise result
-        results += result
-    return results
+
+
+def _set_up_worker(function: Callable[[Any], Any]) -> None:
+    """Keep the function in a forked worker; it may be a closure, which cannot be sent with the items."""
+    global _worker_function
+    die_with_parent()
+    _worker_function = function
+
+
+def _call_worker_function(items: Any) -> Any:
+    return _worker_function(items)
 
 
 def die_with_parent() -> None:
@@ -154,12 +150,3 @@ def die_with_parent() -> None:
         parent = multiprocessing.parent_process()
         if parent is not None and parent.pid != os.getppid():  # it ended before the request
             os._exit(1)
-
-
-def _send(connection: Connection, function: Callable[[Any], Any], items: Any) -> None:
-    die_with_parent()
-    try:
-        connection.send(function(items))
-    except BaseException as error:
-        connection.send(error)
-        raise

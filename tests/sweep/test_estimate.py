@@ -40,6 +40,16 @@ def test_a_run_with_other_settings_is_no_basis(tmp_path: Path, override: str) ->
     assert estimate_seconds([compose(tmp_path), compose(tmp_path, override)], tmp_path) == [pytest.approx(65), None]
 
 
+def test_the_time_of_a_validation_follows_from_that_of_the_test(tmp_path: Path) -> None:
+    """Three epochs take 9 s of training and 3 × 0.5 s of validation, so the rest of 14 s are 3.5 s."""
+    run = tmp_path / "train" / "runs" / "first"
+    write_run(run, compose(tmp_path))
+    record = json.loads((run / "result.json").read_text())
+    record["seconds"]["test"], record["data"] = 2.0, {"val": 10, "test": 40}
+    (run / "result.json").write_text(json.dumps(record))
+    assert estimate_seconds([compose(tmp_path, "trainer.max_epochs=7")], tmp_path) == pytest.approx([3.5 + 7 * 3.5])
+
+
 def test_an_estimate_uses_the_latest_completed_run(tmp_path: Path) -> None:
     cfg = compose(tmp_path, "trainer.max_epochs=1")
     write_run(tmp_path / "train" / "runs" / "old", cfg, total=99, age=2)
