@@ -19,9 +19,9 @@ from torchmetrics.classification import (
 )
 
 from src.config.metrics import AVERAGED, AVERAGES, EVALUATED
+from src.data.batching import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
-from src.models.types import Batch
 
 MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]

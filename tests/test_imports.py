@@ -39,3 +39,11 @@ def test_no_import_is_circular() -> None:
         TopologicalSorter({module: dependencies(module, path) for module, path in MODULES.items()}).static_order()
     )
     assert set(order) == set(MODULES)
+
+
+def test_data_do_not_depend_on_models() -> None:
+    names = {
+        name for module, path in MODULES.items() if module.startswith("src.data") for name in dependencies(module, path)
+    }
+    assert "src.errors" in names
+    assert not {name for name in names if name.startswith(("src.models", "src.build", "src.kernels"))}

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
+from src.data.batching import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
-from src.models.types import Batch
 from tests.helpers import train
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from src.data.batching import Batch
 from src.data.codec import Codec
 from src.data.order import by_length
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
-from src.models.types import Batch
 
 HEADS_WORDS = 64  # longer texts have one map, the mean over heads
 MAP_WORDS = 512  # longer texts have no map

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 
-from src.models.types import Batch
+from src.data.batching import Batch
 
 
 class Speed(pl.Callback):

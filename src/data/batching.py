@@ -1,14 +1,23 @@
 """Truncation of token arrays and their assembly into padded batches."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
-
-from src.models.types import Batch
+from torch import Tensor
 
 PAD_ID = 0  # in the vocabulary of every Heed tokenizer
 SIGNIFICANT_BITS = 5  # of a padded length: padding that all rows share is at most 1/16 of it
+
+
+class Batch(NamedTuple):
+    """The texts of one training or evaluation step, padded to one length."""
+
+    tokens: Tensor  # N×L int64, padding is 0
+    mask: Tensor  # N×L bool
+    labels: Tensor  # N int64
+    index: Tensor  # type: ignore[assignment]  # N int64, the text's row number in its split
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.batching import BatchBuilder, Truncation
+from src.data.batching import Batch, BatchBuilder, Truncation
 from src.data.tokenizer import Tokenizer
 from src.files.plain import require
-from src.models.types import Batch
 
 NO_LABEL = -1
 STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # of a codec in a checkpoint

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from src.data.batching import BatchBuilder
+from src.data.batching import Batch, BatchBuilder
 from src.data.order import Plan
 from src.errors import UserError
-from src.models.types import Batch
 
 
 class Batches:

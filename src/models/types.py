@@ -1,4 +1,4 @@
-"""The data types that components exchange: batches of tokens and encoded states.
+"""The value that encoder, attention and pooling exchange.
 
 Letters in shapes: N texts, L tokens, T states, H heads, D features, C classes. A mask is boolean and True
 marks a real token, everywhere.
@@ -7,15 +7,6 @@ marks a real token, everywhere.
 from typing import NamedTuple
 
 from torch import Tensor
-
-
-class Batch(NamedTuple):
-    """The texts of one training or evaluation step, padded to one length."""
-
-    tokens: Tensor  # N×L int64, padding is 0
-    mask: Tensor  # N×L bool
-    labels: Tensor  # N int64
-    index: Tensor  # type: ignore[assignment]  # N int64, the text's row number in its split
 
 
 class Encoded(NamedTuple):

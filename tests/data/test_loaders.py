@@ -11,11 +11,10 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from src.data.batching import BatchBuilder, Truncation
+from src.data.batching import Batch, BatchBuilder, Truncation
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
 from src.errors import UserError
-from src.models.types import Batch
 
 ROWS, BATCH_SIZE = 29, 4
 STEPS = 8  # ceil(29 / 4)

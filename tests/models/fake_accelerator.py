@@ -19,10 +19,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from src.data.batching import Batch
 from src.lit import LitClassifier
 from src.models.attention.query import QueryAttention
 from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
-from src.models.types import Batch, Encoded
+from src.models.types import Encoded
 from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, POOLINGS, WIDTH, choices, component, compose
 
 DEVICE = "fake"
