@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison import statistics
-from src.comparison.pairs import estimate_gain
+from src.comparison.evidence import Evidence, find_twins, gather_evidence, match_pairs_by_rival
 from src.comparison.runs import FinishedRun
 from src.comparison.statistics import LEVEL, draw_samples
-from src.comparison.twins import find_twins
+from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant
 
 ENCODERS = ("lstm", "bilstm", "rnn", "birnn")
@@ -95,15 +95,15 @@ def _is_significant(variants: list[Variant], correct: list[np.ndarray]) -> tuple
         name: {seed: row.tobytes() for seed, row in zip(run_seeds, rows, strict=True)}
         for name, run_seeds, rows in zip(names, seeds, correct, strict=True)
     }
-    attentions = [name for name in ATTENTIONS if any(_attention(variant) == name for variant in variants)]
+    claim = load_study(DEFAULT_STUDY, variants).claims[0]
+    pairs = match_pairs_by_rival(claim, variants)
+    assert not isinstance(pairs, str), pairs
     joint = draw_samples(correct, seeds=seeds)
     separate = [sample._replace(seeds=None) for sample in joint]
     p_values = []
     for scores, twins in ((separate, {}), (joint, find_twins(digests))):
-        evidence = estimate_gain(
-            variants, dict(zip(names, scores, strict=True)), "attention", attentions, "none", twins
-        )
-        assert not isinstance(evidence, str), evidence
+        evidence = gather_evidence(claim, pairs, {"acc": dict(zip(names, scores, strict=True))}, twins)
+        assert isinstance(evidence, Evidence), evidence
         p_values.append(evidence.difference(LEVEL).p_value)
     is_separate, is_joint = (p_value is not None and p_value < LEVEL for p_value in p_values)
     return is_separate, is_joint

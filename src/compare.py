@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.comparison.comparison import compare
         from src.comparison.write import show, write
 
-        comparison = compare(args.folders, args.baseline, args.metric)
+        comparison = compare(args.folders, args.baseline, args.metric, args.study)
         show(comparison, write(comparison, out))
 
 
@@ -44,6 +44,12 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--metric", default="acc", metavar="SCORE", help="acc (default), f1_macro, auroc, ece, nll or brier"
+    )
+    parser.add_argument(
+        "--study",
+        type=Path,
+        metavar="FILE",
+        help="the claims to judge; default: those of studies/twenty_variants.yaml whose variants are compared",
     )
     parser.add_argument(
         "--out",

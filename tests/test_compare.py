@@ -47,6 +47,10 @@ def test_several_folders_write_to_the_default_folder(
     [
         (["--baseline", "kera"], 'Error: --baseline kera: no such variant; did you mean "keras"?'),
         (["--metric", "auc"], "Error: --metric auc: no such score; did you mean auroc?"),
+        (
+            ["--study", "studies/twenty_variant.yaml"],
+            "Error: --study studies/twenty_variant.yaml: no such file; did you",
+        ),
         (["nowhere"], "Error: nowhere: no such folder"),
         (["--out", "/dev/null/x"], "Error: /dev/null/x cannot be written to"),
     ],

@@ -1,25 +1,24 @@
-"""The source documents' claims, judged by the compared runs."""
+"""The claims of a study, judged by the compared runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from src.comparison.numbers import format_p_value
-from src.comparison.pairs import (
-    NO_TWINS,
+from src.comparison.evidence import (
     Evidence,
-    estimate_gain,
-    estimate_gain_over_each,
-    estimate_gradient_stability,
-    estimate_uniformity,
+    Pair,
+    Samples,
+    Twins,
+    gather_evidence,
+    match_pairs_by_rival,
+    twin_names,
 )
-from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, Sample, holm
-from src.comparison.twins import Twins
+from src.comparison.formatting import format_p_value
+from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, holm
+from src.comparison.study import ClaimDefinition, choice_of
 from src.comparison.variants import Variant
 
-NEGLIGIBLE_GAIN = 0.005  # of accuracy: a gain is negligible where its interval ends below half a point
-REPORT = "Sentiment Analysis with Attention Mechanisms (the twenty models)"
-OWN_CLAIM = "Heed's own: the documents do not compare with the unweighted mean of all states"
+NO_TWINS: Twins = {}
 Verdict = Literal["supported", "real but negligible", "not supported", "inconclusive"]
 
 
@@ -30,7 +29,7 @@ class Claim:
     text: str  # such as "Attention beats no attention"
     source: str  # the document
     verdict: Verdict
-    numbers: str  # one line, such as "+1.20 points of accuracy (+0.40 to +2.00), p = 0.010"; "" without any
+    numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm"; "" without any
     evidence: tuple[str, ...]  # lines: the differences of the pairs, or the reason why there is no verdict
     merged: tuple[str, ...] = ()  # lines: variants that count once, because their predictions are identical
 
@@ -39,15 +38,14 @@ class ClaimTest(NamedTuple):
     """A claim and its evidence, before the adjustment for all claims."""
 
     text: str
-    source: str
+    definition: ClaimDefinition
     evidence: Evidence | str  # str: the reason why there is none
-    negligible: float | None  # gains below it are negligible; None: no gain is
 
 
 def judge_claims(
-    variants: Sequence[Variant], accuracy: Mapping[str, Sample], twins: Twins = NO_TWINS
+    definitions: Sequence[ClaimDefinition], variants: Sequence[Variant], scores: Samples, twins: Twins = NO_TWINS
 ) -> tuple[Claim, ...]:
-    """Judge each claim by its mean over the pairs of variants that differ in that component only.
+    """Judge each claim by its mean over the pairs of variants that differ in the claim's components only.
 
     Pairs of twins (variants with identical predictions) count once. The m claims with evidence are tested twice, each
     time at 5 % for all claims together: whether the mean differs from zero (p after Holm's adjustment below 5 %), and
@@ -57,60 +55,89 @@ def judge_claims(
     - inconclusive: fewer than 5 seeds, or no variants or files to judge the claim by.
     - not supported: the mean is significantly below zero.
     - inconclusive: the mean is significantly above zero, but a pair shows the opposite (Holm's test over its pairs).
-    - real but negligible: the mean is significantly above zero, and its interval ends below half a point of accuracy.
+    - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
     - supported: the mean is significantly above zero.
-    - not supported: the interval ends below half a point of accuracy.
+    - not supported: the interval ends below the negligible size.
     - inconclusive: all other cases.
 
-    Claims of another unit than accuracy have no negligible size.
+    A claim that is also judged for each choice of a component is followed by one claim for each choice. These are
+    tested at 5 % for all choices together, and do not change the adjustment of the other claims.
 
     Args:
+        definitions: the claims of a study.
         variants: the compared variants.
-        accuracy: by variant's name.
+        scores: samples of each metric of the claims that the test texts define.
         twins: by variant's name, as from `find_twins`.
     """
-    present = dict.fromkeys(variant.choices.get("attention", "none") for variant in variants)
-    learned = [name for name in present if name not in ("none", "uniform")]
-    over_none, over_uniform = (
-        estimate_gain(variants, accuracy, "attention", learned, rival, twins) for rival in ("none", "uniform")
-    )
-    over_others = estimate_gain_over_each(variants, accuracy, "encoder", "bilstm", ["rnn", "lstm", "birnn"], twins)
-    uniformity = estimate_uniformity(variants, twins)
-    stability = estimate_gradient_stability(variants, twins)
-    tests = [
-        ClaimTest("Attention beats no attention", REPORT, over_none, NEGLIGIBLE_GAIN),
-        ClaimTest("Attention beats uniform attention", OWN_CLAIM, over_uniform, NEGLIGIBLE_GAIN),
-        ClaimTest("BiLSTM beats the others", REPORT, over_others, NEGLIGIBLE_GAIN),
-        ClaimTest("Luong dot is more uniform than Bahdanau", REPORT, uniformity, None),
-        ClaimTest("LSTM's gradients are steadier than RNN's", REPORT, stability, None),
-    ]
+    averages: list[ClaimTest] = []
+    parts: list[list[ClaimTest]] = []
+    for definition in definitions:
+        pairs = match_pairs_by_rival(definition, variants)
+        evidence = pairs if isinstance(pairs, str) else gather_evidence(definition, pairs, scores, twins)
+        averages.append(ClaimTest(definition.claim, definition, evidence))
+        by_choice = {} if isinstance(pairs, str) else _split_by_choice(definition, pairs.get("", []), twins)
+        parts.append(
+            [
+                ClaimTest(
+                    f"{definition.claim}: {name}", definition, gather_evidence(definition, of_choice, scores, twins)
+                )
+                for name, of_choice in by_choice.items()
+            ]
+        )
+    judged = zip(_judge_together(averages), map(_judge_together, parts), strict=True)
+    return tuple(claim for average, of_choices in judged for claim in (average, *of_choices))
+
+
+def _split_by_choice(
+    definition: ClaimDefinition, pairs: Sequence[Pair], twins: Twins
+) -> dict[str, dict[str, list[Pair]]]:
+    """The pairs of each choice of the component `also_for_each`; twins share an entry, and one choice needs none."""
+    component = definition.also_for_each
+    by_choice: dict[str, list[Pair]] = {}
+    for pair in pairs if component else ():
+        by_choice.setdefault(str(choice_of(pair[0], str(component))), []).append(pair)
+    names: dict[frozenset[tuple[str, ...]], list[str]] = {}
+    for choice, of_choice in by_choice.items():
+        names.setdefault(frozenset(twin_names(pair, twins) for pair in of_choice), []).append(choice)
+    if len(names) < 2:
+        return {}
+    return {", ".join(same): {"": [pair for name in same for pair in by_choice[name]]} for same in names.values()}
+
+
+def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
+    """Judge claims with an error rate of 5 % for all of them together."""
     p_values = {
-        test.text: p_value
-        for test in tests
+        index: p_value
+        for index, test in enumerate(tests)
         if isinstance(test.evidence, Evidence) and (p_value := test.evidence.difference(LEVEL).p_value) is not None
     }
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    return tuple(_judge(test, adjusted.get(test.text), len(p_values)) for test in tests)
+    return [_judge(test, adjusted.get(index), len(p_values)) for index, test in enumerate(tests)]
 
 
 def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
     """Judge one claim by its p-value after Holm's adjustment; None: it has no p-value."""
-    text, source, evidence, negligible = test
+    text, definition, evidence = test
     if isinstance(evidence, str):
-        return Claim(text, source, "inconclusive", "", (evidence,))
+        return Claim(text, definition.source, "inconclusive", "", (evidence,))
     significant = p_value is not None and p_value < LEVEL
-    difference = _cut_at_zero(evidence.difference(LEVEL / max(1, num_tests)), significant)
+    difference = evidence.difference(LEVEL / max(1, num_tests))
+    value, low, high, unadjusted = difference
+    if significant and low is not None and high is not None:
+        # Holm's test excludes zero; Bonferroni's wider interval may include it
+        low, high = (max(low, 0.0), high) if value > 0 else (low, min(high, 0.0))
+        difference = Difference(value, low, high, unadjusted)
     reasons = []
     if evidence.seeds < MIN_SEEDS:
         seeds = f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)}"
         reasons = [f"at least one variant has {seeds} only: a verdict needs {MIN_SEEDS}"]
-    elif significant and difference.value > 0 and evidence.contradicting_pairs:
+    elif significant and value > 0 and evidence.contradicting_pairs:
         reasons = [f"true on average, but not of {evidence.contradicting_pairs}"]
-    verdict = "inconclusive" if reasons else _verdict(difference, significant, negligible)
+    verdict = "inconclusive" if reasons else _verdict(difference, significant, definition.negligible)
     numbers = evidence.format(difference)
     if p_value is not None:
         numbers += f"; p {format_p_value(p_value)} after Holm"
-    return Claim(text, source, verdict, numbers, (*reasons, *evidence.pair_lines), evidence.merged)
+    return Claim(text, definition.source, verdict, numbers, (*reasons, *evidence.pair_lines), evidence.merged)
 
 
 def _verdict(difference: Difference, significant: bool, negligible: float | None) -> Verdict:
@@ -121,15 +148,3 @@ def _verdict(difference: Difference, significant: bool, negligible: float | None
     if significant:
         return "real but negligible" if is_negligible else "supported"
     return "not supported" if is_negligible else "inconclusive"
-
-
-def _cut_at_zero(difference: Difference, significant: bool) -> Difference:
-    """Cut the interval at zero where Holm's test excludes zero and Bonferroni's interval includes it."""
-    value, low, high, p_value = difference
-    if not significant or low is None or high is None:
-        return difference
-    return (
-        Difference(value, max(low, 0.0), high, p_value)
-        if value > 0
-        else Difference(value, low, min(high, 0.0), p_value)
-    )

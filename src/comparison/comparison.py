@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from src.comparison.claims import Claim, judge_claims
+from src.comparison.evidence import find_twins, match_pairs_by_rival
 from src.comparison.measurements import measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import SCORES
 from src.comparison.statistics import draw_samples
-from src.comparison.twins import find_twins
+from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant, group_runs
 from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
@@ -41,7 +42,9 @@ class Comparison:
         return tuple(row.variant for row in self.rows)
 
 
-def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = "acc") -> Comparison:
+def compare(
+    folders: Sequence[Path], baseline: str | None = None, metric: str = "acc", study: Path | None = None
+) -> Comparison:
     """Compare every run below the folders.
 
     Args:
@@ -49,9 +52,11 @@ def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = 
         baseline: name of the variant to compare with. None: the variant without attention (of several, the best on
             validation), or the first that was started where all have attention.
         metric: the score to compare, of SCORES.
+        study: file of the claims to judge. None: those claims of the twenty-model report whose variants are compared.
 
     Raises:
-        UserError: there is nothing to compare, the test texts differ, or no such baseline or metric exists.
+        UserError: there is nothing to compare, the test texts differ, no such baseline or metric exists, or the study
+            is invalid.
     """
     if metric not in SCORES:
         guess = did_you_mean(nearest(metric, SCORES))
@@ -60,26 +65,37 @@ def compare(folders: Sequence[Path], baseline: str | None = None, metric: str = 
     require_same_data(runs)
     variants = group_runs(runs)
     base = _baseline(variants, baseline)
-    measurements = measure(variants, list(dict.fromkeys((*METRICS, metric))), metric)
+    definitions = [
+        claim
+        for claim in load_study(study or DEFAULT_STUDY, variants).claims
+        if study or not isinstance(match_pairs_by_rival(claim, variants), str)
+    ]
+    claim_scores = [claim.metric for claim in definitions if claim.metric in SCORES]
+    tested = list(dict.fromkeys((metric, "acc", *claim_scores)))
+    measurements = measure(variants, list(dict.fromkeys((*METRICS, *tested))), metric, tested)
     seeds = [measurement.seeds for measurement in measurements]
-    samples = draw_samples([measurement.compared for measurement in measurements], seeds=seeds)
-    accuracy = samples
-    if metric != "acc":
-        correct = [measurement.correct.astype(np.float64) for measurement in measurements]
-        accuracy = draw_samples(correct, seeds=seeds)
-    by_name = {variant.name: sample for variant, sample in zip(variants, accuracy, strict=True)}
+    samples = {
+        name: draw_samples([measurement.by_text[name] for measurement in measurements], seeds=seeds)
+        for name in dict.fromkeys((metric, *claim_scores))
+        if all(name in measurement.by_text for measurement in measurements)
+    }
     twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
-    rows = rank_variants(measurements, samples, base, metric)
+    rows = rank_variants(measurements, samples[metric], base, metric)
     compared = {run.folder for variant in variants for run in variant.runs}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in compared]
+    by_variant = {
+        name: {variant.name: sample for variant, sample in zip(variants, of_metric, strict=True)}
+        for name, of_metric in samples.items()
+    }
+    is_single_run = len(compared) == 1
     test = runs[0].predictions()
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        claims=judge_claims(variants, by_name, twins),
+        claims=() if is_single_run else judge_claims(definitions, variants, by_variant, twins),
         excluded=(*excluded, *repeated),
-        is_single_run=len(compared) == 1,
+        is_single_run=is_single_run,
         texts=len(test.labels),
         class_names=tuple(test.class_names),
         num_tests=sum(row.p_value is not None for row in rows),

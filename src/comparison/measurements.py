@@ -1,17 +1,22 @@
-"""Scores of the variants, text by text, after a check that all of them were tested on the same texts."""
+"""Measurements of the variants: scores text by text, and statistics from the runs' files."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from src.comparison.runs import FinishedRun
 from src.comparison.scores import scores_by_text
+from src.comparison.statistics import Sample
 from src.comparison.variants import Variant
 from src.errors import UserError
+from src.reports.files import read_gradients, read_or_warn, read_statistics
 
 MAX_FOLDERS = 3  # named of each group of runs
+MIN_MEASUREMENTS = 10  # of a gradient's norm
 
 
 @dataclass(frozen=True)
@@ -20,23 +25,26 @@ class Measurement:
 
     variant: Variant
     scores: dict[str, np.ndarray]  # S each; without scores that these texts do not define
-    compared: np.ndarray  # S×n, the contribution of each text to the compared score
-    correct: np.ndarray  # S×n bool
+    by_text: dict[str, np.ndarray]  # S×n by score, the contribution of each text to the score
     ensemble: float | None  # the compared score of the runs' mean probabilities; None for a single run
     digests: dict[int, str]  # seed → digest of the run's probabilities
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """In the order of the rows of `compared` and `correct`."""
+        """In the order of the rows of `by_text`."""
         return tuple(run.seed for run in self.variant.runs)
 
 
-def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> list[Measurement]:
+def measure(
+    variants: Sequence[Variant], names: Sequence[str], metric: str, tested: Collection[str]
+) -> list[Measurement]:
     """Score the variants' predictions; each run's file is read once.
 
     Args:
+        variants: the compared variants.
         names: scores to compute.
         metric: the score that is compared, an element of the names.
+        tested: scores to return by text, elements of the names.
 
     Raises:
         UserError: runs were tested on different texts, or these do not define the metric.
@@ -45,8 +53,8 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
     measurements = []
     for variant in variants:
         scores: dict[str, list[float]] = {}
-        compared, correct, mean_probabilities = [], [], np.zeros(first.probabilities.shape)
-        digests = {}
+        by_text: dict[str, list[np.ndarray]] = {}
+        mean_probabilities, digests = np.zeros(first.probabilities.shape), {}
         for run in variant.runs:
             predictions = run.predictions()
             same_index = np.array_equal(predictions.index, first.index)
@@ -60,14 +68,15 @@ def measure(variants: Sequence[Variant], names: Sequence[str], metric: str) -> l
                 raise UserError(f"--metric {metric}: not defined on these test texts, because a class is missing")
             for name, values in by_name.items():
                 scores.setdefault(name, []).append(float(values.mean()))
-            compared.append(by_name[metric])
-            correct.append(predictions.probabilities.argmax(1) == predictions.labels)
+                if name in tested:
+                    by_text.setdefault(name, []).append(values)
             digests[run.seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()
             mean_probabilities += predictions.probabilities / len(variant.runs)
         arrays = {name: np.array(values) for name, values in scores.items()}
         ensemble_score = scores_by_text(mean_probabilities, first.labels, [metric])[metric].mean()
         ensemble = float(ensemble_score) if len(variant.runs) > 1 else None
-        measurements.append(Measurement(variant, arrays, np.stack(compared), np.stack(correct), ensemble, digests))
+        rows = {name: np.stack(values) for name, values in by_text.items()}
+        measurements.append(Measurement(variant, arrays, rows, ensemble, digests))
     return measurements
 
 
@@ -93,3 +102,43 @@ def require_same_data(runs: Sequence[FinishedRun]) -> None:
         "the runs differ in their data (in the source, its splits, or data.limit), so their scores cannot be "
         "compared; name the folders of one of these groups:\n" + "\n".join(lines)
     )
+
+
+class RunStatistic(NamedTuple):
+    """A statistic of one run, which does not depend on the test texts."""
+
+    file: str
+    compute: Callable[[Path], float | None]  # None where the run's file does not contain it
+
+
+def attended_share(run: Path) -> float | None:
+    """The effective share of a text's words, exp(entropy) / length: mean over texts, 0 to 1."""
+    statistics = read_or_warn(read_statistics, run)
+    if statistics is None:
+        return None
+    several = statistics.length > 1  # a single word has weight 1 under every attention
+    return float((statistics.effective / statistics.length)[several].mean()) if several.any() else None
+
+
+def gradient_variation(run: Path, component: str = "encoder") -> float | None:
+    """Root mean square of ln(b / a) over successive norms a, b of a component's gradient."""
+    norms = (read_or_warn(read_gradients, run) or {}).get(component)
+    if norms is None or len(norms) < MIN_MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
+        return None
+    return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))
+
+
+RUN_STATISTICS = {
+    "attended_share": RunStatistic("attention_stats.npz", attended_share),
+    "gradient_variation": RunStatistic("gradients.csv", gradient_variation),
+}
+
+
+def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
+    """Samples of a statistic, an element of RUN_STATISTICS, by the names of the variants whose runs all have it."""
+    samples = {}
+    for variant in variants:
+        values = [RUN_STATISTICS[statistic].compute(run.folder) for run in variant.runs]
+        if None not in values:
+            samples[variant.name] = Sample(np.array(values), seeds=tuple(run.seed for run in variant.runs))
+    return samples

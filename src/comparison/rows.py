@@ -103,8 +103,8 @@ def _verdict(
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
     """The number of seeds whose exact test agrees with the difference of the means, and the number of shared seeds."""
-    baseline_correct = dict(zip(baseline.seeds, baseline.correct, strict=True))
-    correct_by_seed = zip(measurement.seeds, measurement.correct, strict=True)
+    baseline_correct = dict(zip(baseline.seeds, baseline.by_text["acc"] > 0, strict=True))
+    correct_by_seed = zip(measurement.seeds, measurement.by_text["acc"] > 0, strict=True)
     pairs = [(correct, baseline_correct[seed]) for seed, correct in correct_by_seed if seed in baseline_correct]
     if not pairs:
         return None

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.labels import label
-from src.comparison.numbers import format_p_value, format_with_margin
+from src.comparison.formatting import format_p_value, format_with_margin, label
 from src.comparison.rows import METRICS, Row
 from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
@@ -26,10 +25,11 @@ COST = (
 )
 RULES = (
     "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no pair of "
-    "variants shows the opposite. Real but negligible: the same, but the interval ends below half a point of "
-    "accuracy. Not supported: the opposite is significant, or the effect is not significant and its interval ends "
-    "below half a point. Inconclusive: all other cases. The intervals of claims are simultaneous 95 % intervals; "
-    "those of single pairs are unadjusted."
+    "variants shows the opposite. Real but negligible: the same, but the interval ends below the study's negligible "
+    "size (half a point of accuracy in the twenty-model study). Not supported: the opposite is significant, or the "
+    "effect is not significant and its interval ends below that size. Inconclusive: all other cases. The intervals of "
+    "claims are simultaneous 95 % intervals; those of single pairs are unadjusted. Claims about single choices (named "
+    "after a colon) are adjusted for each other only."
 )
 
 

@@ -32,7 +32,7 @@ def render_terminal(comparison: Comparison) -> RenderableType:
         for row in rows:
             table.add_row(*map(Text, row))
         parts += [table, Text()]
-    if not comparison.is_single_run:
+    if comparison.claims:
         claims = Table("claim", "verdict", "", title=Text("Claims", style="bold"), caption=Text(RULES))
         claims.box, claims.title_justify, claims.caption_justify = box.SIMPLE_HEAD, "left", "left"
         for claim in comparison.claims:
@@ -53,7 +53,7 @@ def render_markdown(comparison: Comparison) -> str:
         lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
         lines.insert(1, " | ".join(rules))
         blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", "\n".join(f"| {line} |" for line in lines), note]
-    if not comparison.is_single_run:
+    if comparison.claims:
         blocks += ["## Claims", RULES]
         for claim in comparison.claims:
             evidence = [claim.numbers] * bool(claim.numbers) + [*claim.evidence, *claim.merged]

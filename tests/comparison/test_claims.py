@@ -1,4 +1,4 @@
-"""Verdicts on the documents' claims, from simulated runs that support them, refute them, or are insufficient."""
+"""Verdicts on the claims of the twenty-model study, from runs that support, refute, or cannot judge them."""
 
 import io
 from pathlib import Path
@@ -12,12 +12,26 @@ from src.comparison.comparison import compare
 from src.comparison.page import render
 from src.comparison.runs import find_runs
 from src.comparison.statistics import Sample, draw_samples
+from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.tables import render_markdown, render_terminal
-from src.comparison.variants import group_runs
+from src.comparison.variants import Variant, group_runs
 from tests.comparison.runs import make_probabilities, write_run
 
 LABELS = np.arange(101) % 2
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
+NAMES = {
+    "Attention beats no attention": "none",
+    "Attention beats uniform attention": "uniform",
+    "BiLSTM beats the others": "bilstm",
+    "Luong dot is more uniform than Bahdanau": "luong",
+    "LSTM's gradients are steadier than RNN's": "gradients",
+}
+
+
+def judge(variants: list[Variant], accuracy: dict[str, Sample]) -> dict[str, Claim]:
+    """The claims of the study by a short name; those about one choice by their text."""
+    claims = judge_claims(load_study(DEFAULT_STUDY, variants).claims, variants, {"acc": accuracy})
+    return {NAMES.get(claim.text, claim.text): claim for claim in claims}
 
 
 class Sweep:
@@ -53,8 +67,7 @@ class Sweep:
             correct.append((by_run < accuracies).astype(np.float64))
         samples = draw_samples(correct, seeds=[[run.seed for run in variant.runs] for variant in variants])
         by_name = {variant.name: sample for variant, sample in zip(variants, samples, strict=True)}
-        claims = judge_claims(variants, by_name)
-        return dict(zip(("none", "uniform", "bilstm", "luong", "gradients"), claims, strict=True))
+        return judge(variants, by_name)
 
 
 @pytest.fixture
@@ -223,7 +236,7 @@ NOISE = np.sqrt(5) * np.array([-1.0, 1, -1, 1, 0])  # of five seeds: their mean 
 T = 2.776  # Student's t of a 95 % interval with 4 degrees of freedom
 
 
-def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]) -> list[Claim]:
+def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]) -> dict[str, Claim]:
     """Claims of five seeds' accuracies by (encoder, attention), without any uncertainty of the texts."""
     for encoder, attention in scores:
         sweep.add(encoder, attention)
@@ -232,7 +245,7 @@ def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]
     for variant in variants:
         values = scores[variant.choices["encoder"], variant.choices["attention"]] + np.zeros(5)
         samples[variant.name] = Sample(values, seeds=tuple(range(5)))
-    return list(judge_claims(variants, samples))
+    return judge(variants, samples)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +264,7 @@ def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]
 def test_a_gain_is_judged_by_its_interval(sweep: Sweep, mean: float, half: float, verdict: str) -> None:
     """In points of accuracy: relative to zero and to half a point."""
     scores = {("lstm", "none"): 0.8, ("lstm", "bahdanau"): 0.8 + (mean + half / T * NOISE) / 100}
-    claim = judge_scores(sweep, scores)[0]
+    claim = judge_scores(sweep, scores)["none"]
     assert claim.verdict == verdict
     assert claim.numbers.startswith(f"{mean:+.2f} (")
 
@@ -260,7 +273,7 @@ def test_a_negligible_gain_that_a_pair_contradicts_is_inconclusive(sweep: Sweep)
     """+0.5 and -0.2 points: +0.15 on average."""
     gains = {"bahdanau": 0.5, "keras": -0.2}
     scores = {("lstm", name): 0.8 + (value + 0.02 * NOISE) / 100 for name, value in gains.items()}
-    claim = judge_scores(sweep, {("lstm", "none"): 0.8, **scores})[0]
+    claim = judge_scores(sweep, {("lstm", "none"): 0.8, **scores})["none"]
     assert (claim.verdict, claim.evidence[0]) == ("inconclusive", "true on average, but not of keras against none")
 
 
@@ -275,14 +288,15 @@ def test_intervals_are_simultaneous_and_agree_with_holms_test(sweep: Sweep) -> N
 
     gain, wide = 2.0, t.ppf(0.9875, 4)
     error = gain / t.ppf(0.98, 4)
-    none, uniform, _ = judge_scores(
+    claims = judge_scores(
         sweep,
         {
             ("lstm", "none"): 0.5 + 0.001 * NOISE,
             ("lstm", "uniform"): 0.8 - (gain + error * NOISE) / 100,
             ("lstm", "bahdanau"): 0.8,
         },
-    )[:3]
+    )
+    none, uniform = claims["none"], claims["uniform"]
     assert (none.verdict, uniform.verdict) == ("supported", "supported")
     assert "p 0.04" in uniform.numbers
     low, high = bounds(uniform)
@@ -291,7 +305,7 @@ def test_intervals_are_simultaneous_and_agree_with_holms_test(sweep: Sweep) -> N
 
 
 def test_intervals_of_one_claim_are_at_95_percent(sweep: Sweep) -> None:
-    claim = judge_scores(sweep, {("lstm", "none"): 0.8, ("lstm", "keras"): 0.8 + (2 + 0.5 * NOISE) / 100})[0]
+    claim = judge_scores(sweep, {("lstm", "none"): 0.8, ("lstm", "keras"): 0.8 + (2 + 0.5 * NOISE) / 100})["none"]
     assert bounds(claim) == pytest.approx((2 - 0.5 * T, 2 + 0.5 * T), abs=0.06)
 
 
@@ -301,9 +315,45 @@ def test_failing_against_some_rival_allows_for_all_rivals(sweep: Sweep) -> None:
 
     margin = 2.0 / t.isf(0.01, 4)  # two-sided p = 0.02
     scores = {("rnn", "none"): 0.7, ("birnn", "none"): 0.7, ("lstm", "none"): 0.82 + margin / 100 * NOISE}
-    claim = judge_scores(sweep, {**scores, ("bilstm", "none"): 0.8})[2]
+    claim = judge_scores(sweep, {**scores, ("bilstm", "none"): 0.8})["bilstm"]
     assert float(claim.numbers.split("; p ")[1].split()[0]) == pytest.approx(0.06, abs=0.006)
     assert bounds(claim)[1] > 0  # 98.3 % for each of three rivals
+
+
+def test_each_attention_is_judged_besides_the_average(sweep: Sweep) -> None:
+    """The average of +2 and -1 points hides that one attention loses; the claims about one are a family of two."""
+    from scipy.stats import t
+
+    gains = {"bahdanau": 2.0, "keras": -1.0}
+    error = 2.0 / t.ppf(0.97, 4)  # two-sided p = 0.06
+    scores = {("lstm", name): 0.8 + (gain + error * NOISE) / 100 for name, gain in gains.items()}
+    claims = judge_scores(sweep, {("lstm", "none"): 0.8, **scores})
+    assert claims["none"].numbers.startswith("+0.50 (")
+    best, worst = (claims[f"Attention beats no attention: {name}"] for name in gains)
+    assert (best.numbers[:7], worst.numbers[:7]) == ("+2.00 (", "-1.00 (")
+    assert float(best.numbers.split("; p ")[1].split()[0]) == pytest.approx(0.12, abs=0.012)  # Holm's, of two
+    assert bounds(best)[1] == pytest.approx(2 + t.ppf(0.9875, 4) * error, abs=0.1)
+    assert best.source == worst.source == claims["none"].source
+
+
+def test_claims_about_one_choice_change_no_other_claim(sweep: Sweep) -> None:
+    scores = {("lstm", "none"): 0.8, ("lstm", "keras"): 0.8 + 0.5 * NOISE / 100, ("lstm", "bahdanau"): 0.8}
+    judge_scores(sweep, scores)
+    variants = group_runs(find_runs([sweep.folder]).runs)
+    samples = {
+        variant.name: Sample(scores["lstm", variant.choices["attention"]] + np.zeros(5), seeds=tuple(range(5)))
+        for variant in variants
+    }
+    claim = load_study(DEFAULT_STUDY, variants).claims[0]
+    alone = claim.model_copy(update={"also_for_each": None})
+    first, *others = judge_claims([claim], variants, {"acc": samples})
+    assert len(others) == 2
+    assert judge_claims([alone], variants, {"acc": samples}) == (first,)
+
+
+def test_a_single_attention_is_judged_once(sweep: Sweep) -> None:
+    claims = judge_scores(sweep, {("lstm", "none"): 0.8, ("lstm", "keras"): 0.8 + 0.5 * NOISE / 100})
+    assert claims.keys() == set(NAMES.values())
 
 
 @pytest.fixture
@@ -326,6 +376,11 @@ def twins(tmp_path: Path) -> Path:
 def test_variants_with_identical_predictions_count_once_and_are_named(twins: Path) -> None:
     with_twins, without = compare([twins]), compare([twins / "others"])
     claims = with_twins.claims[0]
+    assert [claim.text for claim in with_twins.claims[:3]] == [
+        "Attention beats no attention",
+        "Attention beats no attention: bahdanau, luong_concat",
+        "Attention beats no attention: luong_dot",
+    ]
     assert claims.numbers == without.claims[0].numbers
     assert claims.evidence == without.claims[0].evidence
     assert without.claims[0].merged == ()

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from src.comparison.claims import Claim
 from src.comparison.comparison import Comparison, compare
-from src.comparison.numbers import format_p_value, format_with_margin
+from src.comparison.formatting import format_p_value, format_with_margin
 from src.comparison.rows import Row
 from src.comparison.runs import ExcludedRun
 from src.comparison.statistics import Interval

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.labels import heading
+from src.comparison.formatting import heading
 from src.comparison.page.facts import factor_value, factors
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from src.comparison.comparison import Comparison
-from src.comparison.labels import label
+from src.comparison.formatting import label
 from src.comparison.variants import Variant
 from src.reports.page.formatting import format_count
 from src.reports.page.html import Inside, join, tag

@@ -1,8 +1,7 @@
 """Page section: each variant's difference to the baseline."""
 
 from src.comparison.comparison import Comparison
-from src.comparison.labels import heading, label
-from src.comparison.numbers import format_p_value
+from src.comparison.formatting import format_p_value, heading, label
 from src.comparison.page.ranking import name
 from src.comparison.statistics import MIN_SEEDS
 from src.reports.page.chart import linear_scale

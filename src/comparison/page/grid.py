@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from src.comparison.comparison import Comparison
-from src.comparison.labels import heading
+from src.comparison.formatting import heading
 from src.comparison.page.facts import factor_value, factors
 from src.comparison.page.ranking import metrics
 from src.comparison.rows import Row

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from src.comparison.comparison import Comparison
-from src.comparison.labels import heading
-from src.comparison.numbers import format_with_margin
+from src.comparison.formatting import format_with_margin, heading
 from src.comparison.rows import METRICS, Row
 from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.chart import linear_scale

@@ -1,7 +1,27 @@
-"""Format intervals and p-values for tables and sentences."""
+"""Labels of scores, and formats of intervals and p-values, for tables, sentences and the page."""
 
 from src.comparison.statistics import Interval
 from src.reports.tables import UNKNOWN
+
+LABELS = {
+    "acc": "accuracy",
+    "f1_macro": "macro F1",
+    "auroc": "AUROC",
+    "ece": "calibration error",
+    "nll": "negative log-likelihood",
+    "brier": "Brier score",
+}
+
+
+def label(metric: str) -> str:
+    """The label within a sentence."""
+    return LABELS.get(metric, metric)
+
+
+def heading(metric: str) -> str:
+    """The capitalized label."""
+    name = label(metric)
+    return name[0].upper() + name[1:]
 
 
 def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:

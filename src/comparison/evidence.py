@@ -1,0 +1,235 @@
+"""The evidence on a claim: the differences of pairs of variants that agree in all other components."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from src.comparison.formatting import label
+from src.comparison.measurements import RUN_STATISTICS, sample_runs
+from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, Sample, estimate_difference, holm
+from src.comparison.study import Choices, ClaimDefinition, Pairing, choice_of, matches
+from src.comparison.variants import Variant
+
+Pair = tuple[Variant, Variant]  # the variant that the claim favours, and its rival
+Samples = Mapping[str, Mapping[str, Sample]]  # by metric, then by variant's name
+PredictionDigests = Mapping[int, Hashable]  # seed → digest of a run's predictions
+Twins = Mapping[str, str]  # a variant's name → the name of the first variant with the same predictions
+
+
+class Evidence(NamedTuple):
+    """The evidence of the runs on a claim."""
+
+    definition: ClaimDefinition
+    terms: tuple[tuple[float, Sample], ...]  # weights and samples; their sum is positive where the claim is true
+    pair_lines: tuple[str, ...]  # each pair's difference with its own 95 % interval
+    merged: tuple[str, ...]  # sentences on variants that count once, because their predictions are identical
+    contradicting_pairs: str  # pairs that significantly show the opposite; "" without any
+    seeds: int  # the smallest number over variants
+    rivals: tuple[str, ...] = ()  # choices that the claim names, the strongest first; `terms` compare with that one
+
+    def difference(self, level: float) -> Difference:
+        """Estimate the sum and its interval at 1 - level; both allow for the number of rivals.
+
+        A claim against several rivals is supported as soon as it is supported against the strongest, by one test
+        (Berger 1982). Failure against any rival has as many chances as there are rivals, so p and the interval are
+        adjusted for their number.
+        """
+        count = max(1, len(self.rivals))
+        value, low, high, p_value = estimate_difference(self.terms, level=level / count)
+        if p_value is not None and value < 0:
+            p_value = min(1.0, count * p_value)
+        return Difference(value, low, high, p_value)
+
+    def format(self, difference: Difference) -> str:
+        """The difference with its interval and unit, and the strongest rival."""
+        strongest = f" against {self.rivals[0]}, the strongest of them" if self.rivals else ""
+        return format_difference(self.definition, difference) + strongest
+
+
+def format_difference(definition: ClaimDefinition, difference: Difference) -> str:
+    """Such as "+1.20 (+0.40 to +2.00) points of accuracy".
+
+    Args:
+        definition: of the claim.
+        difference: positive where the claim is true.
+    """
+    metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
+    if metric == "gradient_variation":  # of logarithms
+        form = "the rivals' gradient norm varies {} times as much"
+        sentence = form if is_lower else "the gradient norm varies {} times as much as the rivals'"
+        texts = [f"{np.exp(number):.2f}" for number in (value, low, high) if number is not None]
+    else:
+        if is_lower:
+            value, low, high = 0 - value, high and 0 - high, low and 0 - low
+        factor, digits, unit = {
+            "attended_share": (100, 1, "points of attended words, exp(entropy) / length"),
+            "nll": (1, 4, "in negative log-likelihood"),
+            "brier": (1, 4, "in Brier score"),
+        }.get(metric, (100, 2, f"points of {label(metric)}"))
+        texts = [f"{factor * number:+.{digits}f}" for number in (value, low, high) if number is not None]
+        sentence = f"{{}} {unit}"
+    return sentence.format(f"{texts[0]} ({texts[1]} to {texts[2]})" if len(texts) > 1 else texts[0])
+
+
+def match_pairs(variants: Sequence[Variant], pairing: Pairing) -> list[Pair]:
+    """Pairs of a favoured variant and its rival that agree in everything that `against` does not name."""
+
+    def agree(first: Variant, second: Variant) -> bool:  # ignores options that only one of the two has
+        shared = first.differs.keys() & second.differs.keys() - pairing.against.keys()
+        return all(first.differs[key] == second.differs[key] for key in shared)
+
+    return [
+        (first, second)
+        for second in variants
+        for first in variants
+        if matches(first, pairing.variants) and matches(second, pairing.against) and agree(first, second)
+        if first is not second
+    ]
+
+
+def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant]) -> dict[str, list[Pair]] | str:
+    """The pairs of a claim by rival, or under "" where the mean of all pairs decides.
+
+    Returns:
+        The reason, as text, if variants that the claim requires are missing.
+    """
+    by_pairing = [match_pairs(variants, pairing) for pairing in definition.pairs]
+    if definition.decided_by == "mean":
+        all_pairs = [pair for pairs in by_pairing for pair in pairs]
+        return {"": all_pairs} if all_pairs else "; ".join(map(str, definition.pairs))
+    ((pairing, pairs),) = zip(definition.pairs, by_pairing, strict=True)
+    ((component, choices),) = pairing.against.items()
+    by_rival: dict[str, list[Pair]] = {} if choices.is_negated else {name: [] for name in choices.names}
+    for pair in pairs:
+        by_rival.setdefault(str(choice_of(pair[1], component)), []).append(pair)
+    missing = tuple(rival for rival, matched in by_rival.items() if not matched)
+    if missing or not pairs:
+        absent = Choices(names=missing) if missing else choices
+        return str(Pairing.model_construct(variants=pairing.variants, against={component: absent}))
+    return by_rival
+
+
+def gather_evidence(
+    definition: ClaimDefinition,
+    pairs_by_rival: Mapping[str, Sequence[Pair]],
+    scores: Samples,
+    twins: Twins,
+) -> Evidence | str:
+    """The mean over the pairs, or over those with the strongest rival.
+
+    Args:
+        definition: of the claim.
+        pairs_by_rival: as from `match_pairs_by_rival`.
+        scores: samples of each metric that the test texts define; statistics of runs are read from the runs' files.
+        twins: as from `find_twins`; pairs with the same predictions on both sides are one pair.
+
+    Returns:
+        The reason, as text, if the runs do not measure the metric.
+    """
+    pairs = [pair for matched in pairs_by_rival.values() for pair in matched]
+    samples = scores.get(definition.metric)
+    if definition.metric in RUN_STATISTICS:
+        samples = sample_runs({variant.name: variant for pair in pairs for variant in pair}.values(), definition.metric)
+        pairs_by_rival = {
+            rival: [pair for pair in matched if all(variant.name in samples for variant in pair)]
+            for rival, matched in pairs_by_rival.items()
+        }
+        if not all(pairs_by_rival.values()):
+            return f"no pair of runs has a sufficient {RUN_STATISTICS[definition.metric].file}"
+    if samples is None:
+        return f"{label(definition.metric)} is not defined on these test texts"
+    by_rival = {rival: _average(definition, matched, samples, twins) for rival, matched in pairs_by_rival.items()}
+    if definition.decided_by == "mean":
+        return by_rival[""]
+    means = {rival: estimate_difference(evidence.terms) for rival, evidence in by_rival.items()}
+    strongest = min(means, key=lambda rival: _standardized(means[rival]))
+    return Evidence(
+        definition,
+        by_rival[strongest].terms,
+        tuple(f"against {rival}, on average: {format_difference(definition, mean)}" for rival, mean in means.items()),
+        tuple(dict.fromkeys(line for evidence in by_rival.values() for line in evidence.merged)),
+        "",
+        min(evidence.seeds for evidence in by_rival.values()),
+        tuple(sorted(means, key=lambda rival: rival != strongest)),
+    )
+
+
+def _average(
+    definition: ClaimDefinition, pairs: Sequence[Pair], samples: Mapping[str, Sample], twins: Twins
+) -> Evidence:
+    """The mean over pairs, and each pair. Pairs of few seeds are excluded where others have enough."""
+    included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
+    identical: dict[tuple[str, ...], list[Pair]] = {}
+    for pair in included:
+        identical.setdefault(twin_names(pair, twins), []).append(pair)
+    distinct = [max(same, key=_seeds) for same in identical.values()]
+    sign = 1 if definition.direction == "higher" else -1
+    terms = [[(sign, samples[favoured.name]), (-sign, samples[rival.name])] for favoured, rival in distinct]
+    differences = [estimate_difference(pair_terms) for pair_terms in terms]
+    adjusted = holm([1.0 if result.p_value is None else result.p_value for result in differences])
+    names = [_name(pair) for pair in distinct]
+    lines = [
+        f"{name}: {format_difference(definition, result)}" for name, result in zip(names, differences, strict=True)
+    ]
+    lines += [f"{_name(pair)}: excluded, fewer than {MIN_SEEDS} seeds" for pair in pairs if pair not in included]
+    contradicting = [
+        name for name, result, p in zip(names, differences, adjusted, strict=True) if p < LEVEL and result.value < 0
+    ]
+    weights: dict[int, float] = {}  # each sample once, so that its seeds are drawn once
+    for weight, sample in (term for pair_terms in terms for term in pair_terms):
+        weights[id(sample)] = weights.get(id(sample), 0.0) + weight / len(distinct)
+    by_id = {id(sample): sample for pair_terms in terms for _, sample in pair_terms}
+    sides = [zip(*same, strict=True) for same in identical.values()]
+    return Evidence(
+        definition=definition,
+        terms=tuple((weight, by_id[key]) for key, weight in weights.items()),
+        pair_lines=tuple(lines),
+        merged=tuple(dict.fromkeys(line for pair in sides for side in pair if (line := _describe_twins(side)))),
+        contradicting_pairs=", ".join(contradicting),
+        seeds=min(map(_seeds, distinct)),
+    )
+
+
+def find_twins(digests: Mapping[str, PredictionDigests]) -> dict[str, str]:
+    """Map each variant's name to the first variant with the same predictions under every seed that both ran.
+
+    Twins, such as two attentions of one formula, count once as evidence. Variants without a common seed are no twins:
+    nothing shows whether their predictions would agree.
+    """
+    twins: dict[str, str] = {}
+    for name, by_seed in digests.items():
+        matching = (first for first in twins.values() if _identical(by_seed, digests[first]))
+        twins[name] = next(matching, name)
+    return twins
+
+
+def twin_names(pair: Pair, twins: Twins) -> tuple[str, ...]:
+    return tuple(twins.get(variant.name, variant.name) for variant in pair)
+
+
+def _identical(digests: PredictionDigests, others: PredictionDigests) -> bool:
+    shared = digests.keys() & others.keys()
+    return bool(shared) and all(digests[seed] == others[seed] for seed in shared)
+
+
+def _describe_twins(variants: Sequence[Variant]) -> str:
+    """Such as "a and b have identical predictions under every seed: they count once"; "" for a single variant."""
+    *names, last = dict.fromkeys(variant.name for variant in variants)
+    same_seeds = len({tuple(run.seed for run in variant.runs) for variant in variants}) == 1
+    seeds = "every seed" if same_seeds else "every seed that they share"
+    return f"{', '.join(names)} and {last} have identical predictions under {seeds}: they count once" if names else ""
+
+
+def _seeds(pair: Pair) -> int:
+    return min(len(variant.runs) for variant in pair)
+
+
+def _name(pair: Pair) -> str:
+    favoured, rival = pair
+    return f"{favoured.name} against {rival.name}"
+
+
+def _standardized(difference: Difference) -> float:
+    """The difference in units of its margin."""
+    return difference.value if difference.low is None else difference.value / (difference.value - difference.low)
