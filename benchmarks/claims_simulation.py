@@ -18,6 +18,7 @@ from src.comparison.runs import FinishedRun
 from src.comparison.statistics import LEVEL, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant
+from src.run_result import RunResult
 
 ENCODERS = ("lstm", "bilstm", "rnn", "birnn")
 ATTENTIONS = ("bahdanau", "luong_concat", "luong_dot", "luong_general")
@@ -111,7 +112,7 @@ def _is_significant(variants: list[Variant], correct: list[np.ndarray]) -> tuple
 
 def _variant(encoder: str, attention: str, seeds: range) -> Variant:
     choices = {"encoder": encoder, "attention": attention}
-    runs = tuple(FinishedRun(Path(), {"seed": seed, "choices": choices}, {}) for seed in seeds)
+    runs = tuple(FinishedRun(Path(), RunResult(seed=seed, choices=choices), {}) for seed in seeds)
     return Variant(f"{encoder} · {attention}", choices, runs)
 
 

@@ -94,7 +94,8 @@ class HeedRunner:
         speed, sample = Speed(), self._sample("test", reviews)
         trainer = self._trainer(Predictions(self.folder / "predictions"), speed)
         trainer.test(self.module, sample, verbose=False)
-        return sum(map(len, sample.batches.plan)) / speed.seconds["test"]
+        assert speed.test_seconds is not None
+        return sum(map(len, sample.batches.plan)) / speed.test_seconds
 
     def predict(self, reviews: int) -> float:
         """Compute the class and the most attended words of texts, as `src.predict` does."""

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 def main(cfg: DictConfig) -> None:
     """Evaluate a checkpoint on its own data, or on `data=…` with the same classes."""
     from src import build
-    from src.callbacks.predictions import Predictions
     from src.run import Run
 
     with Run(cfg) as run:
-        run.attach_loggers(build.loggers(cfg))
+        loggers = run.attach_loggers(build.loggers(cfg))
         card, parts = build.restore(cfg.ckpt_path, cfg.extras)
-        trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
+        trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
         module = build.module(card.cfg, card, parts)
         run.describe(data, module, trainer)

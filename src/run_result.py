@@ -157,6 +157,11 @@ class RunResult:
         """
         write_json(folder / RESULT_FILE, plain_record(self))
 
+    @property
+    def variant(self) -> str:
+        """The names of encoder and attention."""
+        return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
+
     def lacks(self, *names: str) -> list[str]:
         """Return those of the named fields that have no value."""
         return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]

@@ -9,8 +9,7 @@ from src.cli.entry import entry
 def main(cfg: DictConfig) -> float | None:
     """Run one training; return the score of the selected checkpoint, which a hyperparameter search optimizes."""
     from src import build
-    from src.callbacks.predictions import Predictions
-    from src.checkpoint import Card, load_checkpoint
+    from src.checkpoint import load_checkpoint
     from src.dry_build import dry_build, dry_optimizer
     from src.resume import require_resumable
     from src.run import Run
@@ -19,11 +18,9 @@ def main(cfg: DictConfig) -> float | None:
         dry_build(cfg)
         if cfg.ckpt_path is not None:
             require_resumable(cfg, dry_optimizer(cfg))
-        run.attach_loggers(build.loggers(cfg))
-        trainer = build.trainer(cfg, [run.stop, run.speed, Predictions(run.folder / "predictions")], run.loggers)
+        trainer = build.trainer(cfg, run.callbacks, run.attach_loggers(build.loggers(cfg)))
         data = build.datamodule(cfg)
-        config = {**run.config, "choices": dict(run.result.choices)}
-        module = build.module(cfg, Card(config, data.codec, data.class_counts))
+        module = build.module(cfg, run.card(data))
         if cfg.ckpt_path is not None:
             build.load_weights(module, load_checkpoint(cfg.ckpt_path)[1], cfg.ckpt_path)
         run.describe(data, module, trainer)

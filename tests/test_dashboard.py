@@ -13,6 +13,7 @@ from src.comparison.runs import FinishedRun
 from src.dashboard import main
 from src.errors import UserError
 from src.loggers.workspace import Scope, build
+from src.run_result import RunResult
 from tests.helpers import ROOT, command
 
 
@@ -30,7 +31,7 @@ def panels(section: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def run(encoder: str, *overrides: str, **logger: str | None) -> FinishedRun:
-    result = {"choices": {"encoder": encoder}, "overrides": [f"model/encoder={encoder}", *overrides]}
+    result = RunResult(choices={"encoder": encoder}, overrides=(f"model/encoder={encoder}", *overrides))
     return FinishedRun(Path("run"), result, {"logger": {"wandb": logger} if logger else {"csv": {}}})
 
 

@@ -11,12 +11,13 @@ from src.data.batching import Batch
 class Speed(pl.Callback):
     """Measures the duration of each training epoch without validation, and counts its texts.
 
-    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch.
+    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch,
+    and `test_seconds` the duration of the test.
     """
 
     def __init__(self) -> None:
         self.epochs: list[tuple[int, float]] = []
-        self.seconds: dict[str, float] = {}
+        self.test_seconds: float | None = None
         self._texts = 0
         self._start = 0.0
 
@@ -38,7 +39,7 @@ class Speed(pl.Callback):
         self._start = time.perf_counter()
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.seconds["test"] = time.perf_counter() - self._start
+        self.test_seconds = time.perf_counter() - self._start
 
     @property
     def texts_per_second(self) -> float | None:

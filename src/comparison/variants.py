@@ -141,8 +141,7 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
 
 def _name(differs: dict[str, str], run: FinishedRun) -> str:
     if not differs:
-        components = [run.choices[group] for group in ("encoder", "attention") if group in run.choices]
-        return " · ".join(components) or (run.result.task or run.folder.name)
+        return run.result.variant or run.result.task or run.folder.name
 
     def item(key: str, value: str) -> str:
         if key not in GROUPS and key != "experiment":

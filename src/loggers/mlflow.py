@@ -3,7 +3,7 @@
 import logging
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from pytorch_lightning.loggers import MLFlowLogger
 
 from src.config.outputs import unwritable_reason
 from src.extras import require
-from src.loggers.tracker import Report, Tracker
+from src.loggers.tracker import Report, Tracker, costs, description
+from src.run_result import RunResult
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # telemetry starts at import
 require("mlflow", "sqlalchemy", "alembic", by="logger=mlflow", extra="mlflow")
@@ -54,9 +55,9 @@ class Mlflow(Tracker, MLFlowLogger):
                 **options,
             )
 
-    def describe(self, facts: Mapping[str, Any]) -> None:
-        self.log_hyperparams(dict(facts))
-        self.experiment.set_tag(self.run_id, "variant", facts["variant"])
+    def describe(self, result: RunResult) -> None:
+        self.log_hyperparams(description(result))
+        self.experiment.set_tag(self.run_id, "variant", result.variant)
 
     def show(self, report: Report) -> None:
         self.log_metrics(report.numbers(), report.step)
@@ -64,9 +65,9 @@ class Mlflow(Tracker, MLFlowLogger):
             for path in paths.values():
                 self.experiment.log_artifact(self.run_id, str(path), kind)
 
-    def close(self, status: str, numbers: Mapping[str, float]) -> None:
-        self.log_metrics(numbers)
-        self.experiment.set_terminated(self.run_id, STATUS[status])
+    def close(self, result: RunResult) -> None:
+        self.log_metrics(costs(result))
+        self.experiment.set_terminated(self.run_id, STATUS[result.status])
 
 
 def _create_experiment(experiment_name: str, tracking_uri: str) -> None:

@@ -1,13 +1,13 @@
 """TensorBoard: `logger=tensorboard`, then `tensorboard --logdir outputs`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.image import imread
 from pytorch_lightning.loggers import TensorBoardLogger
 
 from src.extras import require
-from src.loggers.tracker import Report, Tracker
+from src.loggers.tracker import Report, Tracker, costs, description
+from src.run_result import RunResult
 
 require("tensorboard", by="logger=tensorboard", extra="tensorboard")
 
@@ -20,15 +20,15 @@ class TensorBoard(Tracker, TensorBoardLogger):
         self._numbers: dict[str, float] = {}
         self._step = 0
 
-    def describe(self, facts: Mapping[str, Any]) -> None:
-        self.log_hyperparams(dict(facts))
+    def describe(self, result: RunResult) -> None:
+        self.log_hyperparams(description(result))
 
     def show(self, report: Report) -> None:
         self._numbers, self._step = report.numbers(), report.step
         for name, path in report.pictures.items():
             self.experiment.add_image(f"pictures/{name}", imread(path), report.step, dataformats="HWC")
 
-    def close(self, status: str, numbers: Mapping[str, float]) -> None:
+    def close(self, result: RunResult) -> None:
         # TensorBoard stores hyperparameters only together with metrics, so they are written here
-        self.log_hyperparams({**self.hparams, "status": status}, {**self._numbers, **numbers}, self._step)
+        self.log_hyperparams({**self.hparams, "status": result.status}, self._numbers | costs(result), self._step)
         self.finalize("success")

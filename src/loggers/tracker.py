@@ -1,5 +1,6 @@
 """The common interface of loggers for results that Lightning does not log."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from src.analysis.metrics import Metric
 from src.reports.files import Example, Predictions, read_examples, read_predictions
 from src.run_result import RunResult
 
+log = logging.getLogger(__name__)
 TEXT_PICTURES = ("strip", "heatmap", "heads")  # kinds of pictures that show one text
 
 
@@ -53,24 +55,49 @@ class Report:
 
 
 class Tracker(Logger):
-    """A Lightning logger that also receives a run's description, report and status."""
+    """A Lightning logger that also logs a run's description, report, costs and status."""
 
-    def describe(self, facts: Mapping[str, Any]) -> None:
-        """Log the run's `choices` of components, its `variant` (encoder and attention) and its `overrides`."""
+    def describe(self, result: RunResult) -> None:
+        """Log the run's description."""
         raise NotImplementedError
 
     def show(self, report: Report) -> None:
         """Log the results of the test."""
         raise NotImplementedError
 
-    def close(self, status: str, numbers: Mapping[str, float]) -> None:
-        """Log the status and end the log.
-
-        Args:
-            status: completed, pruned, interrupted or failed.
-            numbers: costs of the run, by names such as seconds/total.
-        """
+    def close(self, result: RunResult) -> None:
+        """Log the run's costs and status, and end the log."""
         raise NotImplementedError
+
+
+class Trackers:
+    """The trackers among the loggers of a run."""
+
+    def __init__(self, loggers: Sequence[Logger]) -> None:
+        self.trackers = [logger for logger in loggers if isinstance(logger, Tracker)]
+
+    def describe(self, result: RunResult) -> None:
+        """Log the run's description to each tracker."""
+        for tracker in self.trackers:
+            tracker.describe(result)
+
+    def show(self, report: Report) -> None:
+        """Log the results of the test to each tracker."""
+        for tracker in self.trackers:
+            tracker.show(report)
+
+    def close(self, result: RunResult) -> None:
+        """Close each tracker; an unreachable server must not change the status of the run."""
+        for tracker in self.trackers:
+            try:
+                tracker.close(result)
+            except Exception as error:
+                log.warning("%s could not be closed: %s", type(tracker).__name__, error)
+
+
+def description(result: RunResult) -> dict[str, Any]:
+    """Return a run's choices of components, its variant (encoder and attention) and its overrides."""
+    return {"choices": dict(result.choices), "variant": result.variant, "overrides": list(result.overrides)}
 
 
 def costs(result: RunResult) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -11,11 +11,12 @@ from pytorch_lightning.loggers import WandbLogger
 from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
-from src.loggers.tracker import Report, Tracker
+from src.loggers.tracker import Report, Tracker, costs, description
 from src.reports.files import Example
 from src.reports.page.html import tag
 from src.reports.page.strips import strip
 from src.reports.words import clean_text, top_words
+from src.run_result import RunResult
 
 LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # method of W&B's run in versions that have it
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
@@ -70,9 +71,9 @@ class Wandb(Tracker, WandbLogger):
                 f"W&B could not start a run: {error}; WANDB_MODE=offline keeps the run in its folder"
             ) from error
 
-    def describe(self, facts: Mapping[str, Any]) -> None:
-        run, choices = self.experiment, facts["choices"]
-        run.config.update(dict(facts), allow_val_change=True)
+    def describe(self, result: RunResult) -> None:
+        run, choices = self.experiment, result.choices
+        run.config.update(description(result), allow_val_change=True)
         names = [choices[group] for group in TAGGED_COMPONENTS if choices.get(group, "none") != "none"]
         run.tags = tuple(dict.fromkeys([*(run.tags or ()), *names]))
 
@@ -95,9 +96,9 @@ class Wandb(Tracker, WandbLogger):
         with _stage_files_in(self.save_dir):
             run.log(media | {"trainer/global_step": report.step})
 
-    def close(self, status: str, numbers: Mapping[str, float]) -> None:
-        self.experiment.summary.update({**numbers, "status": status})
-        self.experiment.finish(exit_code=EXIT_CODES[status])
+    def close(self, result: RunResult) -> None:
+        self.experiment.summary.update({**costs(result), "status": result.status})
+        self.experiment.finish(exit_code=EXIT_CODES[result.status])
 
 
 @contextmanager

@@ -41,4 +41,4 @@ def test_the_test_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     speed.on_test_start(Mock(), Mock())
     clock.return_value = 8.5
     speed.on_test_end(Mock(), Mock())
-    assert speed.seconds == {"test": 3.5}
+    assert speed.test_seconds == 3.5

@@ -50,9 +50,7 @@ def run_page(run: Path) -> str | None:
 
 
 def _title(result: RunResult) -> str:
-    choices = result.choices
-    components = [choices[kind] for kind in ("encoder", "attention") if kind in choices]
-    return f"{' · '.join(components)} on {choices['data']}" if components and "data" in choices else "A run"
+    return f"{result.variant} on {result.choices['data']}" if result.variant and "data" in result.choices else "A run"
 
 
 def _facts(result: RunResult) -> dict[str, Inside]:

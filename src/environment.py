@@ -1,0 +1,70 @@
+"""The environment of a run: its command line, the versions of packages and code, its device and its memory."""
+
+import platform
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import distributions, version
+from pathlib import Path
+
+import torch
+from hydra.core.hydra_config import HydraConfig
+
+from src.run_result import PeakMemory
+
+PACKAGES = (
+    "torch",
+    "pytorch-lightning",
+    "torchmetrics",
+    "hydra-core",
+    "tokenizers",
+    "datasets",
+    "wandb",
+    "numpy",
+)
+
+
+def command_line() -> str:
+    """Return the command of this process, quoted for a shell."""
+    return shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
+
+
+def overrides() -> tuple[str, ...]:
+    """Return the overrides on the command line; none outside of Hydra."""
+    return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
+
+
+def choices() -> dict[str, str]:
+    """Return the option of each config group, by the last word of the group's name."""
+    if not HydraConfig.initialized():
+        return {}
+    by_group: Mapping[str, object] = HydraConfig.get().runtime.choices
+    return {group.split("/")[-1]: str(option) for group, option in by_group.items() if not group.startswith("hydra")}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed packages that determine results."""
+    installed = {distribution.metadata["Name"].lower() for distribution in distributions()}
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES if name in installed}}
+
+
+def git_commit() -> str | None:
+    """Return the commit of Heed; None outside of a git repository."""
+    command = ["git", "rev-parse", "HEAD"]
+    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or None
+
+
+def device_name(device: torch.device) -> str:
+    """Return the name of the GPU or the processor."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu"
+
+
+def peak_memory() -> PeakMemory:
+    """Measure the peak memory of this process and of the GPU."""
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+    cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None
+    return PeakMemory(process, cuda)

@@ -1,0 +1,48 @@
+"""The folder of a run with its configuration and its record."""
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from pytorch_lightning.utilities import rank_zero_only
+
+from src.run_result import RunResult, exists
+
+
+def is_main_process() -> bool:
+    """Whether this process writes files; false for all but one process of a distributed run."""
+    return getattr(rank_zero_only, "rank", 0) == 0
+
+
+class RunFolder:
+    """Writes `config.yaml` and the record of a run.
+
+    In the folder of an earlier run nothing is written before `replace_earlier_run`, so that the earlier files remain
+    if the new run fails before. Processes other than the main one write nothing.
+
+    Args:
+        path: path of the folder.
+        config: the resolved configuration.
+    """
+
+    def __init__(self, path: Path, config: dict[str, Any]) -> None:
+        self.path = path
+        self.config = config
+        self._writes = False
+
+    def create(self) -> None:
+        """Create the folder, and write the configuration unless there is an earlier run."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not exists(self.path):
+            self.replace_earlier_run()
+
+    def replace_earlier_run(self) -> None:
+        """Write the configuration, also over that of an earlier run, and write records from now on."""
+        self._writes = is_main_process()
+        if self._writes:
+            (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
+
+    def write_result(self, result: RunResult) -> None:
+        """Write the record."""
+        if self._writes:
+            result.save(self.path)
