@@ -2,7 +2,9 @@
 
 import sys
 
-from src.data.files import decode, existing_path, lines_of, read_text
+from src.data.files import read_text
+from src.data.paths import existing_path
+from src.data.utf8 import decode, lines_of
 from src.errors import UserError
 from src.process.startup import closed_streams
 

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from src.data.readers import check_columns
+from src.data.rows import check_columns
 
 HEAD_SIZE = 1 << 20  # bytes; a header is shorter
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

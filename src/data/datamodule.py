@@ -18,10 +18,10 @@ from src.data.batching import BatchBuilder, Truncation
 from src.data.cache import SPLITS, TokenizedCorpus, TokenizedSplit, code_version, load_or_build
 from src.data.codec import Codec
 from src.data.corpus import Corpus, Split, validate_corpus
-from src.data.files import absolute_path, nearest
 from src.data.listing import listed, shown
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
+from src.data.paths import absolute_path, nearest
 from src.data.splits import divide
 from src.data.tokenizer import Tokenizer, TokenizerBuilder, Trained
 from src.errors import UserError

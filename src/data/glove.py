@@ -13,8 +13,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from src.data.files import existing_file, open_file, require_one_byte_units
+from src.data.files import existing_file, open_file
 from src.data.listing import listed, shown
+from src.data.utf8 import require_one_byte_units
 from src.errors import UserError
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"

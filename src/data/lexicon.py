@@ -2,8 +2,9 @@
 
 import math
 
-from src.data.files import existing_file, lines_of, read_text
+from src.data.files import existing_file, read_text
 from src.data.listing import shown
+from src.data.utf8 import lines_of
 from src.errors import UserError
 
 

@@ -14,9 +14,10 @@ from rich.progress import track
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from src.data.batching import PAD_ID
-from src.data.files import content_hash, existing_file, local_path, read_text
+from src.data.files import content_hash, existing_file, read_text
 from src.data.glove import bundled_words
 from src.data.hub import connection
+from src.data.paths import local_path
 from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, decode, existing_file, existing_path, read_text
+from src.data.files import content_hash, existing_file, read_text
 from src.data.listing import listed
+from src.data.paths import existing_path
+from src.data.utf8 import decode
 from src.errors import UserError
 
 

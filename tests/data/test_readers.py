@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.data.readers import Examples, distinct_classes, encode_labels, parse_class_names, read_rows, select_examples
+from src.data.classes import distinct_classes, encode_labels, parse_class_names
+from src.data.examples import Examples, select_examples
+from src.data.readers import read_rows
 from src.errors import UserError
 
 

@@ -5,21 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from src.data.classes import distinct_classes, encode_labels, parse_class_names
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
-from src.data.files import nearest
+from src.data.examples import Examples, select_examples, validate_policy
 from src.data.hub import connection
 from src.data.listing import listed
-from src.data.readers import (
-    Examples,
-    Rows,
-    check_columns,
-    distinct_classes,
-    encode_labels,
-    parse_class_names,
-    select_examples,
-    validate_policy,
-)
+from src.data.paths import nearest
+from src.data.rows import Rows, check_columns
 from src.errors import UserError
 
 

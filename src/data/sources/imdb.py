@@ -5,10 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from src.data.classes import encode_labels
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
-from src.data.files import content_hash, existing_path
-from src.data.readers import encode_labels, read_rows, select_examples
+from src.data.examples import select_examples
+from src.data.files import content_hash
+from src.data.paths import existing_path
+from src.data.readers import read_rows
 from src.data.sources.hub import HubSet
 from src.errors import UserError
 

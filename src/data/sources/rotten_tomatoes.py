@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from src.data.classes import encode_labels
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
+from src.data.examples import select_examples
 from src.data.files import content_hash, existing_file
-from src.data.readers import encode_labels, read_rows, select_examples
+from src.data.readers import read_rows
 
 CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
 NUMBERS = ("0", "1", "2", "3", "4")  # the classes in the file

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from src.data.classes import encode_labels
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
+from src.data.examples import select_examples
 from src.data.files import content_hash
-from src.data.readers import encode_labels, read_rows, select_examples
+from src.data.readers import read_rows
 
 FILE = Path(__file__).parents[1] / "assets" / "small.csv"
 CLASSES = ("negative", "neutral", "positive")

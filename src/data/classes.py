@@ -1,0 +1,69 @@
+"""The classes of a data set: their names, their order, and the class number of each label."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from src.data.examples import Examples
+from src.data.listing import listed, shown
+from src.data.paths import nearest
+from src.errors import UserError
+
+MOST_FRACTIONS = 100  # distinct fractional numbers that may still be classes, such as ratings
+WHOLE = re.compile(r"[-+]?\d+")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+
+
+def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
+    """The distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
+
+    Raises:
+        UserError: if there are fewer than two, or so many fractional numbers that they must be measurements.
+    """
+    names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
+    if len(names) < 2:
+        raise UserError(f"{source}: every row has the label {shown(names[0])}; training needs at least two classes")
+    if all(map(WHOLE.fullmatch, names)):
+        return tuple(sorted(names, key=int))
+    if all(map(NUMBER.fullmatch, names)):
+        names.sort(key=float)
+        if len(names) > MOST_FRACTIONS:
+            raise UserError(
+                f"{source}: the labels are {len(names):,} different numbers, {listed(names, plain=True)}. Heed "
+                "classifies; it does no regression. Name a column of classes with data.label, or put the numbers "
+                "into a few classes"
+            )
+    return tuple(names)
+
+
+def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
+    """The class number of each row: m int64.
+
+    Raises:
+        UserError: if a label is not in `class_names`.
+    """
+    number = {name: i for i, name in enumerate(class_names)}
+    if bad := [i for i, name in enumerate(examples.labels) if name not in number]:
+        name = examples.labels[bad[0]]
+        places = examples.rows.describe_places([examples.positions[i] for i in bad])
+        raise UserError(
+            f"{examples.rows.source}: {places}: label {shown(name)} is not among the classes "
+            f"{listed(class_names, plain=True)}{nearest(name, class_names)}"
+        )
+    return np.array([number[name] for name in examples.labels], dtype=np.int64)
+
+
+def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
+    """The class names that a user listed, as strings.
+
+    Raises:
+        ValueError: if there are fewer than two, or duplicates.
+    """
+    if labels is None:
+        return None
+    names = tuple(str(name) for name in labels)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(f"labels={list(names)}: must be two or more different classes")
+    return names

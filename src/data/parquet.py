@@ -1,0 +1,63 @@
+"""Reader of Parquet files. It decodes a batch at a time and names the row at which a damaged file ends."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from src.data.rows import Rows, check_columns
+from src.errors import UserError
+
+BATCH = 1000  # rows decoded at a time
+
+
+def read_parquet(path: Path, columns: Sequence[str]) -> Rows:
+    """Read columns of a Parquet file.
+
+    Raises:
+        UserError: if the file is damaged, or a column is missing or not unique.
+    """
+    import pyarrow.parquet as pq
+
+    values: dict[str, list[Any]] = {name: [] for name in columns}
+    count = 0
+    with _explain_errors(str(path)):
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+    with file:
+        check_columns(str(path), columns, file.schema_arrow.names)
+        batches = file.iter_batches(BATCH, columns=list(columns))  # not the whole file at once, next to its values
+        while True:
+            with _explain_errors(f"{path}: after row {count:,}"):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            for name, cells in values.items():
+                cells += _cells(batch.column(name), f"{path}: column {name!r}", count)
+            count += batch.num_rows
+    return Rows(str(path), "row", range(1, count + 1), values)
+
+
+def _cells(column: Any, source: str, preceding: int) -> list[Any]:
+    """The values of a batch of a Parquet column that starts after `preceding` rows."""
+    try:
+        return column.to_pylist()
+    except (ValueError, OverflowError):  # not UTF-8, or a date before year 1
+        for i, cell in enumerate(column):
+            try:
+                cell.as_py()
+            except (ValueError, OverflowError) as error:
+                place = f"{source}: row {preceding + i + 1}"
+                raise UserError(f"{place}: the value is damaged, or neither text nor a number ({error})") from None
+        raise
+
+
+@contextmanager
+def _explain_errors(place: str) -> Iterator[None]:
+    """Raise a UserError with the place of a Parquet error; pyarrow raises errors of many types."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise UserError(f"{place}: is not a Parquet file, or is damaged ({reason}); write it again") from None

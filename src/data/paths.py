@@ -1,0 +1,91 @@
+"""Paths from a user: validated, absolute, and with a suggestion if there is no such file."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+
+from src.errors import UserError
+
+LONGEST_NAME = 100  # characters; longer names get no suggestions
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The clause ' (did you mean …?)' with the name in `known` closest to `name`, or an empty string."""
+    if len(name) > LONGEST_NAME:
+        return ""
+    candidates = [candidate for candidate in known if len(candidate) <= LONGEST_NAME]
+    matches = get_close_matches(name, candidates, n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
+
+
+def absolute_path(path: str | Path, option: str) -> Path:
+    """The absolute form of a path from the user; relative paths start from the current working directory.
+
+    Args:
+        path: the path from the user; `~` is the home folder.
+        option: the name of its option, such as `data.path`, for the message.
+
+    Raises:
+        UserError: if the path is empty or contains a zero byte, or if there is no such home folder.
+    """
+    if not str(path) or "\0" in str(path):
+        raise UserError(f"{option}={str(path)!r}: is not a path; give the path of a file or folder")
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError:  # `~name` of a user that does not exist
+        raise UserError(f"{option}={path}: there is no such home folder; write the path without ~") from None
+
+
+def existing_path(path: str | Path, option: str) -> Path:
+    """The absolute path of a file or folder that exists.
+
+    Args:
+        path: the path from the user; `~` is the home folder.
+        option: the name of its option, for the message.
+
+    Raises:
+        UserError: if it does not exist or is not accessible; the message suggests the closest name in its folder.
+    """
+    full = absolute_path(path, option)
+    try:
+        full.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"{option}={path}: {_missing(full)}") from None
+    except OSError as error:
+        raise UserError(f"{option}={path}: cannot be read ({os_reason(error)})") from None
+    return full
+
+
+def local_path(name: str, option: str) -> Path | None:
+    """The local path of a model's files; None for a name on the hub.
+
+    A name is a path if it exists or looks like one (`./…`, `/…`, `~…`, `….json`).
+
+    Raises:
+        UserError: if the name is empty, or looks like a path that does not exist.
+    """
+    if not name or name.startswith((".", "/", "~")) or name.endswith(".json") or os.path.lexists(name):
+        return existing_path(name, option)
+    return None
+
+
+def _missing(full: Path) -> str:
+    """The reason why a path does not exist: the file, its folder or the target of a link is missing."""
+    folder = full.parent
+    if full.is_symlink():
+        return f"is a link to {os.readlink(full)}, which does not exist"
+    if folder.exists() and not folder.is_dir():
+        return f"{folder} is a file, not a folder"
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    names: list[str] = []
+    with suppress(OSError):
+        names = [entry.name for entry in folder.iterdir()]
+    return f"there is no {full.name!r} in {folder}{nearest(full.name, names)}"
+
+
+def os_reason(error: OSError) -> str:
+    """The reason of an error of the operating system, without its number and path."""
+    return error.strerror or str(error)

@@ -1,0 +1,40 @@
+"""The rows of a data file or data set before their texts and labels are validated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from src.data.listing import listed
+from src.data.paths import nearest
+from src.errors import UserError
+
+SHOWN = 5  # rows named in a message
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns of a file."""
+
+    source: str  # the file's path, for messages
+    unit: str  # of `places`: "line" of a text file or "row" of a table
+    places: Sequence[int]  # n, from 1: the first line or the number of each row
+    columns: dict[str, list[Any]]  # n values each
+
+    def describe_places(self, positions: Sequence[int]) -> str:
+        """Format the places of rows: 'lines 3, 9, 12 (3 in all)', with the first few of many."""
+        places = ", ".join(str(self.places[i]) for i in positions[:SHOWN])
+        if len(positions) == 1:
+            return f"{self.unit} {places}"
+        return f"{self.unit}s {places}{', …' if len(positions) > SHOWN else ''} ({len(positions):,} in all)"
+
+
+def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise a UserError if one of the required columns is missing or not unique."""
+    for name in required:
+        if name not in columns:
+            raise UserError(
+                f"{source}: no column {name!r}{nearest(name, columns)}; its columns are {listed(columns) or 'none'}. "
+                "Name yours with data.text and data.label"
+            )
+        if (count := columns.count(name)) > 1:
+            raise UserError(f"{source}: {count} columns are called {name!r}; rename all of them but one")

@@ -1,0 +1,84 @@
+"""Decoding of UTF-8 text, with messages that name other encodings."""
+
+from collections import Counter
+
+from src.errors import UserError
+
+SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
+SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation; rare characters in the other byte order
+BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
+    "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
+    "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
+}
+
+
+def decode(data: bytes, source: str) -> str:
+    """Decode UTF-8, with or without a byte order mark.
+
+    Args:
+        data: all bytes of a text.
+        source: the name of their file, for the message.
+
+    Raises:
+        UserError: if they are not UTF-8 text; the message names the encoding if a byte order mark or the zero bytes
+            reveal it.
+    """
+    try:
+        text, decoding_error = data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        text, decoding_error = "", error
+    zero = data.find(b"\0")
+    if decoding_error is None and zero < 0:
+        return text
+    require_one_byte_units(data, source, ascii_share=0.02 if decoding_error else 0.75)
+    if zero >= 0:
+        raise UserError(
+            f"{source}: byte {zero} (line {_line(data, zero)}) is zero, so this is not a text file, or is damaged; "
+            "give a text file in UTF-8, not a spreadsheet or an archive"
+        )
+    assert decoding_error is not None
+    position = decoding_error.start
+    raise UserError(
+        f"{source}: byte {position} (line {_line(data, position)}) is not UTF-8; save it as UTF-8, for "
+        "instance with `iconv -f WINDOWS-1252 -t UTF-8` if it was written on Windows in a Western language"
+    )
+
+
+def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) -> None:
+    """Reject UTF-16 and UTF-32, recognized by a byte order mark or by the positions of zero bytes.
+
+    Args:
+        data: the beginning of a text, or all of it.
+        source: the name of its file, for the message.
+        ascii_share: smallest fraction of ASCII characters for which zero bytes indicate UTF-16. There each ASCII
+            character has one zero byte, and separators show on which side. In UTF-32 it has three.
+
+    Raises:
+        UserError: if the data are UTF-16 or UTF-32; the message names the encoding.
+    """
+    sample = data[: min(SAMPLE, len(data)) // 4 * 4]
+    units = max(len(sample) // 4, 1)
+    zeros = [sample[i::4].count(0) / units for i in range(4)]
+    pairs = Counter(zip(sample[::2], sample[1::2], strict=True))
+    little, big = (sum(pairs[pair(code)] for code in SEPARATORS) for pair in (lambda c: (c, 0), lambda c: (0, c)))
+    is_encoding = {
+        **{encoding: data.startswith(marks) for encoding, marks in BYTE_ORDER_MARKS.items()},
+        "UTF-32LE": zeros[3] == 1 and zeros[2] > 0.9 and zeros[0] < 0.1,
+        "UTF-32BE": zeros[0] == 1 and zeros[1] > 0.9 and zeros[3] < 0.1,
+        "UTF-16LE": zeros[1] + zeros[3] >= 2 * ascii_share and little > 10 * big,
+        "UTF-16BE": zeros[0] + zeros[2] >= 2 * ascii_share and big > 10 * little,
+    }
+    for encoding, matches in is_encoding.items():
+        if matches:
+            raise UserError(
+                f"{source}: is {encoding} text; save it as UTF-8, for instance with `iconv -f {encoding} -t UTF-8`"
+            )
+
+
+def lines_of(text: str) -> list[str]:
+    """Split a text at line breaks alone; str.splitlines also splits at other characters within a text."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _line(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1
