@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import binomtest, chi2
 from scipy.stats import t as student
 
 RESAMPLES = 2000
@@ -160,10 +160,8 @@ def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
     Args:
         correct, other_correct: n bool, which texts each run gets right.
     """
-    from statsmodels.stats.contingency_tables import mcnemar as test
-
-    table = [[int((a & b).sum()) for b in (other_correct, ~other_correct)] for a in (correct, ~correct)]
-    return float(test(table, exact=True).pvalue)
+    first, second = int((correct & ~other_correct).sum()), int((other_correct & ~correct).sum())
+    return float(binomtest(first, first + second).pvalue) if first + second else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
