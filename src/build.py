@@ -289,7 +289,7 @@ def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "S
     from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
 
-    from src.checkpoint_io import ValidatedCheckpointIO
+    from src.lit import ValidatedCheckpointIO
 
     callbacks = make_all(cfg, "callbacks")
 

@@ -1,6 +1,5 @@
 """The content of a checkpoint, and its validation when it is read."""
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,20 +12,11 @@ from src.config.quoting import escape_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files.plain import require, require_plain
+from src.files.tensors import read_tensors
 
 PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")
 CONFIG = {"model": dict.fromkeys(PARTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
 CARD = {"config": CONFIG, "codec": dict, "class_counts": [int]}
-TRAINING = {  # required to resume training, besides weights and card
-    "epoch": int,
-    "global_step": int,
-    "pytorch-lightning_version": str,
-    "loops": {"fit_loop": dict},
-    "callbacks": {str: object},
-    "optimizer_states": [{"state": dict, "param_groups": [{"params": [int]}]}],
-    "lr_schedulers": [dict],
-    "rng": {"cpu": torch.Tensor, "cuda": [torch.Tensor]},
-}
 
 
 @dataclass(frozen=True)
@@ -89,40 +79,25 @@ def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
     Raises:
         UserError: if the file is missing, damaged, or not a checkpoint of Heed, or if a weight is NaN or infinite.
     """
-    content, card = _validated(path, mmap=True)
+    content, card = _read_validated(Path(path), mmap=True)
     return card, content["state_dict"]
 
 
-def read_checkpoint(path: str | Path, *, training: bool = False, mmap: bool = False) -> dict[str, Any]:
-    """Read the whole content of a checkpoint, validated.
+def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
+    """Read the whole content of a checkpoint, with a validated card and validated weights.
 
     Args:
-        path: of the file.
-        training: also validate the state that training resumes from.
+        path: path of the file.
         mmap: map the file into memory, so that only tensors in use are read.
 
     Raises:
-        UserError: as `load_checkpoint` does, or if training cannot resume from it.
+        UserError: as `load_checkpoint` does.
     """
-    content, _ = _validated(path, mmap)
-    if training:
-        try:
-            _require_training(content)
-        except ValueError as error:
-            raise UserError(
-                f"{path}: training cannot resume from it ({error}); use another one, or train from scratch"
-            ) from error
-    return content
+    return _read_validated(Path(path), mmap)[0]
 
 
-def _validated(path: str | Path, mmap: bool) -> tuple[dict[str, Any], Card]:
-    path = Path(path)
-    _require_file(path)
-    try:
-        _require_checksums(path)
-        content = torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
-    except Exception as error:  # torch and zipfile raise many types for damaged files
-        raise UserError(f"{path}: {_describe_damage(path)}") from error
+def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
+    content = read_tensors(path, mmap)
     if not isinstance(content, dict) or "heed" not in content or "state_dict" not in content:
         raise UserError(f"{path} is a checkpoint, but not of Heed: it lacks the configuration and the tokenizer")
     try:
@@ -140,26 +115,6 @@ def _validated(path: str | Path, mmap: bool) -> tuple[dict[str, Any], Card]:
     return content, card
 
 
-def _require_file(path: Path) -> None:
-    try:
-        is_folder, is_file, exists = path.is_dir(), path.is_file(), path.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # too long, a zero byte, a loop of links
-        raise UserError(f"ckpt_path={str(path)[:200]!r}: cannot be read ({error})") from error
-    if is_folder:
-        raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")
-    if not exists:
-        raise UserError(f"{path}: no such checkpoint; a run writes its checkpoints to <run folder>/checkpoints/")
-    if not is_file:
-        raise UserError(f"{path} is a pipe or a device: name a checkpoint file")
-
-
-def _require_checksums(path: Path) -> None:
-    """Check the CRCs of the zip file; torch does not check them, and would load flipped bits."""
-    with zipfile.ZipFile(path) as archive:
-        if (damaged := archive.testzip()) is not None:
-            raise zipfile.BadZipFile(damaged)
-
-
 def _require_weights(weights: Any) -> None:
     """Check that weights are tensors of finite numbers.
 
@@ -174,43 +129,3 @@ def _require_weights(weights: Any) -> None:
             raise ValueError(f"state_dict.{name}: its shape {tuple(tensor.shape)} is larger than its data")
         if not torch.isfinite(tensor).all():
             raise ValueError(f"state_dict.{name}: has NaN or infinite weights")
-
-
-def _require_training(content: dict[str, Any]) -> None:
-    require(content, TRAINING)
-    if min(content["epoch"], content["global_step"]) < 0:
-        raise ValueError("epoch and global_step must be at least 0")
-    state, expected = content["rng"]["cpu"], torch.get_rng_state()
-    if state.dtype != expected.dtype or state.shape != expected.shape:
-        raise ValueError("rng.cpu: is not a state of torch's random number generator")
-
-
-def _describe_damage(path: Path) -> str:
-    """Describe why a file cannot be read; torch writes zip files, whose directory is at the end."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(2)
-    except OSError as error:
-        return f"cannot be read ({error.strerror})"
-    if not start:
-        return "the file is empty"
-    if start == b"PK" and not _is_intact(path):
-        is_cut = not _has_directory(path)
-        damage = "is truncated" if is_cut else "is damaged: its checksums do not match"
-        return f"the checkpoint {damage}; use another one, or copy it again"
-    return "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
-
-
-def _has_directory(path: Path) -> bool:
-    try:
-        return zipfile.is_zipfile(path)
-    except zipfile.BadZipFile:  # the directory contradicts itself
-        return True
-
-
-def _is_intact(path: Path) -> bool:
-    try:
-        _require_checksums(path)
-    except Exception:  # zipfile raises many kinds
-        return False
-    return True

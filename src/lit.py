@@ -1,4 +1,4 @@
-"""The LightningModule: training, evaluation and metrics of a classifier."""
+"""What Lightning calls: training, evaluation and metrics of a classifier, and the reading of checkpoints."""
 
 import math
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.plugins import TorchCheckpointIO
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MetricCollection
@@ -18,6 +19,7 @@ from torchmetrics.classification import (
     MulticlassRecall,
 )
 
+from src.checkpoint import read_checkpoint
 from src.config.metrics import AVERAGED, AVERAGES, EVALUATED
 from src.data.batching import Batch
 from src.models.classifier import Classifier
@@ -139,6 +141,18 @@ class LitClassifier(pl.LightningModule):
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
+
+
+class ValidatedCheckpointIO(TorchCheckpointIO):
+    """Lightning's plugin, except that loading accepts validated files with plain values and tensors only."""
+
+    def load_checkpoint(self, path: Any, map_location: Any = "cpu", weights_only: bool | None = True) -> dict[str, Any]:
+        """Load the whole content of a checkpoint.
+
+        Raises:
+            UserError: as `src.checkpoint.read_checkpoint` does.
+        """
+        return read_checkpoint(path)
 
 
 def _total_steps(trainer: pl.Trainer) -> int:

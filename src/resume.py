@@ -1,5 +1,6 @@
 """Check whether training can resume from a checkpoint, before the data are read."""
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -7,25 +8,59 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.checkpoint import read_checkpoint
 from src.config.keys import with_present_names
+from src.dry_build import dry_optimizer
 from src.errors import UserError
+from src.files.plain import require
 
 PLANNED = ("OneCycleLR", "LinearLR")  # schedulers that depend on the number of steps
 
 
-def require_resumable(cfg: DictConfig, optimizer: torch.optim.Optimizer | None) -> None:
-    """Check that a run matches the training of the checkpoint `cfg.ckpt_path`.
+TRAINING = {  # required to resume training, besides weights and card
+    "epoch": int,
+    "global_step": int,
+    "pytorch-lightning_version": str,
+    "loops": {"fit_loop": dict},
+    "callbacks": {str: object},
+    "optimizer_states": [{"state": dict, "param_groups": [{"params": [int]}]}],
+    "lr_schedulers": [dict],
+    "rng": {"cpu": torch.Tensor, "cuda": [torch.Tensor]},
+}
 
-    Args:
-        cfg: the run's configuration.
-        optimizer: the optimizer of the run, with its parameter groups; None if it is not known yet.
+
+def read_training_state(path: str | Path) -> dict[str, Any]:
+    """Read the whole content of a checkpoint from which training can resume; the file is mapped into memory.
+
+    Raises:
+        UserError: if the file is not a valid checkpoint, or lacks the state of the training.
+    """
+    content = read_checkpoint(path, mmap=True)
+    try:
+        require(content, TRAINING)
+        if min(content["epoch"], content["global_step"]) < 0:
+            raise ValueError("epoch and global_step must be at least 0")
+        state, expected = content["rng"]["cpu"], torch.get_rng_state()
+        if state.dtype != expected.dtype or state.shape != expected.shape:
+            raise ValueError("rng.cpu: is not a state of torch's random number generator")
+    except ValueError as error:
+        raise UserError(
+            f"{path}: training cannot resume from it ({error}); use another one, or train from scratch"
+        ) from error
+    return content
+
+
+def require_resumable(cfg: DictConfig) -> None:
+    """Check that a run matches the training of the checkpoint `cfg.ckpt_path`, if it is set.
 
     Raises:
         UserError: if the checkpoint is damaged, or was trained with another optimizer, other parameter groups,
             another scheduler or for more epochs.
     """
-    content = read_checkpoint(cfg.ckpt_path, training=cfg.train, mmap=True)
-    if not cfg.train:
+    if cfg.ckpt_path is None:
         return
+    if not cfg.train:
+        read_checkpoint(cfg.ckpt_path, mmap=True)
+        return
+    content = read_training_state(cfg.ckpt_path)
     saved_config = with_present_names(content["heed"]["config"])
     config: Any = OmegaConf.to_container(cfg, resolve=True)
     for key in ("optimizer", "scheduler"):
@@ -44,11 +79,11 @@ def require_resumable(cfg: DictConfig, optimizer: torch.optim.Optimizer | None) 
     planned = (saved_config.get("trainer") or {}).get("max_epochs")
     if planned != limit and str((config.get("scheduler") or {}).get("_target_")).endswith(PLANNED):
         raise _refusal(cfg, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, and is for {limit}")
-    if optimizer is not None:
-        require_same_groups(cfg, content["optimizer_states"], optimizer)
+    if (optimizer := dry_optimizer(cfg)) is not None:
+        _require_same_groups(cfg, content["optimizer_states"], optimizer)
 
 
-def require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:
+def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:
     """Check that saved optimizer states match an optimizer.
 
     Raises:

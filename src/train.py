@@ -10,14 +10,13 @@ def main(cfg: DictConfig) -> float | None:
     """Run one training; return the score of the selected checkpoint, which a hyperparameter search optimizes."""
     from src import build
     from src.checkpoint import load_checkpoint
-    from src.dry_build import dry_build, dry_optimizer
+    from src.dry_build import dry_build
     from src.resume import require_resumable
     from src.run import Run
 
     with Run(cfg) as run:
         dry_build(cfg)
-        if cfg.ckpt_path is not None:
-            require_resumable(cfg, dry_optimizer(cfg))
+        require_resumable(cfg)
         trainer = build.trainer(cfg, run.callbacks, run.attach_loggers(build.loggers(cfg)))
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))

@@ -14,11 +14,12 @@ import torch
 
 from src import build
 from src.checkpoint import PARTS, Card, load_checkpoint, read_checkpoint
-from src.checkpoint_io import ValidatedCheckpointIO
 from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Word
 from src.errors import UserError
+from src.lit import ValidatedCheckpointIO
+from src.resume import read_training_state
 from src.sweep.resume import prepare
 from tests.helpers import evaluate, small_config, trained
 
@@ -226,7 +227,7 @@ def test_a_weight_that_is_no_number_is_named(value: float, tmp_path: Path) -> No
         load_checkpoint(tmp_path / "odd.ckpt")
     content["state_dict"]["model.weight"][1, 2] = 1
     torch.save(content, tmp_path / "odd.ckpt")
-    read_checkpoint(tmp_path / "odd.ckpt", training=True)  # the optimizer's numbers are no weights
+    read_training_state(tmp_path / "odd.ckpt")  # the optimizer's numbers are no weights
 
 
 def hundred_levels() -> Any:
@@ -404,7 +405,7 @@ def test_the_training_state_is_checked_only_for_training(
     torch.save(changed(small(), place, value), tmp_path / "odd.ckpt")
     load_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({message}"):
-        read_checkpoint(tmp_path / "odd.ckpt", training=True)
+        read_training_state(tmp_path / "odd.ckpt")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])

@@ -73,10 +73,10 @@ def _checkpoint_steps(path: Path) -> int:
     if not path.exists():
         return 0
 
-    from src.checkpoint import read_checkpoint
+    from src.resume import read_training_state
 
     try:
-        return int(read_checkpoint(path, training=True, mmap=True)["global_step"])
+        return int(read_training_state(path)["global_step"])
     except UserError as error:
         log.warning("%s; the job restarts from the beginning", error)
         return 0
