@@ -18,7 +18,8 @@ from src.config.mistakes import Mistake, format_mistakes, format_value
 from src.config.required import PARTS, missing_components
 from src.config.values import describe_type, describe_value, matches_type
 from src.data.files import existing_file
-from src.data.tokenizer import PAD, UNKNOWN, TokenizerBuilder
+from src.data.tokenizer import TokenizerBuilder
+from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.errors import UserError
 from src.kernels.malloc import require_memory
 from src.models.embedding.glove import GloveEmbedding

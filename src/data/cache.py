@@ -6,41 +6,18 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import filelock
 import numpy as np
 
 from src.data.files import content_hash
+from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit
 from src.errors import UserError
 from src.files.arrays import read_arrays
 
 log = logging.getLogger(__name__)
-SPLITS = ("train", "val", "test")
 ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a TokenizedSplit
-
-
-@dataclass(frozen=True)
-class TokenizedSplit:
-    """One split, tokenized but not truncated, so that the cache serves every `max_length` and `keep`."""
-
-    tokens: np.ndarray  # flat int32
-    offsets: np.ndarray  # n+1 int64, into tokens
-    labels: np.ndarray  # n int64
-    rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
-    origin: str  # train, val or test
-
-
-@dataclass(frozen=True)
-class TokenizedCorpus:
-    """All splits, their tokenizer and class names; without the texts."""
-
-    train: TokenizedSplit
-    val: TokenizedSplit
-    test: TokenizedSplit
-    tokenizer: str  # JSON
-    class_names: tuple[str, ...]
 
 
 def code_version(*classes: type) -> str:
@@ -136,3 +113,9 @@ def _read(path: Path) -> TokenizedCorpus | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         log.warning("The cached data in %s are damaged (%s) and will be rebuilt", path, error)
         return None
+
+
+def default_folder() -> str:
+    """`heed` in the user's cache folder; a relative XDG_CACHE_HOME is ignored, as the XDG specification requires."""
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(folder if os.path.isabs(folder) else "~/.cache", "heed")

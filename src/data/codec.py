@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from src.data.batching import Batch, BatchBuilder, Truncation
-from src.data.tokenizer import Tokenizer
+from src.data.trained_tokenizer import Tokenizer
 from src.files.plain import require
 
 NO_LABEL = -1

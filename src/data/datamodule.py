@@ -2,11 +2,8 @@
 
 import hashlib
 import logging
-import os
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -15,15 +12,16 @@ import tokenizers
 import torch
 
 from src.data.batching import BatchBuilder, Truncation
-from src.data.cache import SPLITS, TokenizedCorpus, TokenizedSplit, code_version, load_or_build
+from src.data.cache import code_version, default_folder, load_or_build
 from src.data.codec import Codec
 from src.data.corpus import Corpus, Split, validate_corpus
-from src.data.listing import listed, shown
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
-from src.data.paths import absolute_path, nearest
+from src.data.paths import absolute_path
 from src.data.splits import divide
-from src.data.tokenizer import Tokenizer, TokenizerBuilder, Trained
+from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize
+from src.data.tokenizer import TokenizerBuilder, Trained
+from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -89,7 +87,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.limit = limit
         self.length_buckets = length_buckets
         self.on_device = on_device
-        self.cache_dir = absolute_path(_cache_folder() if cache_dir is None else cache_dir, "data.cache_dir")
+        self.cache_dir = absolute_path(default_folder() if cache_dir is None else cache_dir, "data.cache_dir")
         self.seed = torch.initial_seed() if seed is None else seed
         self.progress = progress
         self._model_classes: tuple[str, ...] | None = None
@@ -149,7 +147,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
             return key(Trained(Tokenizer.from_json(data.tokenizer)))
 
         data = load_or_build(self.cache_dir, key(self.tokenizer), self._tokenize, evaluation_key)
-        self._data = data if self._model_classes is None else _renumber_classes(data, self._model_classes)
+        self._data = data if self._model_classes is None else renumber_classes(data, self._model_classes)
         self.class_names = self._data.class_names
         self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.truncation, self.class_names)
         self.vocabulary = self.codec.tokenizer.vocabulary
@@ -219,53 +217,11 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
     def _tokenize(self) -> TokenizedCorpus:
-        start = time.perf_counter()
         corpus = self.read_valid_corpus()
         self._require_same_source()  # otherwise the cache would store new texts under the old fingerprint
-        divided_rows = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
-        texts = {
-            split: [getattr(corpus, origin).texts[row] for row in rows]
-            for split, (origin, rows) in divided_rows.items()
-        }
-        tokenizer = self.tokenizer.train(texts["train"], self.progress)
-        splits = {
-            split: TokenizedSplit(
-                *tokenizer.encode(texts[split], self.progress),
-                getattr(corpus, origin).labels[rows],
-                rows,
-                origin,
-            )
-            for split, (origin, rows) in divided_rows.items()
-        }
-        log.info(
-            "Tokenized %s texts in %.1f s; the vocabulary has %s entries",
-            f"{sum(map(len, texts.values())):,}",
-            time.perf_counter() - start,
-            f"{len(tokenizer.vocabulary):,}",
-        )
-        return TokenizedCorpus(**splits, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
-
-
-def _renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
-    """The same texts, their labels renumbered to follow `class_names`."""
-    number = {name: i for i, name in enumerate(class_names)}
-    for name in data.class_names:
-        if name not in number:
-            raise UserError(
-                f"data: class {shown(name)} is not among the classes of the model, {listed(class_names, plain=True)}"
-                f"{nearest(name, class_names)}"
-            )
-    numbers = np.array([number[name] for name in data.class_names])
-    splits = {split: getattr(data, split) for split in SPLITS}
-    renumbered = {split: replace(tokenized, labels=numbers[tokenized.labels]) for split, tokenized in splits.items()}
-    return replace(data, class_names=tuple(class_names), **renumbered)
+        rows = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
+        return tokenize(corpus, rows, self.tokenizer, self.progress)
 
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _cache_folder() -> str:
-    """`heed` in the user's cache folder; a relative XDG_CACHE_HOME is ignored, as the XDG specification requires."""
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    return os.path.join(folder if os.path.isabs(folder) else "~/.cache", "heed")

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from src.data.hub import connection
 from src.data.paths import local_path
-from src.data.tokenizer import Pretrained, Tokenizer
+from src.data.tokenizer import Pretrained
+from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 
 MISSING_NAME = (

@@ -12,7 +12,7 @@ from src.config.mistakes import Mistake
 from src.data.datamodule import TextDataModule
 from src.data.files import existing_file
 from src.data.splits import divide
-from src.data.tokenizer import PAD, UNKNOWN
+from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.dry_build import build_mistakes, hide_warnings
 from src.errors import UserError
 from src.models.embedding.glove import GloveEmbedding

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from src.data import cache
-from src.data.cache import TokenizedCorpus, TokenizedSplit, code_version, load_or_build
+from src.data.cache import code_version, load_or_build
+from src.data.tokenized import TokenizedCorpus, TokenizedSplit
 from src.errors import UserError
 
 

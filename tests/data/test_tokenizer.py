@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers
 
 from src.data import hub
-from src.data.tokenizer import Bpe, Pretrained, Tokenizer, TokenizerBuilder, Whitespace, Word, WordPiece
+from src.data.tokenizer import Bpe, Pretrained, TokenizerBuilder, Whitespace, Word, WordPiece
+from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 
 TEXTS = ["the cat sat", "the cat ran, the end", "a cat!"]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from src.data.cache import SPLITS
 from src.data.classes import distinct_classes, encode_labels, parse_class_names
 from src.data.columns import require_columns
 from src.data.corpus import Corpus, Split
@@ -11,6 +10,7 @@ from src.data.datamodule import TextDataModule
 from src.data.examples import select_examples, validate_policy
 from src.data.files import content_hash, existing_file
 from src.data.readers import read_rows
+from src.data.tokenized import SPLITS
 from src.errors import UserError
 
 

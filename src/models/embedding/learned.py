@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from src.data.tokenizer import UNKNOWN_ID
+from src.data.trained_tokenizer import UNKNOWN_ID
 from src.kernels.dropout import Dropout
 from src.models.component import Embedding
 from src.models.masking import zero_padding

@@ -20,7 +20,8 @@ from src import build
 from src.checkpoint import Card
 from src.data.batching import Truncation
 from src.data.codec import Codec
-from src.data.tokenizer import Pretrained, Tokenizer
+from src.data.tokenizer import Pretrained
+from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 from src.models import pretrained
 from src.models.classifier import Classifier, mean_weights

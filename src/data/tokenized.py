@@ -1,0 +1,85 @@
+"""Tokenized texts: what the cache stores and batches are built from."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from src.data.corpus import Corpus
+from src.data.listing import listed, shown
+from src.data.paths import nearest
+from src.data.tokenizer import TokenizerBuilder
+from src.errors import UserError
+
+log = logging.getLogger(__name__)
+SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class TokenizedSplit:
+    """One split, tokenized but not truncated, so that the cache serves every `max_length` and `keep`."""
+
+    tokens: np.ndarray  # flat int32
+    offsets: np.ndarray  # n+1 int64, into tokens
+    labels: np.ndarray  # n int64
+    rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
+    origin: str  # train, val or test
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """All splits, their tokenizer and class names; without the texts."""
+
+    train: TokenizedSplit
+    val: TokenizedSplit
+    test: TokenizedSplit
+    tokenizer: str  # JSON
+    class_names: tuple[str, ...]
+
+
+def tokenize(
+    corpus: Corpus, rows_by_split: Mapping[str, tuple[str, np.ndarray]], builder: TokenizerBuilder, progress: bool
+) -> TokenizedCorpus:
+    """Train a tokenizer on the training texts, and tokenize all texts with it.
+
+    Args:
+        corpus: the texts.
+        rows_by_split: for each split the source's split and its rows, from `src.data.splits.divide`.
+        builder: trains or loads the tokenizer.
+        progress: show progress bars.
+    """
+    start = time.perf_counter()
+    texts = {
+        split: [getattr(corpus, origin).texts[row] for row in rows] for split, (origin, rows) in rows_by_split.items()
+    }
+    tokenizer = builder.train(texts["train"], progress)
+    splits = {
+        split: TokenizedSplit(
+            *tokenizer.encode(texts[split], progress), getattr(corpus, origin).labels[rows], rows, origin
+        )
+        for split, (origin, rows) in rows_by_split.items()
+    }
+    log.info(
+        "Tokenized %s texts in %.1f s; the vocabulary has %s entries",
+        f"{sum(map(len, texts.values())):,}",
+        time.perf_counter() - start,
+        f"{len(tokenizer.vocabulary):,}",
+    )
+    return TokenizedCorpus(**splits, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
+
+
+def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
+    """The same texts, their labels renumbered to follow `class_names`."""
+    number = {name: i for i, name in enumerate(class_names)}
+    for name in data.class_names:
+        if name not in number:
+            raise UserError(
+                f"data: class {shown(name)} is not among the classes of the model, {listed(class_names, plain=True)}"
+                f"{nearest(name, class_names)}"
+            )
+    numbers = np.array([number[name] for name in data.class_names])
+    splits = {split: getattr(data, split) for split in SPLITS}
+    renumbered = {split: replace(tokenized, labels=numbers[tokenized.labels]) for split, tokenized in splits.items()}
+    return replace(data, class_names=tuple(class_names), **renumbered)

@@ -1,0 +1,133 @@
+"""The trained tokenizer: texts to token ids and words, with the `tokenizers` library (Rust, all cores)."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import tokenizers
+from rich.console import Console
+from rich.progress import track
+
+from src.data.batching import PAD_ID
+from src.errors import UserError
+
+PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
+UNKNOWN_ID = 1
+MOST_IDS = 1 << 24  # in a vocabulary, gaps included
+PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # covers the patterns
+BLOCK = 1000  # texts encoded together: limits memory and advances the progress bar
+
+
+class Tokenizer:
+    """A trained tokenizer. Id 0 is padding, which no text contains; id 1 is an unknown word.
+
+    If ids 0 and 1 of a pretrained model have other meanings, all of its ids are shifted up by two (`shift`).
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        self._backend = backend
+        self._backend.no_truncation()
+        self._backend.no_padding()
+        has_reserved_ids = backend.token_to_id(PAD) == PAD_ID and backend.token_to_id(UNKNOWN) == UNKNOWN_ID
+        self.shift = 0 if has_reserved_ids else 2
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The token of each id."""
+        ids = self._backend.get_vocab()
+        size = max(ids.values(), default=-1) + 1
+        if not 0 < size <= MOST_IDS:
+            raise ValueError(f"its ids go up to {size - 1:,}: must be between 0 and {MOST_IDS - 1:,}")
+        tokens = [""] * size  # the ids of a pretrained model may have gaps
+        for token, i in ids.items():
+            tokens[i] = token
+        return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
+
+    def encode(self, texts: Sequence[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Encode texts, without truncation and without the special tokens of a model.
+
+        Returns:
+            Flat tokens int32, and offsets n+1 int64: text i is `tokens[offsets[i]:offsets[i + 1]]`.
+        """
+        return self._flat(
+            np.asarray(encoding.ids, dtype=np.int32)
+            for block in text_blocks(texts, "Tokenizing", progress)
+            for encoding in _encodings(self._backend.encode_batch_fast, block)
+        )
+
+    def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Encode texts, and return also each token's original spelling in its text."""
+        words: list[str] = []
+
+        def ids() -> Iterator[np.ndarray]:
+            for block in text_blocks(texts, "Tokenizing", progress=False):
+                encodings = _encodings(self._backend.encode_batch, block)
+                for text, encoding in zip(block, encodings, strict=True):
+                    words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
+                    yield np.asarray(encoding.ids, dtype=np.int32)
+
+        return *self._flat(ids()), words
+
+    def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Concatenate the ids of all texts, shifted, and return them with the offsets of the texts."""
+        ids = list(texts)
+        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
+        np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally
+        return tokens, np.concatenate([[0], lengths.cumsum()])
+
+    def around(self) -> tuple[list[int], list[int]]:
+        """The special tokens that the model adds before and after a text, such as [CLS] and [SEP].
+
+        Returns:
+            Ids of the model, without `shift`.
+        """
+        encoding = self._backend.encode("a", add_special_tokens=True)
+        special = encoding.special_tokens_mask
+        prefix = special.index(0) if 0 in special else len(special)
+        suffix = special[::-1].index(0) if 0 in special else 0
+        return encoding.ids[:prefix], encoding.ids[len(special) - suffix :]
+
+    def to_json(self) -> str:
+        """Serialize the tokenizer."""
+        return self._backend.to_str()
+
+    @classmethod
+    def from_json(cls, json: str) -> "Tokenizer":
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: if it is not a tokenizer, or cannot encode a text.
+        """
+        try:
+            tokenizer = cls(tokenizers.Tokenizer.from_str(json))
+            tokenizer.read([PROBE, ""])
+            tokenizer.around()
+            assert tokenizer.vocabulary
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the library raises Exception, and for a panic BaseException
+            raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
+        return tokenizer
+
+
+def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: list[str]) -> list[tokenizers.Encoding]:
+    """Encode `texts` with one of the two functions of the library.
+
+    Raises:
+        UserError: if a pretrained tokenizer has no token for an unknown word or letter.
+    """
+    try:
+        return encode_batch(texts, add_special_tokens=False)
+    except Exception as error:
+        if type(error) is not Exception:  # the library raises plain Exception for its own errors
+            raise
+        raise UserError(f"the tokenizer cannot encode a text ({error}); choose one with an unknown token") from None
+
+
+def text_blocks(texts: Sequence[str], description: str, progress: bool) -> Iterator[list[str]]:
+    """The texts in lists of `BLOCK`, under a progress bar on standard error."""
+    console = Console(stderr=True)
+    is_hidden = not (progress and console.is_terminal)
+    for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):
+        yield list(texts[start : start + BLOCK])
