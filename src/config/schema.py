@@ -85,7 +85,18 @@ class Predict(Common, total=False):
     batch_size: int
 
 
-COMMANDS: dict[str, type] = {"train": Train, "eval": Eval, "predict": Predict}  # by their primary configs
+class Export(Common, total=False):
+    ckpt_path: str
+    out: str
+    int8: bool
+
+
+COMMANDS: dict[str, type] = {  # by their primary configs
+    "train": Train,
+    "eval": Eval,
+    "predict": Predict,
+    "export": Export,
+}
 WITHIN: dict[str, type] = {
     "model": Model,
     "param_groups": ParamGroups,

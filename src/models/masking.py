@@ -56,7 +56,7 @@ def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
     """The last (or first) real state of each row: N×T×D, N×T → N×D. Padding may be anywhere."""
     steps = torch.arange(mask.shape[1], device=mask.device)
     positions = (steps * mask).amax(1) if last else mask.int().argmax(1)  # N
-    selected = states[torch.arange(len(states), device=mask.device), positions]
+    selected = states[torch.arange(states.shape[0], device=mask.device), positions]
     return selected.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
 
@@ -68,7 +68,7 @@ def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
     lengths = mask.sum(1, keepdim=True)  # N×1
     steps = torch.arange(mask.shape[1], device=mask.device)  # T
     source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
-    rows = torch.arange(len(mask), device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
+    rows = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
     reversed_states: Tensor = _Permutation.apply(states, (rows + source).flatten())
     return reversed_states
 

@@ -1,0 +1,188 @@
+"""Conversion of a trained model to ONNX, and the proof that the result computes the same."""
+
+import logging
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from src.errors import UserError
+from src.models.classifier import Classifier, mean_weights
+from src.models.loss import Loss
+
+INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
+OPSET = 17
+TOLERANCE = 1e-5  # largest difference of a probability or a weight from torch's
+TRACED = (3, 7)  # texts and tokens of the batch that is traced; none of CHECKED has this shape
+CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
+
+
+class PortableModel(nn.Module):
+    """The function that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
+
+    Args:
+        model: a trained model.
+        loss: converts its logits into probabilities.
+        vocab_size: number of token ids.
+        max_length: largest L.
+    """
+
+    def __init__(self, model: Classifier, loss: Loss, vocab_size: int, max_length: int) -> None:
+        super().__init__()
+        self.model = model
+        self.loss = loss
+        self.vocab_size = vocab_size
+        self.max_length = max_length
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        logits, weights = self.model.forward_with_weights(tokens, mask)
+        return self.loss.probabilities(logits).float(), mean_weights(weights.float())
+
+
+def convert(portable: PortableModel, path: Path) -> float:
+    """Write a model as ONNX, with any number of texts and tokens, and compare it with torch.
+
+    torch has two exporters, and neither converts every component: the one that traces comes first because it is faster
+    and leaves the length of recurrent layers open, then the one based on torch.export. The first result that equals
+    torch's is written.
+
+    Args:
+        portable: a trained model on the CPU, in evaluation mode.
+        path: of the ONNX file.
+
+    Returns:
+        The largest difference from torch on ragged batches of other shapes than the traced one.
+
+    Raises:
+        UserError: if no exporter converts the model so that it computes the same.
+    """
+    reasons = []
+    for name, export in (("tracing", _export_by_tracing), ("torch.export", _export_by_graph)):
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            candidate = Path(folder) / "model.onnx"
+            try:
+                with quiet(), torch.no_grad():
+                    export(portable, candidate)
+                difference = largest_difference(portable, candidate)
+            except Exception as error:  # the exporters and onnxruntime raise many types
+                reasons.append(f"{name}: {type(error).__name__}: {_first_line(error)}")
+                continue
+            if difference <= TOLERANCE:
+                candidate.replace(path)
+                return difference
+            reasons.append(f"{name}: the results differ by {difference:.1e}")
+    raise UserError(f"this model cannot be exported to ONNX ({'; '.join(reasons)})")
+
+
+def largest_difference(portable: PortableModel, path: Path) -> float:
+    """The largest difference between torch and an ONNX file on random ragged batches; infinite if shapes differ."""
+    session = load_session(path)
+    differences = [0.0]
+    for seed, (texts, length) in enumerate(CHECKED):
+        tokens, mask = _ragged_batch(portable, texts, min(length, portable.max_length), seed)
+        with torch.inference_mode():
+            expected = [output.numpy() for output in portable(tokens, mask)]
+        for ours, theirs in zip(expected, session.run(None, feed(tokens.numpy(), mask.numpy())), strict=True):
+            if ours.shape != theirs.shape:
+                return float("inf")
+            differences.append(float(np.abs(ours - theirs).max()))
+    return max(differences, key=lambda value: np.inf if np.isnan(value) else value)
+
+
+def load_session(path: Path, threads: int = 0) -> "onnxruntime.InferenceSession":  # type: ignore[name-defined] # noqa: F821
+    """Load an ONNX file on the CPU with a number of threads, 0 for all cores."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # errors raise exceptions, which are reported
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def feed(tokens: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """The inputs of a session: tokens N×L int64 and mask N×L bool."""
+    return dict(zip(INPUTS, (tokens, mask), strict=True))
+
+
+def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Random tokens and mask N×L. The first text fills the batch; the last of several has no token."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, length + 1, (texts,), generator=generator)
+    lengths[-1], lengths[0] = 0, length
+    mask = torch.arange(length) < lengths.unsqueeze(1)
+    return torch.randint(1, portable.vocab_size, (texts, length), generator=generator) * mask, mask
+
+
+def _export_by_tracing(portable: PortableModel, path: Path) -> None:
+    dynamic = {name: {0: "texts", 1: "tokens"} for name in (*INPUTS, "weights")} | {"probabilities": {0: "texts"}}
+    torch.onnx.export(
+        portable,
+        _ragged_batch(portable, *TRACED, seed=0),
+        path,
+        dynamo=False,
+        input_names=INPUTS,
+        output_names=OUTPUTS,
+        dynamic_axes=dynamic,
+        opset_version=OPSET,
+    )
+
+
+def _export_by_graph(portable: PortableModel, path: Path) -> None:
+    any_size = torch.export.Dim.DYNAMIC
+    program = torch.onnx.export(
+        portable,
+        _ragged_batch(portable, *TRACED, seed=0),
+        dynamo=True,
+        verbose=False,
+        input_names=INPUTS,
+        output_names=OUTPUTS,
+        dynamic_shapes=({0: any_size, 1: any_size},) * 2,
+    )
+    assert program is not None
+    program.save(path)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hide the output of the exporters, part of which comes from C++; errors are reported with their first line."""
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    sys.stdout.flush()
+    streams = [(stream, os.dup(stream)) for stream in (1, 2)]
+    try:
+        with warnings.catch_warnings(), open(os.devnull, "w", encoding="utf-8") as null:
+            warnings.simplefilter("ignore")
+            for stream, _ in streams:
+                os.dup2(null.fileno(), stream)
+            yield
+            sys.stdout.flush()
+    finally:
+        for stream, copy in streams:
+            os.dup2(copy, stream)
+            os.close(copy)
+        logging.disable(level)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [""])[0][:200]
+
+
+def require_packages() -> None:
+    """Check that the packages of the extra `export` are installed.
+
+    Raises:
+        UserError: if one is missing.
+    """
+    missing = [name for name in ("onnx", "onnxruntime", "onnxscript", "safetensors") if find_spec(name) is None]
+    if missing:
+        raise UserError(
+            f"src.export needs {', '.join(missing)}: pip install 'heed[export]', or pip install {' '.join(missing)}"
+        )

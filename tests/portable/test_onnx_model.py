@@ -1,0 +1,78 @@
+"""Every encoder × attention is exported to ONNX, and computes the same there for any number of texts and tokens."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from src.errors import UserError
+from src.models.loss import CrossEntropy
+from src.portable.onnx_model import TOLERANCE, PortableModel, convert, feed, largest_difference, load_session
+from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, VOCABULARY, choices, compose, texts
+
+
+def portable(**components: str) -> PortableModel:
+    torch.manual_seed(0)
+    return PortableModel(compose(**components), CrossEntropy([1] * LOGITS), len(VOCABULARY), max_length=40).eval()
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_encoder_and_attention(encoder: str, attention: str, tmp_path: Path) -> None:
+    model = portable(encoder=encoder, attention=attention)
+    assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
+    tokens, mask = texts((17, 3, 0, 29))
+    with torch.no_grad():
+        expected = model(tokens, mask)
+    probabilities, weights = load_session(tmp_path / "model.onnx").run(None, feed(tokens.numpy(), mask.numpy()))
+    np.testing.assert_allclose(probabilities, expected[0].numpy(), atol=TOLERANCE)
+    np.testing.assert_allclose(weights, expected[1].numpy(), atol=TOLERANCE)
+    assert weights.shape == (4, 29)
+    assert not weights[~mask.numpy()].any()
+
+
+@pytest.mark.parametrize("pooling", choices("pooling"))
+def test_pooling(pooling: str, tmp_path: Path) -> None:
+    assert convert(portable(encoder="gru", pooling=pooling), tmp_path / "model.onnx") <= TOLERANCE
+
+
+@pytest.mark.parametrize("position", choices("position"))
+def test_position(position: str, tmp_path: Path) -> None:
+    assert convert(portable(encoder="transformer", position=position), tmp_path / "model.onnx") <= TOLERANCE
+
+
+def test_ngrams_without_recurrence(tmp_path: Path) -> None:
+    model = portable(embedding="ngrams", attention="learned_query")
+    assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
+
+
+def test_a_model_that_neither_exporter_converts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot be exported to ONNX \(tracing: .*; torch.export: "):
+        convert(portable(embedding="ngrams", encoder="bilstm"), tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+class ReadsBatch(PortableModel):
+    """A model that tracing gets wrong without an error: the number of tokens becomes a constant."""
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        probabilities, weights = super().forward(tokens, mask)
+        return probabilities * (1 if int(mask.sum()) % 2 else 0.5), weights
+
+
+def test_a_silent_error_of_an_exporter_is_refused(tmp_path: Path) -> None:
+    model = portable(encoder="identity", attention="bahdanau")
+    model.__class__ = ReadsBatch
+    with pytest.raises(UserError, match="tracing: the results differ by"):
+        convert(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_largest_difference_sees_other_weights(tmp_path: Path) -> None:
+    model = portable(encoder="lstm", attention="bahdanau")
+    convert(model, tmp_path / "model.onnx")
+    with torch.no_grad():
+        model.model.head.linear.bias[0] += 0.25
+    assert largest_difference(model, tmp_path / "model.onnx") > 0.01

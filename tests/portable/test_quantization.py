@@ -1,0 +1,42 @@
+"""The loss of accuracy by quantization, against numbers computed by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from src.data.batching import Batch
+from src.portable import quantization
+
+
+class Session:
+    """Returns the probabilities of the classes that it is told to predict."""
+
+    def __init__(self, predicted: list[int]) -> None:
+        self.predicted = iter(predicted)
+
+    def run(self, outputs: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        return [np.eye(3)[[next(self.predicted) for _ in inputs["tokens"]]]]
+
+
+def test_difference_and_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [0] * 70 + [1] * 30
+    original = [0] * 70 + [0] * 30  # 70 of 100 are right
+    quantized = [0] * 60 + [2] * 10 + [1] * 2 + [0] * 28  # loses ten and wins two
+    sessions: dict[str, Any] = {"a": Session(original), "b": Session(quantized)}
+    monkeypatch.setattr(quantization, "load_session", lambda path: sessions[path.name])
+    index = torch.arange(100)
+    tokens = torch.ones(100, 1, dtype=torch.int64)
+    whole = Batch(tokens, tokens.bool(), torch.tensor(labels), index)
+    batches = [Batch(*(tensor[start : start + 37] for tensor in whole)) for start in (0, 37, 74)]
+    loss = quantization.measure_loss(Path("a"), Path("b"), batches)
+    assert loss.original == pytest.approx(0.70)
+    assert loss.quantized == pytest.approx(0.62)
+    assert loss.texts == 100
+    # the difference of a text is +1, 0 or -1: its variance is 0.12 - 0.08², and the interval about ± 1.96 σ / 10
+    half = 1.96 * np.sqrt((0.12 - 0.08**2) / 100)
+    assert loss.low == pytest.approx(-0.08 - half, abs=0.012)
+    assert loss.high == pytest.approx(-0.08 + half, abs=0.012)
+    assert "62.00% instead of 70.00% on 100 validation texts: -8.00 points" in str(loss)

@@ -1,0 +1,107 @@
+"""`src.export` writes a folder that classifies texts as the checkpoint does, without Heed and torch."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+
+from src.analysis.explanation import explain
+from src.build import restore
+from src.errors import UserError
+from tests.helpers import CONF, command
+
+TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300]
+WITHOUT_TORCH = """
+import sys, json
+for name in ("torch", "src", "hydra", "pytorch_lightning"):
+    sys.modules[name] = None  # an import of it fails
+sys.path.insert(0, ".")
+from predict import Classifier
+print(json.dumps(Classifier()(json.loads(sys.argv[1]))))
+"""
+
+
+def export(checkpoint: Path, out: Path, *overrides: str) -> None:
+    from src.export import main
+
+    with initialize_config_dir(CONF, version_base="1.3"):
+        cfg = compose("export", [f"ckpt_path='{checkpoint}'", f"out='{out}'", *overrides])
+    main.__wrapped__(cfg)  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def exported(finished: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The checkpoint of a run and the folder that was exported from it."""
+    out = tmp_path_factory.mktemp("export") / "model"
+    checkpoint = finished[0] / "checkpoints" / "best.ckpt"
+    export(checkpoint, out, "int8=true")
+    return checkpoint, out
+
+
+def test_script_predicts_as_the_checkpoint(exported: tuple[Path, Path]) -> None:
+    checkpoint, out = exported
+    line = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)]
+    done = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
+    with initialize_config_dir(CONF, version_base="1.3"):
+        extras = compose("export", ["ckpt_path=a", "out=b"]).extras
+    card, (model, loss) = restore(str(checkpoint), extras)
+    explanations = explain(model, loss, card.codec, TEXTS)
+    for result, explanation in zip(json.loads(done.stdout), explanations, strict=True):
+        assert result["label"] == explanation.predicted
+        assert list(result["probabilities"]) == list(card.codec.class_names)
+        np.testing.assert_allclose(list(result["probabilities"].values()), explanation.probabilities, atol=1e-5)
+        assert [word for word, _ in result["weights"]] == explanation.words
+        np.testing.assert_allclose([weight for _, weight in result["weights"]], explanation.weights, atol=1e-5)
+    assert len(explanations[3].words) == 500  # truncated
+
+
+def test_script_reads_a_pipe(exported: tuple[Path, Path]) -> None:
+    line = [sys.executable, "predict.py"]
+    done = subprocess.run(line, cwd=exported[1], input="good\n\nbad\n", capture_output=True, text=True, check=True)
+    assert [json.loads(row)["text"] for row in done.stdout.splitlines()] == ["good", "bad"]
+
+
+def test_model_card_has_the_scores_of_the_run(
+    exported: tuple[Path, Path], finished: tuple[Path, dict[str, Any]]
+) -> None:
+    card = (exported[1] / "README.md").read_text()
+    score = finished[1]["metrics"]["test/acc"]
+    assert f"| acc | {score['value']:.4f} | {score['low']:.4f} to {score['high']:.4f} | {score['n']} |" in card
+    assert f"{finished[1]['parameters']['total']:,}" in card
+    assert "validation texts" in card  # int8
+
+
+def test_model_card_of_a_checkpoint_without_its_run(checkpoint: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "apart" / "model.ckpt"
+    copy.parent.mkdir()
+    copy.write_bytes(checkpoint.read_bytes())
+    export(copy, tmp_path / "out")
+    assert "Not measured" in (tmp_path / "out" / "README.md").read_text()
+    assert not (tmp_path / "out" / "model.int8.onnx").exists()
+
+
+def test_existing_files_are_not_replaced(checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="is not an empty folder"):
+        export(checkpoint, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_refused_model_leaves_nothing(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("src.portable.onnx_model.TOLERANCE", -1.0)
+    with pytest.raises(UserError, match="the results differ by"):
+        export(checkpoint, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_misspelt_option(tmp_path: Path) -> None:
+    line, options = command(tmp_path, "export", "ckpt_path=a.ckpt", "out=b", "int_8=true")
+    done = subprocess.run(line, **options, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert "did you mean int8?" in done.stderr
+    assert "Traceback" not in done.stderr
