@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
+from src.config.keys import PARTS
 from src.config.quoting import escape_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files.plain import require, require_plain
 from src.files.tensors import read_tensors
 
-PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")
 CONFIG = {"model": dict.fromkeys(PARTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
 CARD = {"config": CONFIG, "codec": dict, "class_counts": [int]}
 

@@ -14,8 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.config import signature
+from src.config.keys import PARTS
 from src.config.mistakes import Mistake, format_mistakes, format_value
-from src.config.required import PARTS, missing_components
+from src.config.required import missing_components
 from src.config.values import describe_type, describe_value, matches_type
 from src.data.files import existing_file
 from src.data.tokenizer import TokenizerBuilder

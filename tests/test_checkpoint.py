@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from src import build
-from src.checkpoint import PARTS, Card, load_checkpoint, read_checkpoint
+from src.checkpoint import Card, load_checkpoint, read_checkpoint
+from src.config.keys import PARTS
 from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Word

@@ -6,7 +6,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from src.config.required import PARTS
+from src.config.keys import PARTS
 from src.dry_build import build_mistakes, dry_build
 from src.errors import UserError
 from src.kernels.malloc import machine_memory, require_memory

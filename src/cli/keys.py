@@ -7,8 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.cli.choices import Groups
 from src.cli.parsing import ParsedOverride
-from src.config.dotted_paths import paths_in
-from src.config.keys import present_name
+from src.config.keys import paths_in, present_name
 from src.config.mistakes import Mistake, did_you_mean, format_names, nearest, no_such_choice
 from src.config.required import required_message
 from src.config.schema import WITHIN

@@ -2,36 +2,19 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from src.comparison.runs import FinishedRun
+from src.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
 from src.config.mistakes import format_value
 
 GROUPS = {  # config groups and their keys, in the order of a variant's name
-    "data": "data",
-    "tokenizer": "data.tokenizer",
-    "embedding": "model.embedding",
-    "position": "model.position",
-    "encoder": "model.encoder",
-    "attention": "model.attention",
-    "pooling": "model.pooling",
-    "head": "model.head",
-    "loss": "loss",
-    "optimizer": "optimizer",
-    "scheduler": "scheduler",
-    "trainer": "trainer",
-    "callbacks": "callbacks",
+    key.rpartition(".")[2]: key
+    for key in ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "scheduler", "trainer", "callbacks")
 }
-IRRELEVANT_KEYS = (  # do not affect what a model learns; the content of the data is compared by its fingerprint
-    *("seed", "data.seed", "task_name", "tags", "train", "test", "ckpt_path", "paths", "logger", "extras", "sweep"),
-    *("data.path", "data.train_path", "data.val_path", "data.test_path", "data.cache_dir"),
-    *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
-    *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
-    *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
-)
 MAX_NAME_ITEMS = 4  # if more differ and each run has a preset, the preset's name replaces them
 
 
@@ -68,24 +51,13 @@ def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
 
 def _options(config: dict[str, Any]) -> dict[str, str]:
     """The options that affect the result of a run, as JSON by dotted path."""
-    return {key: json.dumps(_portable(value)) for key, value in _flat(config, "") if not _within(key, IRRELEVANT_KEYS)}
-
-
-def _flat(node: Any, path: str) -> Iterable[tuple[str, Any]]:
-    if not isinstance(node, dict):
-        yield path, node
-        return
-    for key, value in node.items():
-        yield from _flat(value, f"{path}.{key}" if path else str(key))
+    options = options_in(config, UNRELATED_TO_RESULT)
+    return {key: json.dumps(_portable(value)) for key, value in options.items() if value != {}}
 
 
 def _portable(value: Any) -> Any:
     """The name of an absolute path, since folders differ between machines."""
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
-
-
-def _within(key: str, prefixes: Iterable[str]) -> bool:
-    return any(key == prefix or key.startswith(f"{prefix}.") for prefix in prefixes)
 
 
 def _varies(options: Sequence[dict[str, Any]], key: str) -> bool:
@@ -99,7 +71,7 @@ def _differences(runs: Sequence[FinishedRun], options: Sequence[dict[str, str | 
     groups = {
         name: prefix
         for name, prefix in GROUPS.items()
-        if _varies(choices, name) and any(_within(key, [prefix]) for key in varying)
+        if _varies(choices, name) and any(is_within(key, [prefix]) for key in varying)
     }
     differences = _describe(choices, options, groups)
     have_presets = all(selection.get("experiment") not in (None, "None") for selection in choices)
@@ -114,7 +86,7 @@ def _describe(
     """The choices in these groups, and the options that they do not determine, for each variant."""
 
     def is_determined(key: str) -> bool:
-        owners = [name for name, prefix in groups.items() if not prefix or _within(key, [prefix])]
+        owners = [name for name, prefix in groups.items() if not prefix or is_within(key, [prefix])]
         by_choice: dict[tuple[str | None, ...], set[str | None]] = {}
         for selection, values in zip(choices, options, strict=True):
             by_choice.setdefault(tuple(selection.get(name) for name in owners), set()).add(values[key])

@@ -1,6 +1,30 @@
-"""The keys of a configuration by their meaning, and their earlier names."""
+"""The keys of a configuration: components, what each option affects, and earlier names."""
 
+from collections.abc import Collection, Iterator
 from typing import Any
+
+PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # of a model, in this order
+MODEL = tuple(f"model.{part}" for part in PARTS)
+COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # those that a training requires
+COLLECTIONS = ("callbacks", "logger")  # groups of components
+
+# An option affects everything that its key is not listed under.
+UNRELATED_TO_BUILD = (  # which components a run has, and whether they work together
+    *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras"),
+)
+UNRELATED_TO_RESULT = (  # what a model learns; seeds and the fingerprint of the data are compared separately
+    *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep"),
+    *("data.path", "data.val_path", "data.test_path", "data.cache_dir"),
+    *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
+    *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
+    *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
+)
+UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress")
+RELATED_TO_DURATION = (  # of epochs and reports; the number of epochs and the names of COLLECTIONS count separately
+    *("data", "model", "loss", "optimizer._target_", "train", "test"),
+    *("trainer.accelerator", "trainer.precision", "trainer.accumulate_grad_batches"),
+    *("trainer.limit_train_batches", "trainer.limit_val_batches", "trainer.limit_test_batches"),
+)
 
 RENAMED = {  # earlier name, as a dotted path → present name
     "per_part": "param_groups",
@@ -9,10 +33,37 @@ RENAMED = {  # earlier name, as a dotted path → present name
 }
 
 
+def paths_in(node: Any, path: str = "") -> dict[str, Any]:
+    """All dotted paths of a plain nested dict or list with their values, including inner nodes."""
+    paths = {path: node} if path else {}
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        paths |= paths_in(value, f"{path}.{key}" if path else str(key))
+    return paths
+
+
+def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
+    """The options of a plain configuration by dotted path, without those of `unrelated` keys. A list is one option."""
+    return {path: value for path, value in _leaves(config, "") if not is_within(path, unrelated)}
+
+
+def is_within(path: str, keys: Collection[str]) -> bool:
+    """Whether a dotted path is one of `keys` or below one."""
+    return any(path == key or path.startswith(f"{key}.") for key in keys)
+
+
+def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(node, dict) or not node:
+        yield path, node
+        return
+    for key, value in node.items():
+        yield from _leaves(value, f"{path}.{key}" if path else str(key))
+
+
 def present_name(path: str) -> str | None:
     """The present name of a renamed key or of a key within it; None if it was not renamed."""
     for earlier, present in RENAMED.items():
-        if path == earlier or path.startswith(f"{earlier}."):
+        if is_within(path, [earlier]):
             return present + path[len(earlier) :]
     return None
 

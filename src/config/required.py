@@ -4,18 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from omegaconf import DictConfig, OmegaConf
 
+from src.config.keys import COLLECTIONS, COMPONENTS
 from src.config.mistakes import Mistake, format_names
-
-PARTS = (
-    "embedding",
-    "position",
-    "encoder",
-    "attention",
-    "pooling",
-    "head",
-)  # of a model, in the order of the data flow
-COMPONENTS = ("data", "data.tokenizer", *(f"model.{part}" for part in PARTS), "loss", "optimizer", "trainer")
-COLLECTIONS = ("callbacks", "logger")  # groups of components
 
 
 def missing_classes(cfg: DictConfig, command: str) -> Iterator[Mistake]:

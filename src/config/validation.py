@@ -8,8 +8,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config import signature, targets
-from src.config.dotted_paths import paths_in
-from src.config.keys import present_name
+from src.config.keys import paths_in, present_name
 from src.config.mistakes import Mistake, did_you_mean, format_mistakes, format_names, format_value, nearest
 from src.config.monitors import monitor_mistakes
 from src.config.outputs import output_mistakes

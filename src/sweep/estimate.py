@@ -9,18 +9,10 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.absolute_paths import make_paths_absolute
+from src.config.keys import COLLECTIONS, RELATED_TO_DURATION, UNRELATED_TO_DURATION, is_within, options_in
 from src.run_result import RESULT_FILE, RunResult
 from src.sweep.outcome import load_or_warn
 
-UNTIMED_DATA_OPTIONS = ("seed", "cache_dir", "progress")  # do not change the duration
-TRAINER_OPTIONS = (  # change the duration
-    "accelerator",
-    "precision",
-    "accumulate_grad_batches",
-    "limit_train_batches",
-    "limit_val_batches",
-    "limit_test_batches",
-)
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -72,16 +64,9 @@ def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float
 
 def _settings_key(config: dict[str, Any]) -> str:
     """Return a string that is equal for runs whose epochs and reports take the same time."""
-    settings = {
-        "model": config["model"],
-        "loss": config["loss"],
-        "optimizer": config["optimizer"]["_target_"],
-        "data": {name: value for name, value in config["data"].items() if name not in UNTIMED_DATA_OPTIONS},
-        "trainer": {name: config["trainer"].get(name) for name in TRAINER_OPTIONS},
-        "callbacks": sorted(config["callbacks"] or ()),
-        "logger": sorted(config["logger"] or ()),
-        "phases": (config["train"], config["test"]),
-    }
+    options = options_in(config, UNRELATED_TO_DURATION)
+    settings = {path: value for path, value in options.items() if is_within(path, RELATED_TO_DURATION)}
+    settings |= {group: sorted(config[group] or ()) for group in COLLECTIONS}
     return json.dumps(settings, sort_keys=True, default=str)
 
 

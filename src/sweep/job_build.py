@@ -8,6 +8,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
+from src.config.keys import UNRELATED_TO_BUILD, options_in
 from src.config.mistakes import Mistake
 from src.data.datamodule import TextDataModule
 from src.data.files import existing_file
@@ -21,7 +22,6 @@ from src.models.shapes import check_shapes
 WORDS = ("the", "a", "film", "good", "bad")  # in the bundled GloVe vocabulary
 TEXTS, TOKENS, STEPS = 2, 5, 10
 LONGEST = 100_000  # tokens of the longest text that is tried
-IGNORED_KEYS = ("seed", "tags", "task_name", "logger", "extras", "paths", "train", "test")  # do not affect a build
 
 
 class TrialBuilder:
@@ -34,8 +34,7 @@ class TrialBuilder:
     def find_mistakes(self, cfg: DictConfig) -> list[Mistake]:
         """Return the reasons why a job cannot be built or cannot take a step; an empty list if it can."""
         plain: Any = OmegaConf.to_container(cfg, resolve=True)
-        plain["data"].pop("seed", None)
-        key = json.dumps({name: value for name, value in plain.items() if name not in IGNORED_KEYS}, default=str)
+        key = json.dumps(options_in(plain, UNRELATED_TO_BUILD), default=str)
         if key not in self._built:
             self._built[key] = build_mistakes(cfg) or self._failure(cfg)
         return self._built[key]

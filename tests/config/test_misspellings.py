@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 
 from src.cli.overrides import command_line_mistakes
 from src.config.composition import without_hydra
-from src.config.dotted_paths import paths_in
+from src.config.keys import paths_in
 from tests.config.conftest import repository
 
 

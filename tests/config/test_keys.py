@@ -1,0 +1,63 @@
+"""The lists of keys: every key exists, and each list leaves out what it should."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from src.config import keys
+from src.config.signature import of_class
+from src.models.classifier import Classifier
+from tests.helpers import CONF
+
+CONFIG = {
+    "seed": 1,
+    "data": {"seed": 1, "path": "a.csv", "limit": 3},
+    "model": {"head": {"dims": [1, 2]}},
+    "callbacks": {"progress": {"refresh_rate": 2}, "early_stopping": {}},
+}
+
+
+@pytest.mark.parametrize(
+    "key",
+    sorted({*keys.UNRELATED_TO_RESULT, *keys.UNRELATED_TO_DURATION, *keys.RELATED_TO_DURATION, *keys.COMPONENTS}),
+)
+def test_every_key_exists(key: str) -> None:
+    from pytorch_lightning import Trainer
+
+    name = key.rpartition(".")[2]
+    is_written = any(
+        re.search(rf"^[\s+]*(- )?{name}:", path.read_text(), re.MULTILINE) for path in Path(CONF).rglob("*.yaml")
+    )
+    is_added = key == "callbacks.pruning"  # by a search
+    assert is_written or is_added or (Path(CONF) / key.replace(".", "/")).is_dir() or name in of_class(Trainer).options
+
+
+def test_the_parts_are_those_of_the_classifier() -> None:
+    assert list(of_class(Classifier).options) == list(keys.PARTS)
+
+
+@pytest.mark.parametrize(
+    ("unrelated", "options"),
+    [
+        (keys.UNRELATED_TO_BUILD, ["data.path", "data.limit", "model.head.dims"]),
+        (keys.UNRELATED_TO_RESULT, ["data.limit", "model.head.dims"]),
+    ],
+)
+def test_options_in_omits_unrelated_options(unrelated: tuple[str, ...], options: list[str]) -> None:
+    remaining = keys.options_in(CONFIG, unrelated)
+    assert [path for path in remaining if not path.startswith("callbacks.")] == options
+    assert remaining["model.head.dims"] == [1, 2]
+    assert remaining["callbacks.early_stopping"] == {}
+
+
+def test_a_key_of_a_similar_name_is_not_within() -> None:
+    assert keys.is_within("data.seed", ["data"]) and keys.is_within("data", ["data"])
+    assert not keys.is_within("database", ["data"])
+
+
+def test_a_renamed_key_has_its_present_name_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(keys.RENAMED, "a.old", "a.new")
+    assert keys.present_name("a.old") == "a.new"
+    assert keys.present_name("a.old.b") == "a.new.b"
+    assert keys.present_name("a.older") is None
