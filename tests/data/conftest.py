@@ -1,4 +1,4 @@
-"""Small data that every test may use."""
+"""Small data sets for tests."""
 
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ Options: TypeAlias = dict[str, Any]
 
 @pytest.fixture
 def loading(tmp_path: Path) -> Options:
-    """Options that every source needs, with a cache of the test's own."""
+    """Options that every source needs, with a separate cache."""
     return {
         "tokenizer": Word(min_frequency=1),
         "cache_dir": str(tmp_path / "cache"),
@@ -26,7 +26,7 @@ def loading(tmp_path: Path) -> Options:
 
 @pytest.fixture
 def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment does not say whether to look for the hub."""
+    """An environment without HF_HUB_OFFLINE."""
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
 
@@ -35,8 +35,8 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 def reviews(tmp_path: Path) -> Path:
     """A CSV of 101 reviews of 1 to 12 words, sorted by label as IMDb is: 61 bad, 40 good."""
     rng = np.random.default_rng(0)
-    words = [[f"w{i}" for i in rng.integers(0, 50, rng.integers(1, 12))] for _ in range(101)]
-    rows = [f"row{i} {' '.join(some)},{'bad' if i < 61 else 'good'}" for i, some in enumerate(words)]
+    texts = [[f"w{i}" for i in rng.integers(0, 50, rng.integers(1, 12))] for _ in range(101)]
+    rows = [f"row{i} {' '.join(text)},{'bad' if i < 61 else 'good'}" for i, text in enumerate(texts)]
     path = tmp_path / "reviews.csv"
     path.write_text("\n".join(["text,label", *rows]) + "\n")
     return path

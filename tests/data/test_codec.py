@@ -1,4 +1,4 @@
-"""What a checkpoint needs to read a text as in training."""
+"""The codec, which encodes texts as in training."""
 
 import numpy as np
 import pytest
@@ -24,24 +24,24 @@ def test_a_batch_keeps_the_order_of_the_texts(codec: Codec) -> None:
     assert batch.index.tolist() == [0, 1, 2]
 
 
-def test_labels_are_minus_one_where_unknown(codec: Codec) -> None:
+def test_labels_are_minus_one_without_labels(codec: Codec) -> None:
     assert codec.batch(["a film", "b"]).labels.tolist() == [-1, -1]
 
 
-def test_words_are_those_of_the_tokens_kept(codec: Codec) -> None:
+def test_words_belong_to_the_truncated_tokens(codec: Codec) -> None:
     text = "One GOOD film, truly"
-    builder, (words, after) = codec.read([text, "so"])
+    builder, (words, other_words) = codec.read([text, "so"])
     batch = builder(np.array([0]))
     assert words == (["One", "GOOD", "film"] if codec.truncation.keep == "first" else ["film", ",", "truly"])
-    assert after == ["so"]
+    assert other_words == ["so"]
     tokens = [codec.tokenizer.vocabulary[i] for i in batch.tokens[0]]
     assert tokens == [word.lower() if word.lower() in codec.tokenizer.vocabulary else "<unk>" for word in words]
 
 
-def test_plain_containers_carry_it(codec: Codec, tmp_path: object) -> None:
+def test_a_codec_is_restored_from_plain_containers(codec: Codec, tmp_path: object) -> None:
     path = f"{tmp_path}/codec.pt"
     torch.save(codec.to_dict(), path)
-    again = Codec.from_dict(torch.load(path, weights_only=True))
-    assert (again.truncation, again.class_names) == (codec.truncation, NAMES)
+    restored = Codec.from_dict(torch.load(path, weights_only=True))
+    assert (restored.truncation, restored.class_names) == (codec.truncation, NAMES)
     text = ["a good film, a bad one", "film"]
-    assert torch.equal(again.batch(text).tokens, codec.batch(text).tokens)
+    assert torch.equal(restored.batch(text).tokens, codec.batch(text).tokens)

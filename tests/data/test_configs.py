@@ -1,4 +1,4 @@
-"""The YAML files make what they say, with the options users write."""
+"""The YAML files of data sets and tokenizers instantiate the classes that they name."""
 
 import inspect
 from pathlib import Path
@@ -37,24 +37,24 @@ def make(cfg: DictConfig) -> Any:
     return instantiate(cfg.data, _convert_="all")
 
 
-def test_every_file_is_known_here() -> None:
+def test_every_data_set_is_tested() -> None:
     assert {path.stem for path in (CONF / "data").glob("*.yaml")} == {*SOURCES, "base"}
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_each_data_set_is_made(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.tsv").touch()
-    kind, required = SOURCES[name]
+    source, required = SOURCES[name]
     cfg = config(f"data={name}", *required, "data.batch_size=13", "data.limit=99", "seed=17")
     module = make(cfg)
-    assert isinstance(module, kind)
+    assert isinstance(module, source)
     assert (module.batch_size, module.limit, module.seed) == (13, 99, 17)
     assert module.tokenizer == Word()
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "expected"),
     [
         ("word", Word()),
         ("whitespace", Whitespace()),
@@ -63,22 +63,22 @@ def test_each_data_set_is_made(name: str, tmp_path: Path, monkeypatch: pytest.Mo
         ("pretrained", Pretrained("some-model")),
     ],
 )
-def test_each_tokenizer_is_made(name: str, made: Any) -> None:
+def test_each_tokenizer_is_instantiated(name: str, expected: Any) -> None:
     extra = ["data.tokenizer.name_or_path=some-model"] if name == "pretrained" else []
     module = make(config("data=imdb", f"data/tokenizer={name}", *extra))
-    assert module.tokenizer == made
+    assert module.tokenizer == expected
 
 
 def test_defaults_in_yaml_and_code_agree() -> None:
-    written = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
-    assert isinstance(written, dict)
+    in_yaml = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
+    assert isinstance(in_yaml, dict)
     options = inspect.signature(TextDataModule.__init__).parameters
     in_code = {name: option.default for name, option in options.items() if name not in ("self", "tokenizer")}
-    assert {name: value for name, value in written.items() if name in in_code} == in_code
-    assert set(written) - set(in_code) == {"_target_", "tokenizer", "path"}
+    assert {name: value for name, value in in_yaml.items() if name in in_code} == in_code
+    assert set(in_yaml) - set(in_code) == {"_target_", "tokenizer", "path"}
 
 
-def test_lists_of_classes_may_be_written_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_classes_are_listed_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.csv").touch()
     module = make(config("data=csv", "data.path=file.csv", "data.labels=[negative,neutral,positive]"))
@@ -87,10 +87,10 @@ def test_lists_of_classes_may_be_written_on_the_command_line(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(("name", "key"), [("csv", "path"), ("rotten_tomatoes", "path"), ("hub", "name")])
-def test_what_must_be_given_is_marked_missing(name: str, key: str) -> None:
+def test_required_options_are_marked_missing(name: str, key: str) -> None:
     assert OmegaConf.is_missing(config(f"data={name}").data, key)
 
 
-def test_the_shared_base_is_no_data_set() -> None:
+def test_the_shared_base_has_no_target() -> None:
     with pytest.raises(MissingMandatoryValue):
         _ = config("data=base").data._target_

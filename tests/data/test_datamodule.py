@@ -1,4 +1,4 @@
-"""From a source to batches: splits, cache, facts and loaders."""
+"""The data module: splits, cache, attributes and loaders."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from src.errors import UserError
 SPLITS = ("train", "val", "test")
 
 
-def ready(reviews: Path, loading: dict[str, Any], **options: Any) -> Table:
+def set_up(reviews: Path, loading: dict[str, Any], **options: Any) -> Table:
     module = Table(str(reviews), **{**loading, **options})
     module.prepare_data()
     module.setup("fit")
@@ -31,8 +31,8 @@ def all_texts(module: TextDataModule, split: str) -> list[str]:
     return module.texts(split, range(module.sizes[split]))
 
 
-def test_the_facts_are_known_after_setup(reviews: Path, loading: dict[str, Any]) -> None:
-    module = ready(reviews, loading)
+def test_setup_sets_the_attributes(reviews: Path, loading: dict[str, Any]) -> None:
+    module = set_up(reviews, loading)
     assert module.sizes == {"train": 73, "val": 8, "test": 20}
     assert module.class_names == ("bad", "good")
     assert module.class_counts == np.bincount(module.tokenized("train").labels).tolist()
@@ -42,60 +42,60 @@ def test_the_facts_are_known_after_setup(reviews: Path, loading: dict[str, Any])
 
 
 def test_every_text_is_in_one_split_and_each_split_has_every_class(reviews: Path, loading: dict[str, Any]) -> None:
-    module = ready(reviews, loading)
+    module = set_up(reviews, loading)
     texts = [text for split in SPLITS for text in all_texts(module, split)]
     assert sorted(texts) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
-    shares = {split: module.tokenized(split).labels.mean() for split in SPLITS}
-    assert all(abs(share - 40 / 101) < 0.08 for share in shares.values())
+    fractions = {split: module.tokenized(split).labels.mean() for split in SPLITS}
+    assert all(abs(fraction - 40 / 101) < 0.08 for fraction in fractions.values())
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_batches_hold_the_texts_their_index_names(reviews: Path, loading: dict[str, Any], split: str) -> None:
-    module = ready(reviews, loading, max_length=5, keep="last")
+def test_batches_contain_the_texts_of_their_index(reviews: Path, loading: dict[str, Any], split: str) -> None:
+    module = set_up(reviews, loading, max_length=5, keep="last")
     loader = getattr(module, f"{split}_dataloader")()
-    seen: list[int] = []
+    index: list[int] = []
     for batch in loader:
         rows = batch.index.tolist()
         expected = module.codec.batch(module.texts(split, rows), module.tokenized(split).labels[rows])
         assert torch.equal(batch.tokens, expected.tokens)
         assert torch.equal(batch.mask, expected.mask)
         assert torch.equal(batch.labels, expected.labels)
-        seen += rows
-    assert sorted(seen) == list(range(module.sizes[split]))
+        index += rows
+    assert sorted(index) == list(range(module.sizes[split]))
     assert len(loader) == -(-module.sizes[split] // 7)
 
 
 def test_labels_belong_to_their_texts(reviews: Path, loading: dict[str, Any]) -> None:
-    module = ready(reviews, loading)
+    module = set_up(reviews, loading)
     for split in SPLITS:
         rows = [int(text.split()[0].removeprefix("row")) for text in all_texts(module, split)]
         assert module.tokenized(split).labels.tolist() == [int(row >= 61) for row in rows]
 
 
-def test_the_vocabulary_comes_from_the_training_part_alone(reviews: Path, loading: dict[str, Any]) -> None:
-    module = ready(reviews, loading)
+def test_the_vocabulary_comes_from_the_training_split_only(reviews: Path, loading: dict[str, Any]) -> None:
+    module = set_up(reviews, loading)
     first = {split: {text.split()[0] for text in all_texts(module, split)} for split in SPLITS}
     assert first["train"] < set(module.vocabulary)
     assert not (first["val"] | first["test"]) & set(module.vocabulary)
 
 
-def test_a_trained_model_finds_what_its_training_tokenized(
+def test_an_evaluation_uses_the_cache_of_the_training(
     reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codec = ready(reviews, loading).codec
+    codec = set_up(reviews, loading).codec
     monkeypatch.setattr(Table, "read", lambda self: pytest.fail("the file was read again"))
-    again = Table(str(reviews), **loading)
-    again.use_codec(codec)
-    again.setup()
-    assert again.vocabulary == codec.tokenizer.vocabulary
+    repeated = Table(str(reviews), **loading)
+    repeated.use_codec(codec)
+    repeated.setup()
+    assert repeated.vocabulary == codec.tokenizer.vocabulary
 
 
-def test_a_cached_start_reads_no_text(reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    first = ready(reviews, loading)
+def test_with_a_cache_no_text_is_read(reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = set_up(reviews, loading)
     monkeypatch.setattr(Table, "read", pytest.fail)
-    again = ready(reviews, loading, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
-    assert again.fingerprint_ == first.fingerprint_
-    assert np.array_equal(again.tokenized("val").rows, first.tokenized("val").rows)
+    repeated = set_up(reviews, loading, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
+    assert repeated.fingerprint_ == first.fingerprint_
+    assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)
 
 
 @pytest.mark.parametrize(
@@ -111,46 +111,46 @@ def test_a_cached_start_reads_no_text(reviews: Path, loading: dict[str, Any], mo
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_whatever_changes_the_tokens_is_tokenized_anew(
+def test_options_that_change_the_tokens_tokenize_again(
     reviews: Path, loading: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    ready(reviews, loading)
-    ready(reviews, loading, **change)
+    set_up(reviews, loading)
+    set_up(reviews, loading, **change)
     assert len({path.stat().st_ino for path in Path(loading["cache_dir"]).glob("*.npz")}) == 2
 
 
-def test_changed_content_is_tokenized_anew(reviews: Path, loading: dict[str, Any]) -> None:
-    before = ready(reviews, loading)
+def test_changed_content_is_tokenized_again(reviews: Path, loading: dict[str, Any]) -> None:
+    before = set_up(reviews, loading)
     reviews.write_text(reviews.read_text().replace("row0 ", "changed "))
-    after = ready(reviews, loading)
+    after = set_up(reviews, loading)
     assert after.fingerprint_ != before.fingerprint_
     assert "changed" in {text.split()[0] for split in SPLITS for text in all_texts(after, split)}
 
 
-def test_the_fingerprint_is_the_datas_and_not_the_tokenizers(reviews: Path, loading: dict[str, Any]) -> None:
-    one = ready(reviews, loading)
-    assert ready(reviews, loading, tokenizer=Bpe()).fingerprint_ == one.fingerprint_
-    assert ready(reviews, loading, split_seed=1).fingerprint_ != one.fingerprint_
+def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(reviews: Path, loading: dict[str, Any]) -> None:
+    first = set_up(reviews, loading)
+    assert set_up(reviews, loading, tokenizer=Bpe()).fingerprint_ == first.fingerprint_
+    assert set_up(reviews, loading, split_seed=1).fingerprint_ != first.fingerprint_
 
 
-def test_limit_bounds_every_split_and_keeps_the_classes(reviews: Path, loading: dict[str, Any]) -> None:
-    module = ready(reviews, loading, limit=5)
+def test_limit_reduces_every_split_and_preserves_the_classes(reviews: Path, loading: dict[str, Any]) -> None:
+    module = set_up(reviews, loading, limit=5)
     assert module.sizes == {"train": 5, "val": 5, "test": 5}
     assert module.class_counts == [3, 2]
 
 
-def test_training_follows_the_seed_and_evaluation_does_not(reviews: Path, loading: dict[str, Any]) -> None:
-    one, again, other = (ready(reviews, loading, seed=seed) for seed in (1, 1, 2))
+def test_the_seed_determines_the_order_of_training_only(reviews: Path, loading: dict[str, Any]) -> None:
+    first, repeated, other = (set_up(reviews, loading, seed=seed) for seed in (1, 1, 2))
 
     def order(loader: Any) -> list[list[int]]:
         return [batch.index.tolist() for batch in loader]
 
-    assert order(one.train_dataloader()) == order(again.train_dataloader())
-    assert order(one.train_dataloader()) != order(other.train_dataloader())
-    assert order(one.val_dataloader()) == order(other.val_dataloader())
+    assert order(first.train_dataloader()) == order(repeated.train_dataloader())
+    assert order(first.train_dataloader()) != order(other.train_dataloader())
+    assert order(first.val_dataloader()) == order(other.val_dataloader())
 
 
-def test_without_a_seed_torchs_own_counts(reviews: Path, loading: dict[str, Any]) -> None:
+def test_without_a_seed_that_of_torch_is_used(reviews: Path, loading: dict[str, Any]) -> None:
     torch.manual_seed(11)
     assert Table(str(reviews), **loading, seed=None).seed == 11
 
@@ -160,20 +160,20 @@ def attach(module: TextDataModule, **trainer: Any) -> None:
     module.trainer = SimpleNamespace(**{**defaults, **trainer})  # type: ignore[assignment]
 
 
-def test_ranks_share_a_pass_evenly(reviews: Path, loading: dict[str, Any]) -> None:
+def test_ranks_divide_a_pass_evenly(reviews: Path, loading: dict[str, Any]) -> None:
     for split in SPLITS:
         passes = []
         for rank in range(3):
-            module = ready(reviews, loading)
+            module = set_up(reviews, loading)
             attach(module, global_rank=rank, world_size=3)
             passes.append([batch.index.tolist() for batch in getattr(module, f"{split}_dataloader")()])
-        assert len({len(each) for each in passes}) == 1
-        rows = sorted(row for each in passes for batch in each for row in batch)
+        assert len({len(batches) for batches in passes}) == 1
+        rows = sorted(row for batches in passes for batch in batches for row in batch)
         assert rows == list(range(module.sizes[split]))
 
 
 def test_overfitting_repeats_the_same_batches(reviews: Path, loading: dict[str, Any]) -> None:
-    module = ready(reviews, loading)
+    module = set_up(reviews, loading)
     assert isinstance(module.train_dataloader(), ShuffledBatches)
     attach(module, overfit_batches=2)
     loader = module.train_dataloader()
@@ -184,15 +184,17 @@ def test_overfitting_repeats_the_same_batches(reviews: Path, loading: dict[str, 
 
 
 @pytest.mark.parametrize("on_device", [True, False])
-def test_tokens_live_on_the_trainers_device_on_request(reviews: Path, loading: dict[str, Any], on_device: bool) -> None:
-    module = ready(reviews, loading, on_device=on_device)
+def test_tokens_are_stored_on_the_trainers_device_on_request(
+    reviews: Path, loading: dict[str, Any], on_device: bool
+) -> None:
+    module = set_up(reviews, loading, on_device=on_device)
     attach(module, strategy=SimpleNamespace(root_device=torch.device("meta")))
     loader = module.val_dataloader()
     assert loader.builder.tokens.device.type == ("meta" if on_device else "cpu")
 
 
 class Reader(pl.LightningModule):
-    """Trains on nothing and counts what it is given."""
+    """Counts the texts of each split that it receives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,7 +215,7 @@ class Reader(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), 0.1)
 
 
-def test_a_trainer_takes_it_as_it_is(reviews: Path, loading: dict[str, Any]) -> None:
+def test_a_trainer_accepts_the_data_module(reviews: Path, loading: dict[str, Any]) -> None:
     module, data = Reader(), Table(str(reviews), **loading)
     trainer = pl.Trainer(
         accelerator="cpu",
@@ -230,7 +232,7 @@ def test_a_trainer_takes_it_as_it_is(reviews: Path, loading: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "options",
     [
         {"batch_size": 0},
         {"max_length": 0},
@@ -241,19 +243,21 @@ def test_a_trainer_takes_it_as_it_is(reviews: Path, loading: dict[str, Any]) -> 
         {"split_seed": -1},
         {"seed": -1},
     ],
-    ids=lambda wrong: next(iter(wrong)),
+    ids=lambda options: next(iter(options)),
 )
-def test_options_are_checked_at_once(reviews: Path, loading: dict[str, Any], wrong: dict[str, Any]) -> None:
-    (name, value) = next(iter(wrong.items()))
+def test_options_are_checked_by_the_constructor(
+    reviews: Path, loading: dict[str, Any], options: dict[str, Any]
+) -> None:
+    (name, value) = next(iter(options.items()))
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
-        Table(str(reviews), **{**loading, **wrong})
+        Table(str(reviews), **{**loading, **options})
 
 
-def test_too_few_rows_of_a_class_are_named(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_class_with_too_few_rows_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = tmp_path / "few.csv"
     path.write_text("text,label\n" + "a,bad\n" * 9 + "b,good\n" * 2)
-    with pytest.raises(UserError, match="class 'good' has a single row"):  # the other one went to the test split
-        ready(path, loading)
+    with pytest.raises(UserError, match="class 'good' has a single row"):  # the other row is in the test split
+        set_up(path, loading)
 
 
 def test_the_cache_is_in_the_users_cache_folder(
@@ -264,7 +268,7 @@ def test_the_cache_is_in_the_users_cache_folder(
 
 
 @pytest.mark.parametrize("folder", ["", "~nobody-of-this-name/cache"])
-def test_a_cache_folder_that_is_none_litters_nothing(
+def test_an_invalid_cache_folder_creates_no_file(
     reviews: Path, loading: dict[str, Any], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -274,7 +278,7 @@ def test_a_cache_folder_that_is_none_litters_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_relative_cache_folder_of_the_environment_does_not_count(
+def test_a_relative_cache_folder_of_the_environment_is_ignored(
     reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
@@ -282,8 +286,8 @@ def test_a_relative_cache_folder_of_the_environment_does_not_count(
     assert Table(str(reviews), **{**loading, "cache_dir": None}).cache_dir == Path("/somewhere/.cache/heed")
 
 
-class Own(TextDataModule):
-    """A source of the user's own."""
+class UserSource(TextDataModule):
+    """A data source of a user."""
 
     corpus: Any
 
@@ -297,8 +301,8 @@ class Own(TextDataModule):
 LABELS = np.arange(41) % 2
 
 
-def own(loading: dict[str, Any], **changes: Any) -> Own:
-    module = Own(**loading)
+def user_source(loading: dict[str, Any], **changes: Any) -> UserSource:
+    module = UserSource(**loading)
     names = changes.pop("class_names", ("bad", "good"))
     split: dict[str, Any] = {"texts": [f"text {i}" for i in range(41)], "labels": LABELS}
     module.corpus = changes["corpus"] if "corpus" in changes else Corpus(Split(**split | changes), None, None, names)
@@ -306,8 +310,8 @@ def own(loading: dict[str, Any], **changes: Any) -> Own:
 
 
 @pytest.mark.parametrize("labels", [LABELS.tolist(), torch.from_numpy(LABELS), LABELS.astype(np.uint8)])
-def test_an_own_source_may_give_integers_of_any_kind(loading: dict[str, Any], labels: Any) -> None:
-    module = own(loading, labels=labels)
+def test_a_users_source_may_return_integers_of_any_type(loading: dict[str, Any], labels: Any) -> None:
+    module = user_source(loading, labels=labels)
     module.setup()
     assert sum(module.tokenized(split).labels.sum() for split in SPLITS) == 20
     assert module.tokenized("train").labels.dtype == np.int64
@@ -343,11 +347,11 @@ def test_an_own_source_may_give_integers_of_any_kind(loading: dict[str, Any], la
         ({"texts": ["x" * 10**6] * 41, "labels": ["x" * 10**6] * 41}, "train.labels is a list of 41: 'x{39}…'"),
     ],
 )
-def test_an_own_source_that_reads_something_else_is_named(
+def test_an_invalid_corpus_of_a_users_source_is_reported(
     loading: dict[str, Any], changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UserError, match=rf"test_datamodule\.Own\.read\(\).*{message}") as caught:
-        own(loading, **changes).setup()
+    with pytest.raises(UserError, match=rf"test_datamodule\.UserSource\.read\(\).*{message}") as caught:
+        user_source(loading, **changes).setup()
     assert len(str(caught.value)) < 500
 
 
@@ -355,12 +359,12 @@ def test_many_classes_of_a_single_row_are_one_short_message(tmp_path: Path, load
     path = tmp_path / "names.csv"
     path.write_text("text,label\n" + "".join(f"a,name {i} {'x' * 500}\n" for i in range(1009)))
     with pytest.raises(UserError, match=r"1,009 classes \(.* and 1,004 more\) .*Heed classifies") as caught:
-        ready(path, loading)
+        set_up(path, loading)
     assert len(str(caught.value)) < 800
 
 
 def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loading: dict[str, Any]) -> None:
-    codec = ready(reviews, loading).codec
+    codec = set_up(reviews, loading).codec
     module = Table(str(reviews), **loading)
     module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
     with pytest.raises(
@@ -370,21 +374,20 @@ def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loadin
     assert len(str(caught.value)) < 500
 
 
-def rewritten(path: Path, change: str) -> None:
-    """The file with its rows turned round, with fewer rows, without its columns, or gone."""
+def rewrite(path: Path, change: str) -> None:
+    """Reverse or shorten the rows of a file, replace its columns, or delete it."""
     header, *rows = path.read_text().splitlines()
-    lines = {"turned": [header, *rows[::-1]], "shorter": [header, *rows[:50]], "other": ["a,b", "1,2"], "gone": []}[
-        change
-    ]
+    changed = {"reversed": [header, *rows[::-1]], "shortened": [header, *rows[:50]], "other": ["a,b", "1,2"]}
+    lines = changed.get(change, [])
     path.write_text("\n".join(lines))
     if not lines:
         path.unlink()
 
 
-@pytest.mark.parametrize("change", ["turned", "shorter", "other", "gone"])
+@pytest.mark.parametrize("change", ["reversed", "shortened", "other", "deleted"])
 def test_texts_of_a_source_that_has_changed_are_not_read(reviews: Path, loading: dict[str, Any], change: str) -> None:
-    module = ready(reviews, loading)
-    rewritten(reviews, change)
+    module = set_up(reviews, loading)
+    rewrite(reviews, change)
     with pytest.raises(UserError, match=r"has changed since|cannot be read"):
         module.texts("test", [0])
 
@@ -392,15 +395,15 @@ def test_texts_of_a_source_that_has_changed_are_not_read(reviews: Path, loading:
 def test_a_source_that_changes_while_it_is_read_is_not_cached(
     reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Table.read
+    original = Table.read
 
     def slow(self: Table) -> Any:
-        rewritten(reviews, "turned")
-        return read(self)
+        rewrite(reviews, "reversed")
+        return original(self)
 
     with monkeypatch.context() as patch:
         patch.setattr(Table, "read", slow)
         with pytest.raises(UserError, match="has changed since the run began to read it: start the run again"):
-            ready(reviews, loading)
+            set_up(reviews, loading)
     assert not list(Path(loading["cache_dir"]).glob("*.npz"))
-    assert all_texts(ready(reviews, loading), "test")
+    assert all_texts(set_up(reviews, loading), "test")

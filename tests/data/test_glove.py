@@ -1,4 +1,4 @@
-"""Word vectors from the bundled cut and from files."""
+"""Word vectors: the bundled ones and those of files."""
 
 import zipfile
 from pathlib import Path
@@ -19,7 +19,7 @@ def text(tmp_path: Path, lines: list[str]) -> str:
     return str(path)
 
 
-def test_the_bundled_cut_holds_the_published_numbers() -> None:
+def test_the_bundled_vectors_are_the_published_ones() -> None:
     words, vectors = read_glove(None, ["zebra", "the", "film", "<unk>"])
     assert words == ["the", "film"]
     assert vectors.shape == (2, 50)
@@ -28,7 +28,7 @@ def test_the_bundled_cut_holds_the_published_numbers() -> None:
     assert len(set(np.load(glove.BUNDLED)["words"].tobytes().decode().split("\n"))) == 10_000
 
 
-def test_only_the_wanted_words_come_in_the_files_order(tmp_path: Path) -> None:
+def test_only_requested_words_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
     words, vectors = read_glove(text(tmp_path, LINES), ["don't", "film", "absent"])
     assert words == ["film", "don't"]
     np.testing.assert_array_equal(vectors, np.array([[1, 2, 3], [7, 8, 9]], dtype=np.float32))
@@ -40,18 +40,18 @@ def test_a_word_may_contain_spaces(tmp_path: Path) -> None:
     assert read_glove(text(tmp_path, LINES), ["."])[0] == []
 
 
-def test_the_header_of_word2vec_is_no_word(tmp_path: Path) -> None:
+def test_the_header_of_word2vec_is_not_a_word(tmp_path: Path) -> None:
     words, vectors = read_glove(text(tmp_path, ["2 3", *LINES[:2]]), ["the", "2"])
     assert words == ["the"]
     np.testing.assert_array_equal(vectors, np.array([[0.5, -1, 0.2]], dtype=np.float32))
 
 
-def test_no_word_found_leaves_no_rows(tmp_path: Path) -> None:
+def test_without_a_known_word_there_are_no_rows(tmp_path: Path) -> None:
     words, vectors = read_glove(text(tmp_path, LINES), ["absent"])
     assert (words, vectors.shape) == ([], (0, 3))
 
 
-def test_a_zip_of_one_file_is_read_through(tmp_path: Path) -> None:
+def test_a_zip_of_one_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "vectors.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("folder/vectors.txt", "\n".join(LINES))
@@ -77,38 +77,38 @@ def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.Mon
         (["9 3", "film 1 2"], "line 2 is not a word with 3 numbers"),
     ],
 )
-def test_a_broken_line_is_named(tmp_path: Path, lines: list[str], message: str) -> None:
+def test_a_malformed_line_is_reported(tmp_path: Path, lines: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_glove(text(tmp_path, lines), ["film"])
 
 
-def test_a_missing_file_is_explained(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     text(tmp_path, LINES)
     with pytest.raises(UserError, match=r"did you mean 'vectors\.txt'"):
         read_glove(str(tmp_path / "vector.txt"), ["film"])
 
 
-def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     with pytest.raises(UserError, match=r"empty\.txt: the file is empty"):
         read_glove(str(tmp_path / "empty.txt"), ["film"])
 
 
 @pytest.mark.parametrize("content", [b"PK and no more", b""])
-def test_a_broken_zip_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_truncated_zip_is_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "broken.zip").write_bytes(content)
     with pytest.raises(UserError, match=r"broken\.zip: is not a zip file"):
         read_glove(str(tmp_path / "broken.zip"), ["film"])
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "1e99"])
-def test_numbers_that_are_not_finite_are_named(tmp_path: Path, number: str) -> None:
+def test_numbers_that_are_not_finite_are_reported(tmp_path: Path, number: str) -> None:
     with pytest.raises(UserError, match=f"line 2: '{number}' is not a finite"):
         read_glove(text(tmp_path, ["the 1 2 3", f"film 1 {number} 3"]), ["film"])
 
 
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.zip"])
-def test_another_encoding_is_named(tmp_path: Path, name: str) -> None:
+def test_another_encoding_is_reported(tmp_path: Path, name: str) -> None:
     content = "\n".join(LINES).encode("utf-16")
     if name.endswith(".zip"):
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
@@ -120,7 +120,7 @@ def test_another_encoding_is_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_zip_with_damaged_content_is_named(tmp_path: Path, method: int) -> None:
+def test_a_zip_with_damaged_content_is_reported(tmp_path: Path, method: int) -> None:
     path = tmp_path / "vectors.zip"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("vectors.txt", "\n".join(LINES * 101))
@@ -131,7 +131,7 @@ def test_a_zip_with_damaged_content_is_named(tmp_path: Path, method: int) -> Non
         read_glove(str(path), ["film"])
 
 
-def test_a_zip_with_a_password_is_named(tmp_path: Path) -> None:
+def test_a_zip_with_a_password_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "vectors.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("vectors.txt", "\n".join(LINES))
@@ -143,6 +143,6 @@ def test_a_zip_with_a_password_is_named(tmp_path: Path) -> None:
         read_glove(str(path), ["film"])
 
 
-def test_a_header_of_5000_digits_is_no_dimension(tmp_path: Path) -> None:
+def test_a_header_of_5000_digits_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="line 2 is not a word with 9"):
         read_glove(text(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])

@@ -1,4 +1,4 @@
-"""Never waiting for a network that is not there."""
+"""The connection to the hub, which is not awaited without a network."""
 
 import ssl
 import urllib.error
@@ -19,18 +19,18 @@ def offline() -> tuple[bool, bool]:
     return constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
 
 
-@pytest.mark.parametrize("answers", [True, False])
-def test_the_libraries_are_offline_exactly_while_the_hub_is_away(
-    monkeypatch: pytest.MonkeyPatch, answers: bool
+@pytest.mark.parametrize("responds", [True, False])
+def test_the_libraries_are_offline_while_the_hub_does_not_respond(
+    monkeypatch: pytest.MonkeyPatch, responds: bool
 ) -> None:
-    monkeypatch.setattr(hub, "_responds", lambda address: answers)
+    monkeypatch.setattr(hub, "_responds", lambda address: responds)
     with hub.connection() as online:
-        assert online == answers
-        assert offline() == (not answers, not answers)
+        assert online == responds
+        assert offline() == (not responds, not responds)
     assert offline() == (False, False)
 
 
-def test_the_environments_word_is_not_questioned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_offline_setting_of_the_environment_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(hub, "_responds", pytest.fail)
     with hub.connection() as online:
@@ -39,7 +39,7 @@ def test_the_environments_word_is_not_questioned(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("error", "answers"),
+    ("error", "responds"),
     [
         (None, True),
         (urllib.error.HTTPError("", 403, "forbidden", Message(), None), True),
@@ -48,11 +48,13 @@ def test_the_environments_word_is_not_questioned(monkeypatch: pytest.MonkeyPatch
         (TimeoutError(), False),
     ],
 )
-def test_any_http_answer_is_an_answer(monkeypatch: pytest.MonkeyPatch, error: Exception | None, answers: bool) -> None:
+def test_any_http_response_is_a_response(
+    monkeypatch: pytest.MonkeyPatch, error: Exception | None, responds: bool
+) -> None:
     def urlopen(*_: object, **__: object) -> AbstractContextManager[None]:
         if error is not None:
             raise error
         return nullcontext()
 
     monkeypatch.setattr(urllib.request, "urlopen", urlopen)
-    assert hub._responds("http://localhost") == answers
+    assert hub._responds("http://localhost") == responds

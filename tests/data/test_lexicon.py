@@ -1,4 +1,4 @@
-"""Lists of words with strengths."""
+"""Word lists with strengths."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def write(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_words_and_strengths(tmp_path: Path) -> None:
+def test_words_and_strengths_are_read(tmp_path: Path) -> None:
     path = write(tmp_path, "; a comment\nGood\t1.9\t0.9\t[2, 1]\n\nbad,-2.5\nplain\n,-:\t-1.5\n#yay\t3\n")
     assert read_lexicon(path) == {"good": 1.9, "bad": -2.5, "plain": 1.0, ",-:": -1.5, "#yay": 3.0}
 
@@ -26,12 +26,12 @@ def test_words_and_strengths(tmp_path: Path) -> None:
         ("# nothing\n\n", r"words\.txt: has no words"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_mistakes_are_reported(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_lexicon(write(tmp_path, text))
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_bytes(b"good\xff")
     with pytest.raises(UserError, match=r"words\.txt: byte 4 \(line 1\) is not UTF-8"):
         read_lexicon(str(tmp_path / "words.txt"))
@@ -46,12 +46,12 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
         (f"{'g' * 10**6}\t{'x' * 10**6}\n", "line 1: the strength 'x{39}…' of 'g{39}…' is not a number"),
     ],
 )
-def test_strengths_are_numbers_of_words(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_strengths_are_reported_with_their_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_lexicon(write(tmp_path, text))
 
 
-def test_another_encoding_is_named(tmp_path: Path) -> None:
+def test_another_encoding_is_reported(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_bytes("good\t1\nbad\t-1\n".encode("utf-16"))
     with pytest.raises(UserError, match=r"words\.txt: is UTF-16 text"):
         read_lexicon(str(tmp_path / "words.txt"))

@@ -1,4 +1,4 @@
-"""Training batches resume exactly, by themselves and under a real Trainer."""
+"""Training batches resume exactly, with and without a Trainer."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -31,7 +31,7 @@ def shuffled_batches(seed: int = 0, batch_size: int = BATCH_SIZE) -> ShuffledBat
     return ShuffledBatches(builder, partial(shuffled, builder.lengths, batch_size, seed, True, 0, 1), seed)
 
 
-def seen(batches: Any) -> list[list[int]]:
+def row_lists(batches: Any) -> list[list[int]]:
     return [batch.index.tolist() for batch in batches]
 
 
@@ -42,38 +42,38 @@ def rows(batches: list[list[int]]) -> list[int]:
 def passes(number: int) -> list[list[list[int]]]:
     """The batches of the first epochs, uninterrupted."""
     batches = shuffled_batches()
-    return [seen(batches) for _ in range(number)]
+    return [row_lists(batches) for _ in range(number)]
 
 
 def test_each_pass_is_the_next_epoch() -> None:
     first, second = passes(2)
     assert first != second
     assert rows(first) == rows(second) == list(range(ROWS))
-    again = shuffled_batches()
-    again.set_epoch(1)
-    assert seen(again) == second
+    restarted = shuffled_batches()
+    restarted.set_epoch(1)
+    assert row_lists(restarted) == second
 
 
-def test_the_length_is_that_of_a_whole_pass_wherever_it_stands() -> None:
+def test_the_length_is_that_of_a_whole_pass() -> None:
     batches = shuffled_batches()
     next(iter(batches))
     assert len(batches) == STEPS
 
 
-@pytest.mark.parametrize("taken", [0, 1, 5, STEPS])
-def test_a_state_resumes_with_the_remaining_batches(taken: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 5, STEPS])
+def test_a_state_resumes_with_the_remaining_batches(count: int) -> None:
     first, second = passes(2)
     batches = shuffled_batches()
     stream = iter(batches)
-    for _ in range(taken):
+    for _ in range(count):
         next(stream)
     state = batches.state_dict()
     resumed = shuffled_batches()
     resumed.load_state_dict(state)
-    assert seen(resumed) == (first[taken:] or second)
+    assert row_lists(resumed) == (first[count:] or second)
 
 
-def test_a_state_within_an_epoch_does_not_resume_over_other_batches() -> None:
+def test_a_state_within_an_epoch_does_not_resume_with_other_batches() -> None:
     batches = shuffled_batches()
     next(iter(batches))
     for other in (shuffled_batches(seed=1), shuffled_batches(batch_size=5)):
@@ -81,34 +81,34 @@ def test_a_state_within_an_epoch_does_not_resume_over_other_batches() -> None:
             other.load_state_dict(batches.state_dict())
 
 
-def test_a_finished_epoch_resumes_under_another_batch_size() -> None:
+def test_a_finished_epoch_resumes_with_another_batch_size() -> None:
     batches = shuffled_batches()
-    seen(batches)
+    row_lists(batches)
     other = shuffled_batches(batch_size=2)
     other.load_state_dict(batches.state_dict())
-    assert rows(seen(other)) == list(range(ROWS))
+    assert rows(row_lists(other)) == list(range(ROWS))
     assert other.epoch == 1
 
 
-def test_evaluation_batches_come_in_the_same_order_every_time() -> None:
+def test_evaluation_batches_have_a_fixed_order() -> None:
     builder = batch_builder()
     batches = Batches(builder, by_length(builder.lengths, BATCH_SIZE, 0, 1))
-    assert seen(batches) == seen(batches)
+    assert row_lists(batches) == row_lists(batches)
     assert len(batches) == STEPS
     lengths = [int(batch.mask.sum(1).max()) for batch in batches]
     assert lengths == sorted(lengths, reverse=True)
 
 
-class Tiny(pl.LightningModule):
-    """One weight; remembers which rows it trained on, by epoch."""
+class RecordingModel(pl.LightningModule):
+    """A model with one weight that records the rows of each batch by epoch."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(1))
-        self.seen: dict[int, list[list[int]]] = {}
+        self.rows_by_epoch: dict[int, list[list[int]]] = {}
 
     def training_step(self, batch: Batch, _: int) -> torch.Tensor:
-        self.seen.setdefault(self.current_epoch, []).append(batch.index.tolist())
+        self.rows_by_epoch.setdefault(self.current_epoch, []).append(batch.index.tolist())
         return (self.weight - batch.labels.float().mean()).square().sum()
 
     def validation_step(self, batch: Batch, _: int) -> None:
@@ -135,14 +135,14 @@ class SaveAt(pl.Callback):
         setattr(self, hook, self.save)
 
     def save(self, trainer: pl.Trainer, *_: Any) -> None:
-        at = (trainer.current_epoch, trainer.fit_loop.epoch_loop.batch_idx)
-        if at == (self.epoch, self.batch) and not trainer.sanity_checking:
+        position = (trainer.current_epoch, trainer.fit_loop.epoch_loop.batch_idx)
+        if position == (self.epoch, self.batch) and not trainer.sanity_checking:
             trainer.save_checkpoint(self.path)
 
 
 def fit(path: Path | None, *callbacks: pl.Callback, **options: Any) -> dict[int, list[list[int]]]:
-    """Train for three epochs, from a checkpoint if there is one, and return what was seen by epoch."""
-    module = Tiny()
+    """Train for three epochs, from a checkpoint if there is one, and return the rows of each batch by epoch."""
+    module = RecordingModel()
     trainer = pl.Trainer(
         accelerator="cpu",
         **{"max_epochs": 3, **options},
@@ -154,51 +154,51 @@ def fit(path: Path | None, *callbacks: pl.Callback, **options: Any) -> dict[int,
         log_every_n_steps=1,
     )
     trainer.fit(module, Data(), ckpt_path=path, weights_only=True)
-    return module.seen
+    return module.rows_by_epoch
 
 
 @pytest.fixture
-def quiet() -> Iterator[None]:
-    """One thread: the machine is shared."""
+def single_thread() -> Iterator[None]:
+    """Use one thread, because the machine is shared."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
 
 
-@pytest.mark.usefixtures("quiet")
-class TestUnderTrainer:
+@pytest.mark.usefixtures("single_thread")
+class TestWithTrainer:
     def test_epochs_follow_the_order_uninterrupted(self) -> None:
         assert fit(None) == dict(enumerate(passes(3)))
 
     @pytest.mark.parametrize("batch", [0, 4])
     def test_a_checkpoint_after_a_batch_resumes_with_the_next(self, tmp_path: Path, batch: int) -> None:
         path = tmp_path / "middle.ckpt"
-        whole = fit(None, SaveAt(path, "on_train_batch_end", 1, batch))
+        uninterrupted = fit(None, SaveAt(path, "on_train_batch_end", 1, batch))
         resumed = fit(path)
-        assert resumed == {1: whole[1][batch + 1 :], 2: whole[2]}
+        assert resumed == {1: uninterrupted[1][batch + 1 :], 2: uninterrupted[2]}
 
     @pytest.mark.parametrize("hook", ["on_train_epoch_end", "on_validation_end", "on_train_batch_end"])
     def test_a_checkpoint_at_an_epochs_end_resumes_with_the_next_epoch(self, tmp_path: Path, hook: str) -> None:
         path = tmp_path / "end.ckpt"
-        whole = fit(None, SaveAt(path, hook, 1))
-        assert fit(path) == {2: whole[2]}
+        uninterrupted = fit(None, SaveAt(path, hook, 1))
+        assert fit(path) == {2: uninterrupted[2]}
 
     def test_a_checkpoint_at_a_validation_within_an_epoch_resumes_there(self, tmp_path: Path) -> None:
         path = tmp_path / "middle.ckpt"
-        whole = fit(None, SaveAt(path, "on_validation_end", 1, 3), val_check_interval=4)
+        uninterrupted = fit(None, SaveAt(path, "on_validation_end", 1, 3), val_check_interval=4)
         resumed = fit(path, val_check_interval=4)
-        assert resumed == {1: whole[1][4:], 2: whole[2]}
+        assert resumed == {1: uninterrupted[1][4:], 2: uninterrupted[2]}
 
     @pytest.mark.parametrize("hook", ["on_train_epoch_end", "on_validation_end"])
     def test_an_epoch_cut_short_by_a_limit_is_followed_by_the_next(self, tmp_path: Path, hook: str) -> None:
         path = tmp_path / "end.ckpt"
-        whole = fit(None, SaveAt(path, hook, 1, 2), limit_train_batches=3)
-        assert whole == {epoch: batches[:3] for epoch, batches in enumerate(passes(3))}
-        assert fit(path, limit_train_batches=3) == {2: whole[2]}
+        uninterrupted = fit(None, SaveAt(path, hook, 1, 2), limit_train_batches=3)
+        assert uninterrupted == {epoch: batches[:3] for epoch, batches in enumerate(passes(3))}
+        assert fit(path, limit_train_batches=3) == {2: uninterrupted[2]}
 
     def test_a_run_counted_in_steps_resumes_within_an_epoch(self, tmp_path: Path) -> None:
         path = tmp_path / "middle.ckpt"
         steps: dict[str, Any] = {"max_epochs": None, "max_steps": 2 * STEPS + 3}
-        whole = fit(None, SaveAt(path, "on_train_batch_end", 1, 4), **steps)
-        assert fit(path, **steps) == {1: whole[1][5:], 2: whole[2]}
+        uninterrupted = fit(None, SaveAt(path, "on_train_batch_end", 1, 4), **steps)
+        assert fit(path, **steps) == {1: uninterrupted[1][5:], 2: uninterrupted[2]}

@@ -1,4 +1,4 @@
-"""Plans: which rows make which batch, in which order."""
+"""Plans: the rows of each batch and the order of batches."""
 
 import numpy as np
 import pytest
@@ -14,16 +14,16 @@ def plan(seed: int = 0, epoch: int = 0, buckets: bool = True, batch_size: int = 
     return shuffled(LENGTHS, batch_size, seed, buckets, 0, 1, epoch)
 
 
-def same(one: Plan, other: Plan) -> bool:
-    return len(one) == len(other) and all(map(np.array_equal, one, other))
+def are_equal(first: Plan, second: Plan) -> bool:
+    return len(first) == len(second) and all(map(np.array_equal, first, second))
 
 
 @pytest.mark.parametrize("buckets", [True, False])
 def test_the_order_is_a_function_of_seed_and_epoch(buckets: bool) -> None:
     first = plan(3, 5, buckets)
-    assert same(first, plan(3, 5, buckets))
-    assert not same(first, plan(4, 5, buckets))
-    assert not same(first, plan(3, 6, buckets))
+    assert are_equal(first, plan(3, 5, buckets))
+    assert not are_equal(first, plan(4, 5, buckets))
+    assert not are_equal(first, plan(3, 6, buckets))
 
 
 @given(
@@ -33,7 +33,7 @@ def test_the_order_is_a_function_of_seed_and_epoch(buckets: bool) -> None:
     buckets=st.booleans(),
     evaluation=st.booleans(),
 )
-def test_all_rows_come_once_in_even_batches_on_every_rank(
+def test_every_row_is_in_one_of_the_even_batches_of_all_ranks(
     n: int, batch_size: int, world: int, buckets: bool, evaluation: bool
 ) -> None:
     lengths = LENGTHS[:n]
@@ -43,39 +43,39 @@ def test_all_rows_come_once_in_even_batches_on_every_rank(
         else shuffled(lengths, batch_size, 0, buckets, rank, world, 0)
         for rank in range(world)
     ]
-    assert {len(each) for each in plans} == {-(-n // (batch_size * world))}
-    sizes = [len(batch) for each in plans for batch in each]
+    assert {len(batches) for batches in plans} == {-(-n // (batch_size * world))}
+    sizes = [len(batch) for batches in plans for batch in batches]
     assert min(sizes) >= 1
     assert max(sizes) <= batch_size
-    rows = sorted(int(row) for each in plans for batch in each for row in batch)
+    rows = sorted(int(row) for batches in plans for batch in batches for row in batch)
     assert set(rows) == set(range(n))
     if n >= sum(map(len, plans)):
         assert max(sizes) - min(sizes) <= 1
         assert len(rows) == n
 
 
-def padding(one: Plan) -> float:
-    room = sum(LENGTHS[rows].max() * len(rows) for rows in one)
-    return 1 - LENGTHS.sum() / room
+def padding_fraction(batches: Plan) -> float:
+    cells = sum(LENGTHS[rows].max() * len(rows) for rows in batches)
+    return 1 - LENGTHS.sum() / cells
 
 
-def test_buckets_save_padding_and_stay_random() -> None:
-    assert padding(plan(buckets=False)) > 0.3
-    assert padding(plan()) < 0.15
+def test_buckets_save_padding_in_a_random_order() -> None:
+    assert padding_fraction(plan(buckets=False)) > 0.3
+    assert padding_fraction(plan()) < 0.15
     longest = np.array([LENGTHS[rows].max() for rows in plan()])
     assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.3  # batches are not in order of length
-    together = [{frozenset(map(int, rows)) for rows in plan(epoch=epoch)} for epoch in (0, 1)]
-    assert not together[0] & together[1]
+    batches_by_epoch = [{frozenset(map(int, rows)) for rows in plan(epoch=epoch)} for epoch in (0, 1)]
+    assert not batches_by_epoch[0] & batches_by_epoch[1]
 
 
-def test_ranks_get_texts_of_like_length_at_each_step() -> None:
-    one, other = (shuffled(LENGTHS, 7, 0, True, rank, 2, 0) for rank in (0, 1))
-    gap = [abs(LENGTHS[a].mean() - LENGTHS[b].mean()) for a, b in zip(one, other, strict=True)]
+def test_ranks_get_texts_of_similar_length_at_each_step() -> None:
+    first, second = (shuffled(LENGTHS, 7, 0, True, rank, 2, 0) for rank in (0, 1))
+    gap = [abs(LENGTHS[a].mean() - LENGTHS[b].mean()) for a, b in zip(first, second, strict=True)]
     assert np.median(gap) < 35  # neighbours among some 18 batches that span lengths up to 500
 
 
 @pytest.mark.filterwarnings("error")
-def test_no_rows_make_no_batch() -> None:
+def test_without_rows_there_is_no_batch() -> None:
     assert by_length(LENGTHS[:0], 7, 0, 1) == []
 
 

@@ -1,4 +1,4 @@
-"""What is held out, and what a sample keeps."""
+"""Held-out splits and stratified samples."""
 
 import numpy as np
 import pytest
@@ -23,26 +23,26 @@ def split(*per_class: int, groups: np.ndarray | None = None) -> Split:
 
 def test_each_class_is_held_out_in_proportion() -> None:
     labels = split(50, 30, 20).labels  # sorted by label, as IMDb is
-    kept, held = hold_out(labels, 0.1, (0,), NAMES)
-    assert counts(labels[held]) == [5, 3, 2]
-    assert counts(labels[kept]) == [45, 27, 18]
+    remaining, held_out = hold_out(labels, 0.1, (0,), NAMES)
+    assert counts(labels[held_out]) == [5, 3, 2]
+    assert counts(labels[remaining]) == [45, 27, 18]
 
 
-def test_a_rare_class_stands_on_both_sides() -> None:
+def test_a_rare_class_is_on_both_sides() -> None:
     labels = split(95, 2, 3).labels
-    kept, held = hold_out(labels, 0.05, (0,), NAMES)
-    assert counts(labels[held]) == [3, 1, 1]  # 5 in all, of which the rare ones get their one
-    assert min(counts(labels[kept])) >= 1
+    remaining, held_out = hold_out(labels, 0.05, (0,), NAMES)
+    assert counts(labels[held_out]) == [3, 1, 1]  # 5 in total: at least one of each class
+    assert min(counts(labels[remaining])) >= 1
 
 
-def test_the_seed_alone_decides_the_draw() -> None:
+def test_the_draw_depends_on_the_seed_only() -> None:
     labels = split(41, 31, 29).labels
-    first, again, other = (hold_out(labels, 0.3, (seed,), NAMES)[1] for seed in (7, 7, 8))
-    assert first.tolist() == again.tolist()
+    first, repeated, other = (hold_out(labels, 0.3, (seed,), NAMES)[1] for seed in (7, 7, 8))
+    assert first.tolist() == repeated.tolist()
     assert first.tolist() != other.tolist()
 
 
-def test_a_single_row_of_a_class_is_named() -> None:
+def test_a_class_with_a_single_row_is_reported() -> None:
     with pytest.raises(UserError, match=r"class 'fair' has a single row"):
         hold_out(split(5, 1, 5).labels, 0.2, (0,), NAMES)
 
@@ -52,28 +52,28 @@ def test_a_single_row_of_a_class_is_named() -> None:
     fraction=st.floats(0.01, 0.99),
     seed=st.integers(0, 99),
 )
-def test_holding_out_parts_the_rows(per_class: list[int], fraction: float, seed: int) -> None:
+def test_both_sides_together_are_all_rows(per_class: list[int], fraction: float, seed: int) -> None:
     labels = split(*per_class).labels
-    kept, held = hold_out(labels, fraction, (seed,), NAMES)
-    assert sorted([*kept, *held]) == list(range(len(labels)))
-    assert set(labels[kept]) == set(labels[held]) == set(range(len(per_class)))
+    remaining, held_out = hold_out(labels, fraction, (seed,), NAMES)
+    assert sorted([*remaining, *held_out]) == list(range(len(labels)))
+    assert set(labels[remaining]) == set(labels[held_out]) == set(range(len(per_class)))
     nearest = np.clip(round(fraction * len(labels)), len(per_class), len(labels) - len(per_class))
-    assert len(held) == nearest
+    assert len(held_out) == nearest
 
 
-def test_groups_are_never_parted() -> None:
+def test_groups_stay_together() -> None:
     groups = np.repeat(np.arange(20), 7)
     labels = (groups % 2).astype(np.int64)
-    kept, held = hold_out(labels, 0.25, (3,), NAMES, groups)
-    assert not set(groups[kept]) & set(groups[held])
-    assert len(held) == 5 * 7
+    remaining, held_out = hold_out(labels, 0.25, (3,), NAMES, groups)
+    assert not set(groups[remaining]) & set(groups[held_out])
+    assert len(held_out) == 5 * 7
 
 
-def test_a_group_counts_as_the_class_of_its_first_row() -> None:
+def test_the_class_of_a_group_is_that_of_its_first_row() -> None:
     groups = np.array([5, 5, 3, 3, 9, 9, 1, 1])  # in no order
     labels = np.array([0, 1, 1, 0, 0, 1, 1, 0])
-    _, held = hold_out(labels, 0.5, (0,), NAMES, groups)
-    assert sorted(labels[held][::2]) == [0, 1]
+    _, held_out = hold_out(labels, 0.5, (0,), NAMES, groups)
+    assert sorted(labels[held_out][::2]) == [0, 1]
 
 
 def test_a_sample_is_stratified_and_bounded() -> None:
@@ -87,20 +87,20 @@ def test_a_sample_smaller_than_the_classes_is_an_error() -> None:
         sample(split(5, 5, 5).labels, 2, (0,))
 
 
-def test_divide_holds_out_what_the_source_lacks() -> None:
-    chosen = divide(Corpus(split(50, 50), None, None, NAMES[:2]), 0.1, 0.2, 0, None)
-    assert {part: (origin, len(rows)) for part, (origin, rows) in chosen.items()} == {
+def test_divide_holds_out_the_splits_that_the_source_lacks() -> None:
+    divided = divide(Corpus(split(50, 50), None, None, NAMES[:2]), 0.1, 0.2, 0, None)
+    assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
         "train": ("train", 72),
         "val": ("train", 8),
         "test": ("train", 20),
     }
-    together = np.concatenate([rows for _, rows in chosen.values()])
-    assert sorted(together) == list(range(100))
+    all_rows = np.concatenate([rows for _, rows in divided.values()])
+    assert sorted(all_rows) == list(range(100))
 
 
 def test_divide_keeps_the_splits_a_source_has() -> None:
-    chosen = divide(Corpus(split(9, 8), split(5, 5), split(3, 4), NAMES[:2]), 0.1, 0.2, 0, None)
-    assert {part: (origin, len(rows)) for part, (origin, rows) in chosen.items()} == {
+    divided = divide(Corpus(split(9, 8), split(5, 5), split(3, 4), NAMES[:2]), 0.1, 0.2, 0, None)
+    assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
         "train": ("train", 17),
         "val": ("val", 10),
         "test": ("test", 7),
@@ -108,7 +108,7 @@ def test_divide_keeps_the_splits_a_source_has() -> None:
 
 
 def test_limit_samples_every_split() -> None:
-    chosen = divide(Corpus(split(90, 10), None, split(50, 50), NAMES[:2]), 0.2, 0.2, 0, 10)
-    assert {part: len(rows) for part, (_, rows) in chosen.items()} == {"train": 10, "val": 10, "test": 10}
-    rows = chosen["train"][1]
+    divided = divide(Corpus(split(90, 10), None, split(50, 50), NAMES[:2]), 0.2, 0.2, 0, 10)
+    assert {name: len(rows) for name, (_, rows) in divided.items()} == {"train": 10, "val": 10, "test": 10}
+    rows = divided["train"][1]
     assert counts(split(90, 10).labels[rows])[:2] == [9, 1]

@@ -1,4 +1,4 @@
-"""Tokens, words and ids."""
+"""Tokenizers: tokens, words and ids."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_no_text_contains_padding(builder: type[TokenizerBuilder]) -> None:
     assert 0 not in ids(builder().train(["<pad> <pad>", *TEXTS]), "a <pad> cat <pad>")
 
 
-def test_texts_come_out_flat_in_their_order() -> None:
+def test_texts_are_encoded_in_their_order() -> None:
     tokenizer = Word(min_frequency=1).train(TEXTS)
     flat, offsets = tokenizer.encode(["the cat", "", "☃ sat the"])
     assert offsets.tolist() == [0, 2, 2, 5]
@@ -58,7 +58,7 @@ def test_no_texts_have_no_tokens() -> None:
     assert (flat.tolist(), offsets.tolist()) == ([], [0])
 
 
-def test_the_vocabulary_goes_by_frequency() -> None:
+def test_the_vocabulary_is_ordered_by_frequency() -> None:
     assert Word(min_frequency=1).train(TEXTS).vocabulary[2:4] == ("cat", "the")
     assert Word(min_frequency=3).train(TEXTS).vocabulary == ("<pad>", "<unk>", "cat", "the")
     assert Word(vocab_size=3).train(TEXTS).vocabulary == ("<pad>", "<unk>", "cat")
@@ -74,27 +74,27 @@ def test_the_vocabulary_goes_by_frequency() -> None:
         (" \n\t ", []),
     ],
 )
-def test_words_keep_inner_apostrophes_and_leave_punctuation(text: str, words: list[str]) -> None:
+def test_words_include_inner_apostrophes_but_no_punctuation(text: str, words: list[str]) -> None:
     assert words_of(Word().train(TEXTS), text) == words
 
 
-def test_white_space_splits_at_nothing_else() -> None:
+def test_the_whitespace_tokenizer_splits_at_white_space_only() -> None:
     assert words_of(Whitespace().train(TEXTS), "don't, stop!") == ["don't,", "stop!"]
 
 
-def test_unknown_words_show_as_written() -> None:
+def test_unknown_words_are_returned_as_written() -> None:
     tokenizer = Word(min_frequency=1).train(TEXTS)
     assert words_of(tokenizer, "The ZEBRA sat") == ["The", "ZEBRA", "sat"]
     assert tokens(tokenizer, "The ZEBRA sat") == ["the", "<unk>", "sat"]
 
 
-def test_case_is_kept_on_request() -> None:
+def test_case_is_preserved_on_request() -> None:
     tokenizer = Word(min_frequency=1, lowercase=False).train(["The the"])
     assert set(tokenizer.vocabulary[2:]) == {"The", "the"}
 
 
 @pytest.mark.parametrize(("builder", "end"), [(Bpe, "</w>"), (WordPiece, "")])
-def test_pieces_make_up_unseen_words(builder: type[Bpe] | type[WordPiece], end: str) -> None:
+def test_unseen_words_consist_of_pieces(builder: type[Bpe] | type[WordPiece], end: str) -> None:
     tokenizer = builder(min_frequency=1).train(["low lower lowest new newer newest"] * 3)
     pieces = tokens(tokenizer, "lowerest")
     assert len(pieces) > 1
@@ -104,25 +104,25 @@ def test_pieces_make_up_unseen_words(builder: type[Bpe] | type[WordPiece], end: 
 
 @pytest.mark.parametrize("builder", LEARNED)
 @given(text=st.text(max_size=40))
-def test_words_and_tokens_go_together(builder: type[TokenizerBuilder], text: str) -> None:
+def test_every_token_has_a_word(builder: type[TokenizerBuilder], text: str) -> None:
     tokenizer = builder().train(TEXTS)
     assert len(words_of(tokenizer, text)) == len(ids(tokenizer, text))
 
 
 @pytest.mark.parametrize("builder", LEARNED)
-def test_json_carries_everything(builder: type[TokenizerBuilder]) -> None:
+def test_a_tokenizer_is_restored_from_json(builder: type[TokenizerBuilder]) -> None:
     tokenizer = builder().train(TEXTS)
-    again = Tokenizer.from_json(tokenizer.to_json())
-    assert again.vocabulary == tokenizer.vocabulary
-    assert ids(again, "The cat, unseen <pad>!") == ids(tokenizer, "The cat, unseen <pad>!")
+    restored = Tokenizer.from_json(tokenizer.to_json())
+    assert restored.vocabulary == tokenizer.vocabulary
+    assert ids(restored, "The cat, unseen <pad>!") == ids(tokenizer, "The cat, unseen <pad>!")
 
 
-def test_learning_twice_gives_the_same() -> None:
+def test_training_is_deterministic() -> None:
     texts = [f"word{i % 37} word{i % 41}" for i in range(5000)]
     assert Word().train(texts).to_json() == Word().train(texts).to_json()
 
 
-def test_a_fingerprint_tells_options_and_kinds_apart() -> None:
+def test_fingerprints_differ_between_options_and_classes() -> None:
     builders = [Word(), Word(vocab_size=9), Word(lowercase=False), Whitespace(), Bpe(), WordPiece()]
     assert len({builder.fingerprint() for builder in builders}) == len(builders)
     assert Word().fingerprint() == Word().fingerprint()
@@ -136,7 +136,7 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 
 @pytest.fixture
 def pretrained(tmp_path: Path) -> Path:
-    """A model's tokenizer that pads and truncates, with ids of its own for padding and unknown words."""
+    """A model's tokenizer that pads and truncates, with other ids for padding and unknown words."""
     backend = tokenizers.Tokenizer(models.WordLevel({"film": 0, "[PAD]": 1, "[UNK]": 2, "good": 3}, "[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     backend.enable_padding(length=9, pad_id=1, pad_token="[PAD]")
@@ -146,14 +146,14 @@ def pretrained(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("folder", [True, False])
-def test_a_pretrained_tokenizer_moves_up_by_two(pretrained: Path, folder: bool) -> None:
+def test_the_ids_of_a_pretrained_tokenizer_are_shifted_by_two(pretrained: Path, folder: bool) -> None:
     tokenizer = Pretrained(str(pretrained.parent if folder else pretrained)).train([])
     assert tokenizer.vocabulary == ("<pad>", "<unk>", "film", "[PAD]", "[UNK]", "good")
     assert ids(tokenizer, "good film so good") == [5, 2, 4, 5]
     assert ids(Tokenizer.from_json(tokenizer.to_json()), "good film so good") == [5, 2, 4, 5]
 
 
-def test_a_pretrained_fingerprint_follows_the_file(pretrained: Path) -> None:
+def test_the_fingerprint_of_a_pretrained_tokenizer_depends_on_the_file(pretrained: Path) -> None:
     before = Pretrained(str(pretrained)).fingerprint()
     content = json.loads(pretrained.read_text())
     content["model"]["vocab"]["new"] = 4
@@ -166,29 +166,32 @@ def test_a_missing_pretrained_path_is_not_taken_for_a_hub_name(pretrained: Path)
         Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
 
 
-def test_a_broken_pretrained_file_is_named(tmp_path: Path) -> None:
+def test_a_damaged_pretrained_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(UserError, match=r"is not a tokenizer\.json"):
         Pretrained(str(tmp_path)).train([])
 
 
-def test_a_hub_name_without_a_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_name_without_a_network_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match="the hub does not respond"):
         Pretrained("nobody/no-such-model").train([])
 
 
-def test_glove_words_are_known_besides_the_training_texts() -> None:
+def test_glove_words_extend_the_vocabulary() -> None:
     texts = ["a xylograph stood", "a xylograph fell"]
-    plain, wide = Whitespace(min_frequency=1).train(texts), Whitespace(min_frequency=1, glove_words=True).train(texts)
-    assert wide.vocabulary[: len(plain.vocabulary)] == plain.vocabulary
-    assert len(wide.vocabulary) == 10_003  # padding, unknown, and the one word that the 10,000 lack
-    tokens, _ = wide.encode(["a fantastic xylograph gnrt"])
-    assert [wide.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
+    plain, extended = (
+        Whitespace(min_frequency=1).train(texts),
+        Whitespace(min_frequency=1, glove_words=True).train(texts),
+    )
+    assert extended.vocabulary[: len(plain.vocabulary)] == plain.vocabulary
+    assert len(extended.vocabulary) == 10_003  # padding, unknown, and a word that GloVe lacks
+    tokens, _ = extended.encode(["a fantastic xylograph gnrt"])
+    assert [extended.vocabulary[i] for i in tokens] == ["a", "fantastic", "xylograph", "<unk>"]
 
 
 @pytest.mark.parametrize("builder", LEARNED)
-def test_reading_with_words_gives_the_same_tokens(builder: type[TokenizerBuilder]) -> None:
+def test_read_and_encode_return_the_same_tokens(builder: type[TokenizerBuilder]) -> None:
     tokenizer = builder().train(TEXTS)
     tokens, offsets, words = tokenizer.read(TEXTS)
     assert all(map(np.array_equal, (tokens, offsets), tokenizer.encode(TEXTS)))
@@ -199,7 +202,9 @@ def test_reading_with_words_gives_the_same_tokens(builder: type[TokenizerBuilder
     ("vocabulary", "message"),
     [({}, "has an empty vocabulary"), ({"film": 4_294_967_295, "[UNK]": 1}, "has a token with id 4,294,967,295")],
 )
-def test_a_pretrained_vocabulary_must_fit(pretrained: Path, vocabulary: dict[str, int], message: str) -> None:
+def test_a_pretrained_vocabulary_of_invalid_size_is_reported(
+    pretrained: Path, vocabulary: dict[str, int], message: str
+) -> None:
     content = json.loads(pretrained.read_text())
     content["model"]["vocab"] = vocabulary
     pretrained.write_text(json.dumps(content))
@@ -207,7 +212,7 @@ def test_a_pretrained_vocabulary_must_fit(pretrained: Path, vocabulary: dict[str
         Pretrained(str(pretrained)).train([])
 
 
-def test_a_pretrained_tokenizer_without_an_unknown_token_is_explained(pretrained: Path) -> None:
+def test_a_pretrained_tokenizer_without_an_unknown_token_is_reported(pretrained: Path) -> None:
     content = json.loads(pretrained.read_text())
     content["model"]["unk_token"] = "gone"
     pretrained.write_text(json.dumps(content))
@@ -217,7 +222,7 @@ def test_a_pretrained_tokenizer_without_an_unknown_token_is_explained(pretrained
             encode(["☃"])
 
 
-def test_a_pretrained_file_in_another_encoding_or_of_another_kind_is_named(pretrained: Path) -> None:
+def test_a_pretrained_file_of_another_encoding_or_kind_is_reported(pretrained: Path) -> None:
     pretrained.write_bytes(pretrained.read_text().encode("utf-16"))
     with pytest.raises(UserError, match=r"tokenizer\.json: is UTF-16 text"):
         Pretrained(str(pretrained)).train([])

@@ -1,4 +1,4 @@
-"""Sets of the hub, stood in for by ones made here."""
+"""Data sets of the hub, replaced by local ones."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ NAMED = Features({"sentence": Value("string"), "label": ClassLabel(names=["neg",
 
 
 @pytest.fixture(autouse=True)
-def served(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
-    """What the hub has, by name."""
+def hub_sets(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
+    """The data sets of the hub by name."""
     sets = {
         "owner/named": DatasetDict(
             {
@@ -29,7 +29,7 @@ def served(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Datase
 
     def load_dataset(name: str, config: str | None) -> DatasetDict:
         if name not in sets or config is not None:
-            raise datasets.exceptions.DatasetNotFoundError(f"{name} {config} is not here\nand more")
+            raise datasets.exceptions.DatasetNotFoundError(f"{name} {config} does not exist\nand more")
         return sets[name]
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
@@ -37,7 +37,7 @@ def served(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Datase
     return sets
 
 
-def test_class_names_and_splits_are_the_sets_own(loading: dict[str, Any]) -> None:
+def test_class_names_and_splits_come_from_the_data_set(loading: dict[str, Any]) -> None:
     module = Hub("owner/named", text="sentence", val_split="validation", test_split=None, **loading)
     module.setup()
     assert module.class_names == ("neg", "pos")
@@ -59,18 +59,18 @@ def test_labels_of_strings_are_sorted(loading: dict[str, Any]) -> None:
     assert corpus.train.labels.tolist() == [1, 0, 1]
 
 
-def test_an_unlabelled_split_is_an_error(loading: dict[str, Any]) -> None:
+def test_an_unlabelled_split_is_reported(loading: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"owner/named \(test\): .*rows 1, 2"):
         Hub("owner/named", text="sentence", **loading).read()
 
 
-def test_the_fingerprint_follows_the_set(loading: dict[str, Any], served: dict[str, DatasetDict]) -> None:
+def test_the_fingerprint_depends_on_the_data_set(loading: dict[str, Any], hub_sets: dict[str, DatasetDict]) -> None:
     def fingerprint() -> str:
         return Hub("plain", test_split=None, **loading).fingerprint()
 
     before = fingerprint()
     assert fingerprint() == before
-    served["plain"]["train"] = served["plain"]["train"].select([0, 1])
+    hub_sets["plain"]["train"] = hub_sets["plain"]["train"].select([0, 1])
     assert fingerprint() != before
 
 
@@ -86,16 +86,18 @@ def test_the_fingerprint_follows_the_set(loading: dict[str, Any], served: dict[s
             {"name": "nobody/nothing"},
             r"data\.name=nobody/nothing: cannot be loaded from the hub \(nobody/nothing None",
         ),
-        ({"name": "plain", "config": "other"}, "plain other is not here"),
+        ({"name": "plain", "config": "other"}, "plain other does not exist"),
         ({"name": "./folder"}, r"is a path.*data=csv data\.path=\./folder"),
     ],
 )
-def test_what_is_wrong_is_said(loading: dict[str, Any], options: dict[str, Any], message: str) -> None:
+def test_mistakes_are_reported(loading: dict[str, Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         Hub(**options, **loading).read()
 
 
-def test_without_a_network_a_copy_is_asked_for(loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_message_recommends_a_local_copy(
+    loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match=r"does not respond.*hf download owner/none"):
         Hub("owner/none", **loading).fingerprint()

@@ -19,7 +19,7 @@ def write(path: Path, labels: list[int]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The hub's layout, training part in two files."""
+    """A folder with the layout of the hub, the training split in two files."""
     write(tmp_path / "imdb" / "plain_text" / "train-00000-of-00002.parquet", [0] * 5)
     write(tmp_path / "imdb" / "plain_text" / "train-00001-of-00002.parquet", [1] * 6)
     write(tmp_path / "imdb" / "plain_text" / "test-00000-of-00001.parquet", [0, 0, 1])
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "imdb"
 
 
-def test_a_folder_of_the_hubs_layout_is_read(folder: Path, loading: dict[str, Any]) -> None:
+def test_a_folder_with_the_layout_of_the_hub_is_read(folder: Path, loading: dict[str, Any]) -> None:
     corpus = Imdb(str(folder), **loading).read()
     assert corpus.class_names == ("negative", "positive")
     assert corpus.train.labels.tolist() == [0] * 5 + [1] * 6
@@ -45,7 +45,7 @@ def test_a_relative_path_starts_from_the_current_folder(
     assert module.sizes == {"train": 9, "val": 2, "test": 3}
 
 
-def test_the_fingerprint_follows_the_files(folder: Path, loading: dict[str, Any]) -> None:
+def test_the_fingerprint_depends_on_the_files(folder: Path, loading: dict[str, Any]) -> None:
     before = Imdb(str(folder), **loading).fingerprint()
     assert Imdb(str(folder), **loading).fingerprint() == before
     write(folder / "plain_text" / "test-00000-of-00001.parquet", [0, 1, 1])
@@ -63,7 +63,7 @@ def test_texts_of_files_that_have_changed_are_not_read(folder: Path, loading: di
         module.texts("test", [2])
 
 
-def test_a_missing_folder_never_reads_as_a_name_on_the_hub(
+def test_a_missing_folder_is_not_a_name_on_the_hub(
     folder: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent)
@@ -71,13 +71,15 @@ def test_a_missing_folder_never_reads_as_a_name_on_the_hub(
         Imdb("imbd", **loading)
 
 
-def test_a_folder_of_another_layout_is_explained(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_folder_with_another_layout_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
     write(tmp_path / "train.parquet", [0, 1])
     with pytest.raises(UserError, match=r"no test\*\.parquet"):
         Imdb(str(tmp_path), **loading)
 
 
-def test_without_a_network_the_message_says_how(loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_message_recommends_a_local_copy(
+    loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match=r"stanfordnlp/imdb.*data=imdb data\.path=<folder>"):
         Imdb(**loading).setup()

@@ -14,7 +14,7 @@ SENTENCES, PHRASES = 50, 7
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """50 sentences of 7 phrases; a phrase's text tells its sentence, and one is blank."""
+    """50 sentences of 7 phrases; each phrase names its sentence, and one is blank."""
     lines = ["PhraseId\tSentenceId\tPhrase\tSentiment"]
     for phrase in range(SENTENCES * PHRASES):
         sentence = phrase // PHRASES
@@ -31,12 +31,12 @@ def test_no_sentence_is_in_two_splits(path: Path, loading: dict[str, Any]) -> No
     sentences = {
         split: {text.split()[0] for text in module.texts(split, range(size))} for split, size in module.sizes.items()
     }
-    assert {split: len(some) for split, some in sentences.items()} == {"train": 35, "val": 5, "test": 10}
+    assert {split: len(names) for split, names in sentences.items()} == {"train": 35, "val": 5, "test": 10}
     assert len(set.union(*sentences.values())) == SENTENCES
     assert sum(module.sizes.values()) == SENTENCES * PHRASES - 1
 
 
-def test_the_five_classes_have_names(path: Path, loading: dict[str, Any]) -> None:
+def test_labels_and_class_names(path: Path, loading: dict[str, Any]) -> None:
     corpus = RottenTomatoes(str(path), **loading).read()
     assert corpus.class_names == (
         "negative",
@@ -50,7 +50,7 @@ def test_the_five_classes_have_names(path: Path, loading: dict[str, Any]) -> Non
     assert np.array_equal(np.unique(corpus.train.groups), np.arange(SENTENCES))
 
 
-def test_another_file_is_explained(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_file_without_labels_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
     (tmp_path / "test.tsv").write_text("PhraseId\tSentenceId\tPhrase\n1\t1\tgood\n")
     with pytest.raises(UserError, match="no column 'Sentiment'"):
         RottenTomatoes(str(tmp_path / "test.tsv"), **loading).read()

@@ -1,4 +1,4 @@
-"""The bundled set."""
+"""The bundled data set."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from src.data.sources.small_csv import SmallCsv
 
 
-def test_it_is_whole_and_splits(loading: dict[str, Any]) -> None:
+def test_the_bundled_reviews_are_read_and_split(loading: dict[str, Any]) -> None:
     module = SmallCsv(**loading)
     corpus = module.read()
     assert corpus.class_names == ("negative", "neutral", "positive")

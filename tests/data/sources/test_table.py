@@ -1,4 +1,4 @@
-"""The user's own files as a data set."""
+"""Files of the user as a data set."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def table(path: str, loading: dict[str, Any], **options: Any) -> Table:
     return Table(path, text="review", label="stars", **loading, **options)
 
 
-def test_classes_are_those_of_the_file(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_classes_come_from_the_file(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = write(tmp_path / "a.csv", *(f"text {i},{stars}" for i, stars in enumerate([10, 2, 1] * 5)))
     corpus = table(path, loading).read()
     assert corpus.class_names == ("1", "2", "10")
@@ -26,7 +26,7 @@ def test_classes_are_those_of_the_file(tmp_path: Path, loading: dict[str, Any]) 
     assert corpus.val is None and corpus.test is None
 
 
-def test_listed_classes_fix_the_set_and_its_order(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_listed_classes_determine_the_order(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = write(tmp_path / "a.csv", "a,2", "b,1")
     corpus = table(path, loading, labels=[3, 2, 1]).read()
     assert corpus.class_names == ("3", "2", "1")
@@ -35,7 +35,7 @@ def test_listed_classes_fix_the_set_and_its_order(tmp_path: Path, loading: dict[
         table(path, loading, labels=[1, 3]).read()
 
 
-def test_splits_may_be_files_of_their_own(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_splits_may_be_separate_files(tmp_path: Path, loading: dict[str, Any]) -> None:
     train = write(tmp_path / "train.csv", *["a,1", "b,2"] * 4)
     val = write(tmp_path / "val.csv", "c,2")
     test = write(tmp_path / "test.csv", "d,1", "e,1", "f,2")
@@ -47,7 +47,7 @@ def test_splits_may_be_files_of_their_own(tmp_path: Path, loading: dict[str, Any
     assert other.fingerprint() != module.fingerprint()
 
 
-def test_a_class_unknown_to_the_training_file_is_an_error(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_class_missing_from_the_training_file_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
     train = write(tmp_path / "train.csv", "a,1", "b,2")
     test = write(tmp_path / "test.csv", "d,1", "e,7")
     with pytest.raises(UserError, match=r"test\.csv: line 3: label '7' is not among the classes 1, 2"):
@@ -55,7 +55,7 @@ def test_a_class_unknown_to_the_training_file_is_an_error(tmp_path: Path, loadin
 
 
 @pytest.mark.parametrize("option", ["path", "val_path", "test_path"])
-def test_a_missing_file_is_said_at_once(tmp_path: Path, loading: dict[str, Any], option: str) -> None:
+def test_a_missing_file_is_reported_by_the_constructor(tmp_path: Path, loading: dict[str, Any], option: str) -> None:
     path = write(tmp_path / "reviews.csv", "a,1")
     files = {"path": path, option: str(tmp_path / "review.csv")}
     with pytest.raises(UserError, match=rf"data\.{option}=.*did you mean 'reviews\.csv'"):
@@ -71,7 +71,7 @@ def test_bad_rows_are_dropped_on_request(tmp_path: Path, loading: dict[str, Any]
         table(path, loading, on_bad_rows="skip")
 
 
-def test_the_training_file_is_no_file_to_validate_on(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_the_training_file_cannot_be_another_split(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = write(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
     (tmp_path / "link.csv").symlink_to(path)
     for split in ("val", "test"):
@@ -79,7 +79,7 @@ def test_the_training_file_is_no_file_to_validate_on(tmp_path: Path, loading: di
             table(path, loading, **{f"{split}_path": str(tmp_path / "link.csv")}).setup()
 
 
-def test_a_trained_model_may_read_all_of_one_file(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_trained_model_may_be_tested_on_its_training_file(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = write(tmp_path / "a.csv", *["a,1", "b,2"] * 8)
     trained = table(path, loading)
     trained.setup()
@@ -89,7 +89,7 @@ def test_a_trained_model_may_read_all_of_one_file(tmp_path: Path, loading: dict[
     assert module.sizes["test"] == 16
 
 
-def test_the_format_belongs_to_the_fingerprint(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_the_fingerprint_depends_on_the_format(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = write(tmp_path / "a.csv", "a,1", "b,2")
     (tmp_path / "a.tsv").write_bytes(Path(path).read_bytes())
     assert table(path, loading).fingerprint() != table(str(tmp_path / "a.tsv"), loading).fingerprint()
@@ -100,16 +100,16 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(
     tmp_path: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     path = Path(write(tmp_path / "a.csv", *["a,1", "b,2"] * 4))
-    read = Table.read
+    original = Table.read
 
-    def late(module: Table) -> Any:
+    def read_after_change(module: Table) -> Any:
         if change == "disappears":
             path.unlink()
         else:
             path.write_text(path.read_text() + "c,1\n")
-        return read(module)
+        return original(module)
 
-    monkeypatch.setattr(Table, "read", late)
+    monkeypatch.setattr(Table, "read", read_after_change)
     message = "a.csv: cannot be read" if change == "disappears" else "the source has changed since"
     with pytest.raises(UserError, match=message):
         table(str(path), loading).setup()

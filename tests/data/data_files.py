@@ -1,0 +1,24 @@
+"""Writes small data files and reads their examples."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from src.data.examples import Examples, select_examples
+from src.data.readers import read_rows
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read_examples(path: Path, on_bad_rows: str = "error") -> Examples:
+    return select_examples(read_rows(path, ("text", "label")), "text", "label", on_bad_rows)
+
+
+def write_parquet(path: Path, text: Any, label: Any) -> Path:
+    pq.write_table(pa.table({"text": text, "label": label}), path)
+    return path
