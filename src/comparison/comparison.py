@@ -1,6 +1,6 @@
 """Compare finished runs: a ranking of variants, differences to a baseline, and claims."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from src.comparison.claims import Claim, judge_claims
 from src.comparison.evidence import find_twins, match_pairs_by_rival
-from src.comparison.measurements import measure, require_same_data
+from src.comparison.measurements import Measurement, measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import SCORES
-from src.comparison.statistics import draw_samples
+from src.comparison.statistics import Sample, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant, group_runs
 from src.config.mistakes import did_you_mean, nearest
@@ -73,27 +73,18 @@ def compare(
     claim_scores = [claim.metric for claim in definitions if claim.metric in SCORES]
     tested = list(dict.fromkeys((metric, "acc", *claim_scores)))
     measurements = measure(variants, list(dict.fromkeys((*METRICS, *tested))), metric, tested)
-    seeds = [measurement.seeds for measurement in measurements]
-    samples = {
-        name: draw_samples([measurement.by_text[name] for measurement in measurements], seeds=seeds)
-        for name in dict.fromkeys((metric, *claim_scores))
-        if all(name in measurement.by_text for measurement in measurements)
-    }
+    samples = _samples(measurements, (metric, *claim_scores))
     twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
     rows = rank_variants(measurements, samples[metric], base, metric)
     compared = {run.folder for variant in variants for run in variant.runs}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in compared]
-    by_variant = {
-        name: {variant.name: sample for variant, sample in zip(variants, of_metric, strict=True)}
-        for name, of_metric in samples.items()
-    }
     is_single_run = len(compared) == 1
     test = runs[0].predictions()
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
-        claims=() if is_single_run else judge_claims(definitions, variants, by_variant, twins),
+        claims=() if is_single_run else judge_claims(definitions, variants, samples, twins),
         excluded=(*excluded, *repeated),
         is_single_run=is_single_run,
         texts=len(test.labels),
@@ -101,6 +92,15 @@ def compare(
         num_tests=sum(row.p_value is not None for row in rows),
         folders=tuple(folders),
     )
+
+
+def _samples(measurements: Sequence[Measurement], names: Iterable[str]) -> dict[str, dict[str, Sample]]:
+    """Samples by score and variant's name, without scores that the texts do not define."""
+    variants = [measurement.variant.name for measurement in measurements]
+    seeds = [measurement.seeds for measurement in measurements]
+    defined = [name for name in dict.fromkeys(names) if name in measurements[0].by_text]
+    drawn = (draw_samples([measurement.by_text[name] for measurement in measurements], seeds=seeds) for name in defined)
+    return {name: dict(zip(variants, samples, strict=True)) for name, samples in zip(defined, drawn, strict=True)}
 
 
 def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:

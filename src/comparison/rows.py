@@ -1,6 +1,6 @@
 """One row for each variant: scores, difference to the baseline, cost and verdict."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,6 @@ from src.comparison.statistics import (
     mean_over_seeds,
 )
 from src.comparison.variants import Variant
-from src.run_result import RunResult
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the columns of every table
 Verdict = Literal["baseline", "better", "worse", "tie", "exploratory"]
@@ -45,25 +44,30 @@ class Row:
 
 
 def rank_variants(
-    measurements: Sequence[Measurement], samples: Sequence[Sample], baseline: Variant, metric: str
+    measurements: Sequence[Measurement], samples: Mapping[str, Sample], baseline: Variant, metric: str
 ) -> list[Row]:
     """A row for each variant, best first.
 
     Args:
         measurements: of all variants.
-        samples: of the compared metric, in the order of the measurements.
+        samples: of the compared metric, by variant's name.
         baseline: the variant to compare with.
         metric: the compared metric.
     """
-    base = next(index for index, measurement in enumerate(measurements) if measurement.variant is baseline)
-    others = [index for index in range(len(measurements)) if index != base]
-    differences = {index: estimate_difference([(1, samples[index]), (-1, samples[base])]) for index in others}
-    p_values = {index: result.p_value for index, result in differences.items() if result.p_value is not None}
+    base = next(measurement for measurement in measurements if measurement.variant is baseline)
+    differences = {
+        measurement.variant.name: estimate_difference(
+            [(1, samples[measurement.variant.name]), (-1, samples[baseline.name])]
+        )
+        for measurement in measurements
+        if measurement is not base
+    }
+    p_values = {name: result.p_value for name, result in differences.items() if result.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     sign = -1 if metric in LOWER_IS_BETTER else 1
     rows = [
-        _row(measurement, measurements[base], differences.get(index), adjusted.get(index), sign)
-        for index, measurement in enumerate(measurements)
+        _row(measurement, base, differences.get(measurement.variant.name), adjusted.get(measurement.variant.name), sign)
+        for measurement in measurements
     ]
     return sorted(rows, key=lambda row: -sign * row.metrics[metric].value)
 
@@ -71,16 +75,18 @@ def rank_variants(
 def _row(
     measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
 ) -> Row:
-    variant = measurement.variant
-    seconds = _values(variant, _seconds)
+    results = [run.result for run in measurement.variant.runs]
+    # the median over epochs, since the first includes warm-up
+    seconds = [float(np.median(result.seconds.per_epoch)) for result in results if result.seconds.per_epoch]
+    peaks = [peak for result in results if (peak := result.peak_memory_mb.cuda or result.peak_memory_mb.process)]
     return Row(
-        variant=variant,
-        seeds=len(variant.runs),
+        variant=measurement.variant,
+        seeds=len(results),
         metrics={name: mean_over_seeds(values.tolist()) for name, values in measurement.scores.items()},
         ensemble=measurement.ensemble,
-        parameters=variant.runs[0].parameters,
+        parameters=measurement.variant.runs[0].parameters,
         seconds_per_epoch=mean_over_seeds(seconds) if seconds else None,
-        peak_memory_mb=max(_values(variant, _memory), default=None),
+        peak_memory_mb=max(peaks, default=None),
         difference=difference.interval if difference else None,
         p_value=difference.p_value if difference else None,
         p_adjusted=p_adjusted,
@@ -111,18 +117,3 @@ def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int]
     margins = [int(a.sum()) - int(b.sum()) for a, b in pairs]
     same_sign = [margin * sum(margins) > 0 for margin in margins]
     return sum(agrees and mcnemar(a, b) < LEVEL for agrees, (a, b) in zip(same_sign, pairs, strict=True)), len(pairs)
-
-
-def _values(variant: Variant, read: Callable[[RunResult], float | None]) -> list[float]:
-    return [value for run in variant.runs if (value := read(run.result)) is not None]
-
-
-def _seconds(result: RunResult) -> float | None:
-    """Median over epochs, since the first includes warm-up."""
-    epochs = result.seconds.per_epoch
-    return float(np.median(epochs)) if epochs else None
-
-
-def _memory(result: RunResult) -> float | None:
-    """Peak memory of the accelerator, or of the process where there is none."""
-    return result.peak_memory_mb.cuda or result.peak_memory_mb.process

@@ -29,13 +29,6 @@ class Sample(NamedTuple):
     interaction: np.ndarray | None = None  # S×n, the residual of each score after the effects of seed and text
     seeds: tuple[int, ...] | None = None  # S, drawn jointly with other variants'; None: drawn independently
 
-    @property
-    def noise(self) -> float:
-        """Variance of the mean over seeds due to the interaction of seeds and texts (two-way layout)."""
-        if self.interaction is None:
-            return 0.0
-        return _interaction_variance(self.interaction / np.sqrt(_ordered_pairs(len(self.interaction))))
-
 
 class Difference(NamedTuple):
     """A weighted sum of variants' scores."""

@@ -1,17 +1,22 @@
-"""Render a comparison for the terminal, and as Markdown, LaTeX and CSV."""
+"""Render a comparison for the terminal and as Markdown, LaTeX and CSV, and write its files."""
 
 import csv
 import io
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from src.comparison.comparison import Comparison, Row
+from src.comparison.page import render
 from src.comparison.sections import RULES, sections
 from src.comparison.statistics import Interval
+from src.errors import UserError
+from src.reports.tables import files_table
 
 MARKDOWN_ESCAPES = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
 LATEX_ESCAPES = str.maketrans(
@@ -118,3 +123,30 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
 
 def _with_bounds(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:
     yield from zip((name, f"{name}_low", f"{name}_high"), interval or (None, None, None), strict=True)
+
+
+FORMATS = {"md": render_markdown, "csv": render_csv, "tex": render_latex, "html": render}
+
+
+def write(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write comparison.md, .csv, .tex and .html.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, render_format in FORMATS.items():
+            written.append(folder / f"comparison.{suffix}")
+            written[-1].write_text(render_format(comparison), encoding="utf-8")
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise UserError(f"{folder} cannot be written to ({error.strerror}): name another folder with --out") from None
+    return written
+
+
+def show(comparison: Comparison, written: Sequence[Path]) -> None:
+    """Print the tables and the paths of the files."""
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    console.print(render_terminal(comparison))
+    console.print(files_table(written[0].parent, written))

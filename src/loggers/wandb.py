@@ -13,8 +13,8 @@ from wandb.sdk.wandb_run import Run
 from src.errors import UserError
 from src.loggers.tracker import Report, Tracker, costs, description
 from src.reports.files import Example
-from src.reports.page.html import tag
-from src.reports.page.strips import strip
+from src.reports.page.attention import coloured_words
+from src.reports.page.document import macro
 from src.reports.words import clean_text, top_words
 from src.run_result import RunResult
 
@@ -119,7 +119,8 @@ def _online_setting(offline: bool) -> str:
 
 def _row(example: Example) -> dict[str, Any]:
     """Convert an example to a table row; its text is HTML with each word coloured by its weight."""
-    html = f"<!doctype html>{tag('meta', charset='utf-8')}<style>{STYLE}</style>{strip(example.words, example.weights)}"
+    strip = macro("strip")(coloured_words(example.words, example.weights))
+    html = f'<!doctype html><meta charset="utf-8"><style>{STYLE}</style>{strip}'
     top = top_words(example.words, example.weights)
     return {
         "split": example.split,

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from benchmarks.page import loading_seconds
-from src.reports.page.document import Section, render_document
-from src.reports.page.html import tag
+from src.reports.page.run import run_page
 from tests.reports.page.browser import needs_browser
+from tests.reports.runs import write_run
 
 
 @needs_browser
 def test_the_loading_of_a_page_is_timed(tmp_path: Path) -> None:
-    html = render_document("A page", "", {}, [Section("one", "One", "", tag("p", "some text"))])
+    html = run_page(write_run(tmp_path / "run"))
+    assert html is not None
     assert 0 < loading_seconds(html, tmp_path) < 60

@@ -111,7 +111,8 @@ def test_standard_error_by_hand() -> None:
     # noise = (8 × 0.0625 / 3) / 8 = 1/48; seeds: 0.125 / 2 = 1/16, of which 1/16 - 1/48 = 1/24 remains
     # texts of the difference: 0, .5, 0, -.5: variance 0.125, / 4 = 1/32 as a bootstrap has it
     sample, other = draw_samples([first, second])
-    assert sample.noise == pytest.approx(1 / 48)
+    _, noise = statistics._seed_contributions([(1, sample)])
+    assert noise == pytest.approx(1 / 48)
     assert sample.scores == pytest.approx([1.0, 0.5])
     result = estimate_difference([(1, sample), (-1, other)])
     assert result.value == pytest.approx(0.0)

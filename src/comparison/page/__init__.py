@@ -1,24 +1,69 @@
 """Render a comparison as one self-contained web page."""
 
-from src.comparison.comparison import Comparison
-from src.comparison.page import cost, facts, forest, grid, ranking, reviews, runs, verdicts
-from src.reports.page.document import Section, render_document
+import shlex
 
-SECTIONS = (
-    ranking.ranking,
-    forest.forest,
-    verdicts.claims,
-    grid.grid,
-    cost.cost,
-    runs.curves,
-    reviews.reviews,
-    runs.confusions,
-    verdicts.excluded,
-)
+import numpy as np
+
+from src.analysis.metrics import confusion_matrix
+from src.comparison.comparison import Comparison
+from src.comparison.formatting import heading, label
+from src.comparison.page import reviews
+from src.comparison.page.cost import cost
+from src.comparison.page.facts import facts, title
+from src.comparison.page.grid import grid
+from src.comparison.page.ranking import differences, numbers, ranking, score_names
+from src.comparison.sections import RULES
+from src.comparison.statistics import MIN_SEEDS
+from src.reports.files import read_history, read_or_warn
+from src.reports.page.confusion import Confusion, confusion
+from src.reports.page.curves import SCORES, CurveChart, variant_curves
+from src.reports.page.document import render_page
+from src.reports.page.formatting import format_count
 
 
 def render(comparison: Comparison) -> str:
     """Render the HTML page, without the sections that have no content (such as differences of a single variant)."""
-    candidates: list[Section | None] = [section(comparison) for section in SECTIONS]
-    sections = [section for section in candidates if section]
-    return render_document(facts.title(comparison), facts.summary(comparison), facts.facts(comparison), sections)
+    return render_page(
+        "comparison.html.j2",
+        comparison=comparison,
+        title=title(comparison),
+        runs=format_count(sum(len(variant.runs) for variant in comparison.variants), "run"),
+        score=f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}",
+        facts=facts(comparison),
+        command=f"python -m src.compare {shlex.join(map(str, comparison.folders))}",
+        ranking=ranking(comparison),
+        numbers=numbers(comparison),
+        score_names={name: heading(name) for name in score_names(comparison)},
+        differences=differences(comparison),
+        claims=() if comparison.is_single_run else comparison.claims,
+        grid=grid(comparison),
+        cost=cost(comparison),
+        curves=_curves(comparison),
+        reviews=reviews.reviews(comparison),
+        confusions=_confusions(comparison),
+        heading=heading,
+        count=format_count,
+        rules=RULES,
+        min_seeds=MIN_SEEDS,
+    )
+
+
+def _curves(comparison: Comparison) -> dict[str, dict[str, str] | dict[str, list[CurveChart]]] | None:
+    """A small chart for each variant and score."""
+    variants = []
+    for variant in comparison.variants:
+        histories = [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))]
+        variants.append((variant.name, histories))
+    charts = variant_curves(variants)
+    return {"names": {score: SCORES[score][0] for score in charts}, "charts": charts} if charts else None
+
+
+def _confusions(comparison: Comparison) -> list[Confusion]:
+    """A table for each variant, summed over seeds."""
+    tables = []
+    for variant in comparison.variants:
+        predictions = [run.predictions() for run in variant.runs]
+        counts = np.sum([confusion_matrix(run.probabilities, run.labels) for run in predictions], axis=0)
+        caption = f"{variant.name}, {format_count(len(predictions), 'seed')}"
+        tables.append(confusion(counts, comparison.class_names, caption))
+    return tables

@@ -1,14 +1,10 @@
 """The head of the page: title, summary and facts about the runs."""
 
-import shlex
 from collections.abc import Iterable
 from typing import TypeVar
 
 from src.comparison.comparison import Comparison
-from src.comparison.formatting import label
 from src.comparison.variants import Variant
-from src.reports.page.formatting import format_count
-from src.reports.page.html import Inside, join, tag
 from src.reports.tables import UNKNOWN
 
 Number = TypeVar("Number", int, str)
@@ -34,21 +30,11 @@ def title(comparison: Comparison) -> str:
     return f"{variants} variants of {' × '.join(factors(comparison))}"
 
 
-def summary(comparison: Comparison) -> Inside:
-    """One sentence on runs, score, test texts and baseline."""
-    runs = sum(len(variant.runs) for variant in comparison.variants)
-    score = f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}"
-    if len(comparison.rows) == 1:
-        return f"{format_count(runs, 'run')}, {score}."
-    ranking = f"{format_count(runs, 'run')}, ranked by {score}."
-    return join(ranking, " Differences are to the baseline, ", tag("strong", comparison.baseline.variant.name), ".")
-
-
-def facts(comparison: Comparison) -> dict[str, Inside]:
+def facts(comparison: Comparison) -> dict[str, str]:
     """Data, texts, seeds, machines and dates."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
-    entries: dict[str, Inside] = {
+    entries: dict[str, str] = {
         "Data": _listed(result.choices.get("data", "unknown") for result in results),
         "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
         "Classes": ", ".join(comparison.class_names),
@@ -59,10 +45,6 @@ def facts(comparison: Comparison) -> dict[str, Inside]:
     }
     if commits := {result.git_commit[:10] for result in results if result.git_commit}:
         entries["Commit"] = ", ".join(sorted(commits))
-    if comparison.excluded:
-        entries["Not compared"] = tag("a", format_count(len(comparison.excluded), "folder"), href="#failures")
-    folders = shlex.join(map(str, comparison.folders))
-    entries["Command"] = tag("code", f"python -m src.compare {folders}")
     return entries
 
 

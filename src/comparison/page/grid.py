@@ -1,78 +1,69 @@
 """Page section: a grid of encoders and attentions, or of two other factors."""
 
-from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
 from src.comparison.formatting import heading
 from src.comparison.page.facts import factor_value, factors
-from src.comparison.page.ranking import metrics
+from src.comparison.page.ranking import score_names
 from src.comparison.rows import Row
 from src.comparison.scores import LOWER_IS_BETTER
-from src.reports.page.document import Section
-from src.reports.page.formatting import UNKNOWN, format_score
-from src.reports.page.html import Html, join, tag
-from src.reports.page.selector import panes, picker
+from src.reports.page.formatting import format_score
 
 DEFAULT_FACTORS = ("encoder", "attention")  # rows and columns, if the variants differ in both
 MIN_FILLED = 0.5  # share of the cells that must contain a variant
 
-Factor = tuple[str, Sequence[str]]  # its name and values
-Shade = Callable[[float], float]  # from a value to the depth of its colour: 0 for the worst variant, 1 for the best
+
+class Cell(NamedTuple):
+    """The score of one variant."""
+
+    score: str
+    margin: float | None  # half of the interval
+    depth: float  # of the colour: 0 for the worst variant, 1 for the best
 
 
-def grid(comparison: Comparison) -> Section | None:
+class Grid(NamedTuple):
+    """Tables of two factors."""
+
+    title: str
+    corner: str
+    columns: list[str]
+    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]  # score → other factors' values → row → cells
+
+
+def grid(comparison: Comparison) -> Grid | None:
     """A table for each score and, with more than two factors, for each combination of the other factors' values."""
     varying = factors(comparison)
     if len(varying) < 2:
         return None
-    row_factor, column_factor = DEFAULT_FACTORS if set(DEFAULT_FACTORS) <= set(varying) else tuple(varying)[:2]
-    others = [name for name in varying if name not in (row_factor, column_factor)]
-    by_others: dict[tuple[str, ...], list[Row]] = {}
+    first, second = DEFAULT_FACTORS if set(DEFAULT_FACTORS) <= set(varying) else tuple(varying)[:2]
+    others = [name for name in varying if name not in (first, second)]
+    by_others: dict[str, dict[tuple[str, str], Row]] = {}
     for row in comparison.rows:
-        by_others.setdefault(tuple(factor_value(row.variant, name) for name in others), []).append(row)
-    cells = len(varying[row_factor]) * len(varying[column_factor]) * len(by_others)
-    if len(comparison.rows) < MIN_FILLED * cells:
+        values = ", ".join(factor_value(row.variant, name) for name in others)
+        cell = (factor_value(row.variant, first), factor_value(row.variant, second))
+        by_others.setdefault(values, {})[cell] = row
+    if len(comparison.rows) < MIN_FILLED * len(varying[first]) * len(varying[second]) * len(by_others):
         return None
-    row_levels, column_levels = (row_factor, varying[row_factor]), (column_factor, varying[column_factor])
-    panels = {}
-    for metric in metrics(comparison):
-        shade = _shade(comparison, metric)
-        panels[metric] = join(
-            *(
-                _table(rows, metric, row_levels, column_levels, ", ".join(fixed), shade)
-                for fixed, rows in by_others.items()
-            )
-        )
-    pick = tag("div", picker("grid", "Show", {metric: heading(metric) for metric in panels}), class_="pickers")
-    caption = "Means over seeds ± half of their 95 % interval. A deeper colour marks a better score."
-    return Section("grid", f"{heading(row_factor)} × {column_factor}", caption, join(pick, panes("grid", panels)))
+    tables: dict[str, dict[str, dict[str, list[Cell | None]]]] = {}
+    for metric in score_names(comparison):
+        values_of_all = [row.metrics[metric].value for row in comparison.rows if metric in row.metrics]
+        worst, best = min(values_of_all), max(values_of_all)
+        if metric in LOWER_IS_BETTER:
+            worst, best = best, worst
+        tables[metric] = {
+            title: {
+                name: [_cell(rows.get((name, column)), metric, worst, best) for column in varying[second]]
+                for name in varying[first]
+            }
+            for title, rows in by_others.items()
+        }
+    return Grid(f"{heading(first)} × {second}", f"{first} \\ {second}", varying[second], tables)
 
 
-def _shade(comparison: Comparison, metric: str) -> Shade:
-    values = [row.metrics[metric].value for row in comparison.rows if metric in row.metrics]
-    worst, best = (max(values), min(values)) if metric in LOWER_IS_BETTER else (min(values), max(values))
-    return lambda value: (value - worst) / (best - worst) if best != worst else 0.5
-
-
-def _table(
-    rows: Sequence[Row], metric: str, rows_factor: Factor, columns_factor: Factor, title: str, shade: Shade
-) -> Html:
-    by_values = {
-        (factor_value(row.variant, rows_factor[0]), factor_value(row.variant, columns_factor[0])): row for row in rows
-    }
-    body = []
-    for row_value in rows_factor[1]:
-        cells = [_cell(by_values.get((row_value, value)), metric, shade) for value in columns_factor[1]]
-        body.append(tag("tr", tag("th", row_value, scope="row"), *cells))
-    heads = [tag("th", value, scope="col") for value in columns_factor[1]]
-    head = tag("thead", tag("tr", tag("th", f"{rows_factor[0]} \\ {columns_factor[0]}", scope="col"), *heads))
-    table = tag("table", tag("caption", title) if title else None, head, tag("tbody", *body), class_="grid")
-    return tag("div", table, class_="scroll")
-
-
-def _cell(row: Row | None, metric: str, shade: Shade) -> Html:
+def _cell(row: Row | None, metric: str, worst: float, best: float) -> Cell | None:
     if row is None or metric not in row.metrics:
-        return tag("td", UNKNOWN, class_="soft")
+        return None
     value, low, high = row.metrics[metric]
-    half = None if low is None or high is None else tag("small", f"± {(high - low) / 2:.3f}")
-    return tag("td", format_score(value), half, class_="heat", style=f"--w:{shade(value):.3f}")
+    margin = None if low is None or high is None else (high - low) / 2
+    return Cell(format_score(value), margin, (value - worst) / (best - worst) if best != worst else 0.5)

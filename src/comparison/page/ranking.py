@@ -1,71 +1,84 @@
-"""Page section: the variants ranked by each score."""
+"""Page sections: the variants ranked by each score, and their differences to the baseline."""
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
-from src.comparison.formatting import format_with_margin, heading
-from src.comparison.rows import METRICS, Row
+from src.comparison.formatting import format_p_value, format_with_margin, heading, label
+from src.comparison.rows import METRICS
 from src.comparison.scores import LOWER_IS_BETTER
-from src.reports.page.chart import linear_scale
-from src.reports.page.document import Section
-from src.reports.page.formatting import UNKNOWN, format_compact, format_interval, format_score
-from src.reports.page.html import Html, Inside, join, tag
-from src.reports.page.selector import panes, picker
-from src.reports.page.table import TableRow, chart_table, plain_table
+from src.reports.page.chart import ChartRow, ChartTable, linear_scale
+from src.reports.page.formatting import format_compact, format_difference, format_interval, format_score
+from src.reports.tables import UNKNOWN
 
 
-def metrics(comparison: Comparison) -> list[str]:
+class Numbers(NamedTuple):
+    """A table of all numbers."""
+
+    heads: list[str]
+    rows: list[tuple[str, list[str]]]  # variant and cells
+
+
+def score_names(comparison: Comparison) -> list[str]:
     """The scores that at least one variant has, the compared score first."""
     names = dict.fromkeys((comparison.metric, *METRICS))
     return [name for name in names if any(name in row.metrics for row in comparison.rows)]
 
 
-def ranking(comparison: Comparison) -> Section:
-    has_several_seeds = any(row.seeds > 1 for row in comparison.rows)
-    caption = (
-        "A dot is the mean over seeds on the test texts; its line is the 95 % interval of the mean over all seeds "
-        "(Student's t). Variants whose intervals overlap can still differ significantly: the differences below are "
-        "estimated on the same texts."
-        if has_several_seeds
-        else "A dot is a single run. With one seed per variant, the variation between seeds is unknown."
-    )
-    names = metrics(comparison)
-    tables = {name: _ranked(comparison, name) for name in names}
-    pick = tag("div", picker("ranking", "By", {name: heading(name) for name in names}), class_="pickers")
-    details = tag("details", tag("summary", "All numbers"), _numbers(comparison, names))
-    return Section("ranking", "Ranking", caption, join(pick, panes("ranking", tables), details))
+def ranking(comparison: Comparison) -> dict[str, ChartTable]:
+    """For each score a table of the variants, best first."""
+    return {metric: _ranked(comparison, metric) for metric in score_names(comparison)}
 
 
-def _ranked(comparison: Comparison, metric: str) -> Html:
+def _ranked(comparison: Comparison, metric: str) -> ChartTable:
     is_lower_better = metric in LOWER_IS_BETTER
     scores = [(row, row.metrics[metric]) for row in comparison.rows if metric in row.metrics]
     scores.sort(key=lambda pair: pair[1].value if is_lower_better else -pair[1].value)
-    scale = linear_scale(x for _, interval in scores for x in interval if x is not None)
-    lines = []
-    for rank, (row, (value, low, high)) in enumerate(scores, 1):
+    rows = []
+    for row, (value, low, high) in scores:
         cells = (format_score(value), format_interval(low, high), row.seeds)
-        kind = "baseline" if row is comparison.baseline else "plain"
-        lines.append(TableRow(name(row, comparison, rank), value, low, high, cells, kind))
-    heads = (heading(metric), "95 % interval", "Seeds")
+        style = "baseline" if row is comparison.baseline else "plain"
+        rows.append(ChartRow(row.variant.name, value, low, high, cells, style))
+    scale = linear_scale(x for _, interval in scores for x in interval if x is not None)
     order = "lower is better" if is_lower_better else "higher is better"
-    return chart_table("Variant", scale, heads, lines, f"{heading(metric)} with its interval, {order}")
+    description = f"{heading(metric)} with its interval, {order}"
+    return ChartTable(scale, (heading(metric), "95 % interval", "Seeds"), rows, description)
 
 
-def name(row: Row, comparison: Comparison, rank: int | None = None) -> Html:
-    """A variant's name with its rank, marked if it is the baseline."""
-    mark = tag("small", "baseline") if row is comparison.baseline and len(comparison.rows) > 1 else None
-    numbered = None if rank is None else tag("span", rank, class_="place")
-    return tag("span", numbered, tag("span", row.variant.name, " ", mark), class_="variant")
-
-
-def _numbers(comparison: Comparison, names: Sequence[str]) -> Html:
-    rows: list[list[Inside]] = []
+def numbers(comparison: Comparison) -> Numbers:
+    """All scores, the size and the cost of each variant."""
+    metrics = score_names(comparison)
+    rows = []
     for row in comparison.rows:
-        scores = [format_with_margin(row.metrics.get(metric)) for metric in names]
-        seconds = UNKNOWN if row.seconds_per_epoch is None else format_compact(row.seconds_per_epoch.value)
-        memory = UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}"
-        scores.append(format_score(row.ensemble))
-        rows.append([name(row, comparison), *scores, f"{row.parameters:,}", seconds, memory, row.seeds])
+        cells = [
+            *(format_with_margin(row.metrics.get(metric)) for metric in metrics),
+            format_score(row.ensemble),
+            f"{row.parameters:,}",
+            UNKNOWN if row.seconds_per_epoch is None else format_compact(row.seconds_per_epoch.value),
+            UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
+            str(row.seeds),
+        ]
+        rows.append((row.variant.name, cells))
     ensemble = f"{heading(comparison.metric)} of the seeds' ensemble"
-    heads = ["Variant", *map(heading, names), ensemble, "Parameters", "Seconds per epoch", "Peak memory, MB", "Seeds"]
-    return plain_table(heads, rows, numbers=range(1, len(heads)))
+    heads = [*map(heading, metrics), ensemble, "Parameters", "Seconds per epoch", "Peak memory, MB", "Seeds"]
+    return Numbers(["Variant", *heads], rows)
+
+
+def differences(comparison: Comparison) -> ChartTable | None:
+    """A row with its interval for each variant except the baseline."""
+    rows = []
+    for row in comparison.rows:
+        if row.difference is not None:
+            value, low, high = row.difference
+            cells = (
+                format_difference(value),
+                format_interval(low, high, signed=True),
+                format_p_value(row.p_adjusted),
+                UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
+                row.verdict,
+            )
+            rows.append(ChartRow(row.variant.name, value, low, high, cells, row.verdict))
+    if not rows:
+        return None
+    scale = linear_scale([0.0, *(x for row in rows for x in (row.value, row.low, row.high) if x is not None)])
+    description = f"Difference in {label(comparison.metric)} to the baseline with its interval"
+    return ChartTable(scale, ("Difference", "95 % interval", "p (Holm)", "McNemar", "Verdict"), rows, description)

@@ -11,11 +11,7 @@ from src.comparison.comparison import Comparison
 from src.comparison.runs import FinishedRun
 from src.comparison.variants import Variant
 from src.reports.files import Example, read_examples, read_or_warn
-from src.reports.page.document import Section
-from src.reports.page.formatting import format_count
-from src.reports.page.html import Html, join, tag
-from src.reports.page.selector import panes, picker
-from src.reports.page.strips import CAPTION, strip, weight_readout
+from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
 MAX_WORDS = 45_000  # over all texts and variants; limits the size of the page
@@ -31,31 +27,46 @@ class RunExamples(NamedTuple):
     examples: dict[str, Example]  # by name
 
 
-def reviews(comparison: Comparison) -> Section | None:
+class Strip(NamedTuple):
+    """The attention of one variant on a text."""
+
+    variant: str
+    other_seed: int | None  # the seed of the run if it is not the seed of the section
+    prediction: str
+    mark: str  # "right", "wrong", or "" without a true class
+    words: list[Word]
+    is_open: bool
+
+
+class Text(NamedTuple):
+    """A text with a strip for each variant."""
+
+    title: str
+    strips: list[Strip]
+
+
+class Reviews(NamedTuple):
+    """The texts of the section by name."""
+
+    seed: int
+    titles: dict[str, str]
+    texts: dict[str, Text]
+
+
+def reviews(comparison: Comparison) -> Reviews | None:
     """The texts that most variants saved; a strip for each variant, best first."""
     seed = comparison.variants[0].runs[0].seed
     examples_by_run = [_run_examples(variant, seed, comparison.class_names) for variant in comparison.variants]
-    names = _shared_examples(examples_by_run)
-    if not names:
-        return None
-    titles, strips_by_name = {}, {}
-    for name in names:
+    titles, texts = {}, {}
+    for name in _shared_examples(examples_by_run):
         with_text = [run for run in examples_by_run if name in run.examples]
         first = with_text[0].examples[name]
         titles[name] = f"{_title(first)}: {clean_text(' '.join(first.words[:12]), 60)}"
         varied = [run for run in with_text if float(np.ptp(run.examples[name].weights)) > UNIFORM_RANGE] or with_text
         opened = {run.variant.name for run in varied[:MAX_OPEN]}
         strips = [_strip(run, run.examples[name], seed, run.variant.name in opened) for run in with_text]
-        strip_list = tag("ol", *(tag("li", item) for item in strips), class_="strips")
-        strips_by_name[name] = join(tag("h3", _title(first)), strip_list)
-    steps = [tag("button", text, type="button", data_step=by) for text, by in (("Previous", -1), ("Next", 1))]
-    tools = tag("div", picker("review", "Text", titles), *steps, class_="pickers needs-script")
-    caption = (
-        f"The attention of seed {seed} of each variant on {format_count(len(names), 'text')}, the best variant first. "
-        f"The bar shows the weights over the whole text. {CAPTION}"
-    )
-    body = join(tools if len(names) > 1 else None, weight_readout(), panes("review", strips_by_name))
-    return Section("reviews", "Attention on the same texts", caption, body)
+        texts[name] = Text(_title(first), strips)
+    return Reviews(seed, titles, texts) if texts else None
 
 
 def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> RunExamples:
@@ -85,16 +96,14 @@ def _title(example: Example) -> str:
     return f"{example.split} {example.index}" + ("" if example.label is None else f", {example.label}")
 
 
-def _strip(run_examples: RunExamples, example: Example, seed: int, is_open: bool) -> Html:
-    is_correct = None if example.label is None else example.label == example.predicted
-    mark = {None: "", True: "right", False: "wrong"}[is_correct]
-    prediction = f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}"
-    other_seed = tag("small", f"seed {run_examples.run.seed}") if run_examples.run.seed != seed else None
-    description = f"{format_count(len(example.words), 'word')} by weight"
-    summary = tag(
-        "summary",
-        tag("span", run_examples.variant.name, other_seed, class_="name"),
-        tag("span", prediction, tag("small", mark) if mark else None, class_=f"predicted {mark}"),
-        tag("canvas", class_="bars needs-script", role="img", aria_label=description),
+def _strip(run_examples: RunExamples, example: Example, seed: int, is_open: bool) -> Strip:
+    variant, run, _ = run_examples
+    is_correct = example.label == example.predicted
+    return Strip(
+        variant=variant.name,
+        other_seed=run.seed if run.seed != seed else None,
+        prediction=f"{example.predicted} {example.probabilities.get(example.predicted, 0):.2f}",
+        mark="" if example.label is None else "right" if is_correct else "wrong",
+        words=coloured_words(example.words, example.weights),
+        is_open=is_open,
     )
-    return tag("details", summary, strip(example.words, example.weights), open=is_open)

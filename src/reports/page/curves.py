@@ -1,68 +1,57 @@
 """Loss and accuracy by epoch, training against validation."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from src.reports.files import History
-from src.reports.page.chart import Scale, dot, linear_scale, lines, plot
-from src.reports.page.html import Html, join, tag
-from src.reports.page.selector import panes, picker
+from src.reports.page.chart import Scale, linear_scale
 
 SCORES = {"acc": ("Accuracy", "accuracy"), "loss": ("Loss", "loss")}
 SPLITS = {"train": "training", "val": "validation"}
 
 
-def legend() -> Html:
-    """The legend: one line style for each split."""
-    entries = [tag("li", tag("i", class_=split), name) for split, name in SPLITS.items()]
-    return tag("ul", *entries, class_="key")
+class CurveChart(NamedTuple):
+    """A score by epoch with a line for each run and split."""
+
+    title: str
+    label: str  # of the vertical axis
+    description: str  # for screen readers
+    x: Scale
+    y: Scale
+    lines: list[tuple[str, str]]  # split, points in per cent
+    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip: a run of one epoch has no line
 
 
-def run_curves(history: History) -> Html:
-    """Both scores of one run, side by side."""
-    scales = {score: _scales([history], score) for score in SCORES}
-    charts = [_chart([history], score, scales[score], title) for score, (title, _) in SCORES.items() if scales[score]]
-    return tag("div", legend(), tag("div", *charts, class_="two"))
+def run_curves(history: History) -> list[CurveChart]:
+    """Both scores of one run, each with its own scale."""
+    return [chart for score, (title, _) in SCORES.items() for chart in _charts([(title, [history])], score)]
 
 
-def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> Html:
-    """A small chart for each variant with a line for each run, all on one scale; the reader selects the score."""
-    all_histories = [history for _, histories in variants for history in histories]
-    grids = {}
-    for score in SCORES:
-        if scales := _scales(all_histories, score):
-            charts = [_chart(histories, score, scales, name) for name, histories in variants if histories]
-            grids[score] = tag("div", *charts, class_="multiples")
-    labels = {score: SCORES[score][0] for score in grids}
-    return tag("div", tag("div", picker("curves", "Show", labels), legend(), class_="pickers"), panes("curves", grids))
+def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> dict[str, list[CurveChart]]:
+    """For each score a chart for each variant, all on one scale."""
+    return {score: charts for score in SCORES if (charts := _charts(variants, score))}
 
 
-def _scales(histories: Sequence[History], score: str) -> tuple[Scale, Scale] | None:
+def _charts(variants: Sequence[tuple[str, Sequence[History]]], score: str) -> list[CurveChart]:
+    histories = [history for _, variant_histories in variants for history in variant_histories]
     curves = [by_epoch for history in histories for split in SPLITS if (by_epoch := history.get(f"{split}/{score}"))]
     if not curves:
-        return None
-    epochs = [epoch for by_epoch in curves for epoch in by_epoch]
-    return linear_scale(epochs, whole=True), linear_scale(value for by_epoch in curves for value in by_epoch.values())
+        return []
+    x = linear_scale((epoch for by_epoch in curves for epoch in by_epoch), whole=True)
+    y = linear_scale(value for by_epoch in curves for value in by_epoch.values())
+    return [_chart(histories, score, x, y, title) for title, histories in variants if histories]
 
 
-def _chart(histories: Sequence[History], score: str, scales: tuple[Scale, Scale] | None, title: str) -> Html:
-    if scales is None:
-        return Html()
-    x, y = scales
-    polylines, dots, final_values = [], [], []
+def _chart(histories: Sequence[History], score: str, x: Scale, y: Scale, title: str) -> CurveChart:
+    lines, dots, final_values = [], [], []
     for split, name in SPLITS.items():
         curves = [sorted(by_epoch.items()) for history in histories if (by_epoch := history.get(f"{split}/{score}"))]
-        polylines += [(split, curve) for curve in curves]
-        # a line needs two epochs
-        dots += [
-            dot(x.position(epoch), y.from_top(value), "circle", split, name)
-            for (epoch, value), *rest in curves
-            if not rest
-        ]
+        for curve in curves:
+            points = [(x.position(epoch), y.from_top(value)) for epoch, value in curve]
+            lines.append((split, " ".join(f"{left},{top}" for left, top in points)))
+            dots += [(split, left, top, name) for left, top in points if len(points) == 1]
         if curves:
             final_values.append(f"{name} ends at {sum(curve[-1][1] for curve in curves) / len(curves):.3f}")
     score_name, label = SCORES[score]
     description = f"{score_name} of {title} by epoch: {', '.join(final_values)}"
-    chart = plot(
-        x, y, join(lines(x, y, polylines), *dots), x_label="epoch (from 0)", y_label=label, description=description
-    )
-    return tag("figure", tag("figcaption", title), chart)
+    return CurveChart(title, label, description, x, y, lines, dots)

@@ -1,20 +1,17 @@
 """The page of one run: scores, curves, confusion matrix and attention weights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from src.analysis.metrics import confusion_matrix
 from src.reports.files import Example, read_examples, read_history, read_predictions
-from src.reports.page.chart import linear_scale
-from src.reports.page.confusion import confusion_table
+from src.reports.page.attention import coloured_words, token_maps
+from src.reports.page.chart import ChartRow, ChartTable, linear_scale
+from src.reports.page.confusion import confusion
 from src.reports.page.curves import run_curves
-from src.reports.page.document import Section, render_document
+from src.reports.page.document import render_page
 from src.reports.page.formatting import format_compact, format_count, format_interval, format_score, format_time
-from src.reports.page.html import Html, Inside, join, tag
-from src.reports.page.maps import token_maps
-from src.reports.page.selector import panes, picker
-from src.reports.page.strips import CAPTION, strip
-from src.reports.page.table import TableRow, chart_table, plain_table
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 from src.run_result import RunResult, Score
@@ -31,31 +28,31 @@ def run_page(run: Path) -> str | None:
     """
     result, predictions, history = RunResult.load(run), read_predictions(run), read_history(run)
     names = predictions.class_names if predictions else result.data.class_names
-    sections = []
-    if result.metrics:
-        sections.append(_scores(result.metrics))
-    if history:
-        caption = "Values after each epoch. The test uses the checkpoint with the best validation score."
-        sections.append(Section("curves", "Curves", caption, run_curves(history)))
+    table = None
     if predictions:
         counts = confusion_matrix(predictions.probabilities, predictions.labels)
-        title = f"{predictions.split} split, {counts.sum():,} texts"
-        caption = "Number of texts by true class (row) and predicted class (column), and the fraction of the row."
-        sections.append(Section("confusion", "Confusion", caption, confusion_table(counts, names, title)))
-    if examples := read_examples(run, names):
-        sections.append(_attention(examples))
-    if not sections:
+        table = confusion(counts, names, f"{predictions.split} split, {counts.sum():,} texts")
+    scores = _scores(result.metrics)
+    sections = {
+        "scores": scores,
+        "split_names": {split: split for split in scores},
+        "curves": run_curves(history) if history else [],
+        "confusion": table,
+        "examples": [_example(example) for example in read_examples(run, names)],
+    }
+    if not any(sections.values()):
         return None
-    return render_document(_title(result), tag("code", result.command or run.name), _facts(result), sections)
+    command = result.command or run.name
+    return render_page("run.html.j2", title=_title(result), command=command, facts=_facts(result), **sections)
 
 
 def _title(result: RunResult) -> str:
     return f"{result.variant} on {result.choices['data']}" if result.variant and "data" in result.choices else "A run"
 
 
-def _facts(result: RunResult) -> dict[str, Inside]:
+def _facts(result: RunResult) -> dict[str, str]:
     best = result.best
-    facts: dict[str, Inside] = {}
+    facts: dict[str, str] = {}
     if sizes := [f"{size:,} {split}" for split, size in result.data.sizes.items()]:
         facts["Texts"] = ", ".join(sizes)
     if result.data.class_names:
@@ -77,42 +74,28 @@ def _facts(result: RunResult) -> dict[str, Inside]:
     return facts
 
 
-def _scores(metrics: Mapping[str, Score]) -> Section:
-    by_split: dict[str, list[TableRow]] = {}
+def _scores(metrics: Mapping[str, Score]) -> dict[str, ChartTable]:
+    """A table for each split, the test split first."""
+    by_split: dict[str, list[ChartRow]] = {}
     for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
         split, _, score = name.partition("/")
         metric = metrics[name]
-        charted = None if score in UNBOUNDED else metric.value
         count = UNKNOWN if metric.n is None else f"{metric.n:,}"
         cells = (format_score(metric.value), format_interval(metric.low, metric.high), count)
-        row = TableRow(score, charted, metric.low, metric.high, cells)
-        by_split.setdefault(split, []).append(row)
-    caption = (
-        "The lines are 95 % intervals over texts. They show the variation with other texts of the same kind, not the "
-        "variation with other seeds."
-    )
+        charted = None if score in UNBOUNDED else metric.value
+        by_split.setdefault(split, []).append(ChartRow(score, charted, metric.low, metric.high, cells))
     scale, heads = linear_scale([0.0, 1.0]), ("Value", "95 % interval", "Texts")
     description = "Scores from 0 to 1 with their intervals"
-    tables = {split: chart_table("Score", scale, heads, rows, description) for split, rows in by_split.items()}
-    split_picker = tag("div", picker("split", "Split", {split: split for split in tables}), class_="pickers")
-    return Section("numbers", "Scores", caption, join(split_picker, panes("split", tables)))
+    return {split: ChartTable(scale, heads, rows, description) for split, rows in by_split.items()}
 
 
-def _attention(examples: Sequence[Example]) -> Section:
-    caption = CAPTION
-    if any(example.maps for example in examples):
-        caption += " In a map, rows are attending words and columns attended words; each row sums to 1."
-    return Section("attention", "Attention", caption, join(*map(_example, examples)))
-
-
-def _example(example: Example) -> Html:
-    top = top_words(example.words, example.weights)
-    rows = [(tag("bdi", word), f"{weight:.4f}", position + 1) for position, word, weight in top]
-    table = plain_table(("most attended", "weight", "position"), rows, numbers=(1, 2))
+def _example(example: Example) -> dict[str, Any]:
     likeliest = sorted(example.probabilities.items(), key=lambda item: -item[1])[:MAX_CLASSES]
-    return tag(
-        "article",
-        tag("h3", example.title),
-        tag("p", ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest), class_="soft"),
-        tag("div", tag("div", strip(example.words, example.weights), token_maps(example)), table, class_="beside"),
-    )
+    return {
+        "name": example.name,
+        "title": example.title,
+        "classes": ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest),
+        "strip": coloured_words(example.words, example.weights),
+        "maps": token_maps(example),
+        "top": top_words(example.words, example.weights),
+    }

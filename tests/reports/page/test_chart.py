@@ -1,7 +1,8 @@
 import pytest
 
-from src.reports.page.chart import Scale, interval_chart, linear_scale, lines, log_scale, plot
-from src.reports.page.html import Html, join
+from src.reports.page.chart import Scale, linear_scale, log_scale
+from src.reports.page.document import macro
+from tests.reports.page.fragments import render
 from tests.reports.page.reader import Reader
 
 
@@ -55,6 +56,7 @@ def test_ticks_of_a_log_scale_are_round(values: list[float], ticks: tuple[float,
 
 def test_interval_chart_with_and_without_an_interval() -> None:
     scale = Scale(0, 1, (0, 0.5, 1))
+    interval_chart = macro("interval_chart")
     reader = Reader(interval_chart(scale, 0.4, 0.3, 0.6))
     (whisker,) = reader.all("line", "whisker")
     assert (whisker.attributes["x1"], whisker.attributes["x2"]) == ("30.0%", "60.0%")
@@ -62,14 +64,8 @@ def test_interval_chart_with_and_without_an_interval() -> None:
     assert Reader(interval_chart(scale, 0.4, None, None)).all("line", "whisker") == []
 
 
-def test_points_of_a_line() -> None:
-    scale = Scale(0, 1, (0, 1))
-    (line,) = Reader(lines(scale, scale, [("val", [(0, 0.25), (0.5, 1)])])).all("polyline")
-    assert line.attributes["points"] == "0.0,75.0 50.0,0.0"
-
-
 def test_plot_has_a_description() -> None:
-    scale = Scale(0, 1, (0, 1))
-    html = plot(scale, scale, Html(), x_label="<epoch>", y_label="loss", description="Loss by <epoch>")
+    source = '{% call page.plot(scale, scale, "<epoch>", "loss", "Loss by <epoch>") %}{% endcall %}'
+    html = render(source, scale=Scale(0, 1, (0, 1)))
     assert "&lt;epoch&gt;" in html and "<epoch>" not in html
-    assert Reader(join(html)).all("svg")[0].attributes["aria-label"] == "Loss by <epoch>"
+    assert Reader(html).all("svg")[0].attributes["aria-label"] == "Loss by <epoch>"

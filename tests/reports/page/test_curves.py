@@ -1,4 +1,5 @@
-from src.reports.page.curves import run_curves, variant_curves
+from src.reports.page.curves import CurveChart, run_curves, variant_curves
+from src.reports.page.document import macro
 from tests.reports.page.reader import Reader
 
 
@@ -6,8 +7,23 @@ def history(*accuracy: float) -> dict[str, dict[int, float]]:
     return {"train/acc": dict(enumerate(accuracy)), "val/acc": dict(enumerate(accuracy))}
 
 
+def read(charts: list[CurveChart]) -> Reader:
+    return Reader("".join(map(macro("curve_chart"), charts)))
+
+
+def test_points_of_a_line() -> None:
+    (chart,) = run_curves({"val/acc": {0: 0.25, 1: 1.0}})
+    (line,) = read([chart]).all("polyline")
+    points = [f"{chart.x.position(epoch)},{chart.y.from_top(value)}" for epoch, value in ((0, 0.25), (1, 1.0))]
+    assert line.attributes["points"] == " ".join(points)
+    assert line.attributes["class"] == "val"
+
+
 def test_line_for_each_run_and_split_on_one_scale() -> None:
-    reader = Reader(variant_curves([("<a>", [history(0.5, 0.6), history(0.5, 0.9)]), ("b", [history(0.7, 0.8)])]))
+    variants = [("<a>", [history(0.5, 0.6), history(0.5, 0.9)]), ("b", [history(0.7, 0.8)])]
+    charts = variant_curves(variants)["acc"]
+    assert len({(chart.x, chart.y) for chart in charts}) == 1
+    reader = read(charts)
     lines = reader.all("polyline")
     assert len(lines) == 2 * 3
     assert len({line.attributes["points"] for line in lines}) == 3
@@ -17,10 +33,10 @@ def test_line_for_each_run_and_split_on_one_scale() -> None:
 
 
 def test_one_epoch_gives_a_dot() -> None:
-    assert len(Reader(run_curves(history(0.5))).all("circle")) == 2
-    assert Reader(run_curves(history(0.5, 0.6))).all("circle") == []
+    assert len(read(run_curves(history(0.5))).all("circle")) == 2
+    assert read(run_curves(history(0.5, 0.6))).all("circle") == []
 
 
 def test_variant_without_curves_is_omitted() -> None:
-    reader = Reader(variant_curves([("a", [history(0.5)]), ("b", [])]))
+    reader = read(variant_curves([("a", [history(0.5)]), ("b", [])])["acc"])
     assert len(reader.all("figure")) == 1

@@ -1,13 +1,13 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from src.reports.files import Example
-from src.reports.page.document import Section, render_document
-from src.reports.page.html import tag
-from src.reports.page.maps import token_maps
-from src.reports.page.strips import strip
+from src.reports.page.attention import token_maps
+from src.reports.page.run import run_page
 from tests.reports.page.browser import needs_browser, visit
+from tests.reports.page.fragments import render
 from tests.reports.page.reader import Reader, check_page
 
 WORDS = ["not", "so", "bad"]
@@ -21,8 +21,12 @@ def layered_example(**maps: np.ndarray) -> Example:
     return kind("test", 1, "bad", "good", {"bad": 0.25, "good": 0.75}, WORDS, np.array([0.4, 0.2, 0.4]), None)
 
 
+def render_maps(example: Example) -> str:
+    return render("{{ page.token_maps('a', maps) }}", maps=token_maps(example))
+
+
 def test_template_for_every_layer_and_head_and_the_mean() -> None:
-    reader = Reader(token_maps(layered_example(attention=TWO_HEADS, encoder_1=ONE_HEAD)))
+    reader = Reader(render_maps(layered_example(attention=TWO_HEADS, encoder_1=ONE_HEAD)))
     names = [
         (template.attributes["data-layer"], template.attributes["data-head"]) for template in reader.all("template")
     ]
@@ -34,11 +38,11 @@ def test_template_for_every_layer_and_head_and_the_mean() -> None:
 
 
 def test_nan_weights_become_zero() -> None:
-    assert "nan" not in token_maps(layered_example(attention=np.full((1, 3, 3), np.nan)))
+    assert "nan" not in render_maps(layered_example(attention=np.full((1, 3, 3), np.nan)))
 
 
 def test_a_text_without_a_map_has_none() -> None:
-    assert token_maps(Example("test", 1, None, "good", {}, WORDS, np.full(3, 1 / 3), None)) == ""
+    assert token_maps(Example("test", 1, None, "good", {}, WORDS, np.full(3, 1 / 3), None)) is None
 
 
 READ = """
@@ -61,10 +65,14 @@ return messages;
 
 
 @needs_browser
-def test_selected_layer_and_head_determine_the_weight(tmp_path: Path) -> None:
-    example = layered_example(attention=TWO_HEADS, encoder_1=ONE_HEAD)
-    article = tag("article", strip(example.words, example.weights), token_maps(example))
-    html = render_document("Map", "", {}, [Section("map", "Map", "", article)])
+def test_selected_layer_and_head_determine_the_weight(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    text = {
+        **{"split": "test", "index": 1, "label": "bad", "predicted": "good", "probabilities": [0.25, 0.75]},
+        **{"words": WORDS, "weights": [0.4, 0.2, 0.4]},
+        **{"matrix": TWO_HEADS.tolist(), "layers": {"encoder 1": ONE_HEAD.tolist()}},
+    }
+    html = run_page(make_run(examples=[text], names=["bad", "good"]))
+    assert html is not None
     check_page(html)
     weights = ["0.3000, 0.9 × uniform", "0.2000, 0.6 × uniform", "0.4000, 1.2 × uniform", "0.3333, 1.0 × uniform"]
     expected = [f"so (2) → not (1): weight {weight}" for weight in weights]

@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
 
-from src.reports.page.strips import strip
+from src.reports.page.attention import coloured_words
+from src.reports.page.document import macro
 from tests.reports.page.reader import Reader
 
 MALICIOUS = '<script>alert("1 & 2")</script>'
+
+
+def strip(words: list[str], weights: np.ndarray) -> str:
+    return macro("strip")(coloured_words(words, weights))
 
 
 def words(html: str) -> list[tuple[str, str, str]]:

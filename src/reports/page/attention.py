@@ -1,0 +1,74 @@
+"""Attention weights for the pages: the words of a text with their colours, and word × word maps."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from src.reports.files import Example
+from src.reports.words import clean_weights, colour_limit
+
+MEAN = "mean"
+RESOLUTION = 10_000  # weights are stored as integer multiples of 1/10,000, as in attention.json
+COLOUR_QUANTILE = 0.995  # cells above this quantile have the full colour, so that small weights remain visible
+
+
+class Word(NamedTuple):
+    """A word of a text with its colour."""
+
+    text: str
+    depth: float  # of the colour, 0 to 1
+    tooltip: str
+
+
+class TokenMap(NamedTuple):
+    """The word × word weights of a head, or the mean over heads."""
+
+    layer: str
+    head: str
+    limit: float  # the weight with the full colour
+    integers: list[int]  # L·L, row by row
+
+
+class TokenMaps(NamedTuple):
+    """All maps of a text, and the choices of its pickers."""
+
+    size: int  # L
+    layers: dict[str, str]
+    heads: dict[str, str]
+    maps: list[TokenMap]
+
+
+def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
+    """The words with the depth of their colour; the tooltip of a word has its weight.
+
+    Raises:
+        ValueError: the numbers of words and weights differ.
+    """
+    weights = clean_weights(words, weights)
+    limit, uniform = colour_limit(weights), 1 / max(1, len(weights))
+    return [
+        Word(word, weight / limit, f"weight {weight:.4f}, {weight / uniform:.1f} × uniform")
+        for word, weight in zip(words, weights.tolist(), strict=True)
+    ]
+
+
+def token_maps(example: Example) -> TokenMaps | None:
+    """The maps of one text: for each layer the mean over heads, then each head if there are several."""
+    if not example.maps:
+        return None
+    max_heads = max(map(len, example.maps.values()))
+    heads = {MEAN: "mean of heads"} | {str(head): f"head {head}" for head in range(1, max_heads + 1)}
+    maps = []
+    for layer, matrix in example.maps.items():
+        maps.append(_token_map(layer, MEAN, matrix.mean(0)))
+        if len(matrix) > 1:
+            maps += [_token_map(layer, str(head), weights) for head, weights in enumerate(matrix, 1)]
+    layers = {layer: layer for layer in example.maps}
+    return TokenMaps(len(example.words), layers, heads if max_heads > 1 else {}, maps)
+
+
+def _token_map(layer: str, head: str, weights: np.ndarray) -> TokenMap:
+    finite = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
+    limit = max(float(np.quantile(finite, COLOUR_QUANTILE)), min(1.0, 3 / len(finite)))
+    return TokenMap(layer, head, limit, np.rint(RESOLUTION * finite).astype(int).ravel().tolist())
