@@ -6,14 +6,13 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
+from src.build.objects import class_at
 from src.checkpoint import read_checkpoint
 from src.config.keys import with_present_names
 from src.dry_build import dry_optimizer
 from src.errors import UserError
 from src.files.plain import require
-
-PLANNED = ("OneCycleLR", "LinearLR")  # schedulers that depend on the number of steps
-
+from src.optim.schedulers import steps_every_batch
 
 TRAINING = {  # required to resume training, besides weights and card
     "epoch": int,
@@ -77,7 +76,7 @@ def require_resumable(cfg: DictConfig) -> None:
             f"trainer.max_epochs to {trained} or more"
         )
     planned = (saved_config.get("trainer") or {}).get("max_epochs")
-    if planned != limit and str((config.get("scheduler") or {}).get("_target_")).endswith(PLANNED):
+    if planned != limit and steps_every_batch(class_at(cfg, "scheduler")):
         raise _refusal(cfg, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, and is for {limit}")
     if (optimizer := dry_optimizer(cfg)) is not None:
         _require_same_groups(cfg, content["optimizer_states"], optimizer)

@@ -18,8 +18,8 @@ class Place(NamedTuple):
 
     Args:
         base: dotted path of the class that `_target_` must name or be derived from.
-        first: number of leading positional parameters that src/build.py passes.
-        names: parameters that src/build.py passes by name.
+        first: number of leading positional parameters that src/build passes.
+        names: parameters that src/build passes by name.
     """
 
     base: str

@@ -103,6 +103,14 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def read(self) -> Corpus:
         """Read all texts with their classes."""
 
+    def require_tokenizer(self) -> None:
+        """Raise a UserError if the tokenizer is of another kind."""
+        if not isinstance(self.tokenizer, TokenizerBuilder):
+            raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
+
+    def require_columns(self) -> None:
+        """Check the columns of the files without reading texts; raises a UserError. By default there are none."""
+
     def read_valid_corpus(self) -> Corpus:
         """Read and validate the corpus: the source may be a class of the user.
 

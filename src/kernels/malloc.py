@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 NEVER = 2**31 - 1  # bytes; the largest value of an option
 LARGE = 12 * 2**20  # bytes: at 16 MB a training of a BiLSTM takes 200 MB more
+TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of memory|allocate memory", re.IGNORECASE)
 
 
 def reuse_freed_memory() -> None:
@@ -64,6 +66,12 @@ def require_memory(model: "nn.Module") -> None:
         f"model.{largest}: its {parameters:,} parameters need {_gigabytes(sizes[largest])} for weights and gradients, "
         f"the whole model {_gigabytes(needed)}; this machine has {_gigabytes(available)}: choose smaller sizes"
     )
+
+
+def is_size_error(error: Exception) -> bool:
+    """Whether torch raised an error because a size exceeds the memory of any machine, on the meta device, too."""
+    kinds = (RuntimeError, MemoryError, OverflowError, TypeError)
+    return isinstance(error, kinds) and TOO_LARGE.search(str(error)) is not None
 
 
 def _bytes(parameter: "nn.Parameter") -> int:

@@ -1,28 +1,15 @@
 """The model: embedding → position → encoder → attention → pooling → head."""
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from src.models.component import Attention, Embedding, Encoder, Head, Position
+from src.models.component import Attention, Component, Embedding, Encoder, Head, Position
 from src.models.layer_weights import record_layer_weights
 from src.models.pooling.base import Pooling
 from src.models.types import Encoded
-
-
-@runtime_checkable
-class Pretrained(Protocol):
-    """A component that starts from pretrained weights. A Heed checkpoint contains its weights."""
-
-    def load_pretrained(self) -> None: ...
-
-
-@runtime_checkable
-class DescribesItself(Protocol):
-    """A component that looks up some options elsewhere. A checkpoint stores these, to rebuild it without the lookup."""
-
-    description_options: dict[str, Any]
 
 
 class Classifier(nn.Module):
@@ -51,15 +38,17 @@ class Classifier(nn.Module):
         Raises:
             UserError: if a file of weights is missing or does not fit.
         """
-        for component in self.children():
-            if isinstance(component, Pretrained):
-                component.load_pretrained()
+        for _, component in self.components():
+            component.load_pretrained()
+
+    def components(self) -> Iterator[tuple[str, Component]]:
+        """The components by name, in the order of the data flow."""
+        yield from self.named_children()  # type: ignore[misc]
 
     def description_options(self) -> dict[str, dict[str, Any]]:
         """Options that components looked up elsewhere, by component; a checkpoint stores them."""
-        return {
-            name: part.description_options for name, part in self.named_children() if isinstance(part, DescribesItself)
-        }
+        options = {name: dict(component.description_options) for name, component in self.components()}
+        return {name: values for name, values in options.items() if values}
 
     def _encode(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
         """Encode the tokens that the embedding knows, moved to the front, and return their order N×L, or None."""

@@ -6,6 +6,9 @@ gets. A class of a user's own package derives from one of these classes, or from
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -13,9 +16,24 @@ from src.models.types import Encoded
 
 
 class Component(nn.Module, ABC):
-    """A step of the data flow."""
+    """A step of the data flow.
 
-    output_dim: int  # features of the result
+    Attributes:
+        output_dim: features of the result; a head has none.
+        is_pretrained: the constructor reads a pretrained model, which takes long.
+        description_options: options that the constructor looked up elsewhere. A checkpoint stores them, to rebuild the
+            component without the lookup.
+    """
+
+    output_dim: int
+    is_pretrained: ClassVar[bool] = False
+    description_options: Mapping[str, Any] = MappingProxyType({})
+
+    def require_files(self) -> None:
+        """Check that the files that `load_pretrained` reads exist; raises a UserError. By default there are none."""
+
+    def load_pretrained(self) -> None:
+        """Load pretrained weights into a new component; a Heed checkpoint contains them. By default there are none."""
 
 
 class Embedding(Component):
@@ -33,6 +51,9 @@ class Embedding(Component):
 class Position(Component):
     """Adds the positions of the tokens."""
 
+    def attach(self, encoder: "Encoder", attention: "Attention", /) -> None:
+        """Connect the positions to the components that need them; a ValueError names a component that cannot."""
+
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """N×L×D, N×L bool → N×L×D."""
@@ -40,6 +61,9 @@ class Position(Component):
 
 class Encoder(Component):
     """Adds context to the states."""
+
+    def bind(self, embedding: Embedding) -> None:
+        """Connect the encoder to the embedding; a ValueError says that they are incompatible."""
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
@@ -62,7 +86,7 @@ class Attention(Component):
         """States N×L×D → states N×T×D' and a summary N×D'."""
 
 
-class Head(nn.Module, ABC):
+class Head(Component):
     """Computes the logits; built as `Head(input_dim, num_logits, **options)`."""
 
     @abstractmethod

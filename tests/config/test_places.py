@@ -169,7 +169,7 @@ def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> No
         ("src.models.component.Attention", "is abstract: implement forward, forward_with_weights, weights"),
         ("src.models.attention.query.QueryAttention", "is abstract: implement score"),
         ("torch.nn.MultiheadAttention", "is not a subclass of src.models.component.Attention"),
-        ("src.build.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),
+        ("src.lit.torch.nn.Linear", "is not a subclass of src.models.component.Attention"),
     ],
 )
 def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> None:
@@ -285,7 +285,7 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
     assert len(paths) > 40
     for path in paths:
         spoilt = type(card)(planted(card.config, path, node), card.codec, card.class_counts)
-        monkeypatch.setattr(build, "load_checkpoint", lambda _, card=spoilt: (card, weights))
+        monkeypatch.setattr("src.build.trained.load_checkpoint", lambda _, card=spoilt: (card, weights))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
                 eval.with_data(cfg, spoilt)

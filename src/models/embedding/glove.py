@@ -6,6 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from src.data.files import existing_file
 from src.data.glove import read_glove
 from src.errors import UserError
 from src.models.embedding.learned import LearnedEmbedding
@@ -51,6 +52,10 @@ class GloveEmbedding(LearnedEmbedding):
         self.drop_unknown = unknown == "drop"
         self.table.weight.requires_grad_(not freeze)
         self.register_buffer("has_vector", torch.zeros(len(self.vocabulary), dtype=torch.bool))
+
+    def require_files(self) -> None:
+        if self.path is not None:
+            existing_file(self.path, "model.embedding.path")
 
     def load_pretrained(self) -> None:
         """Fill the table from the file.

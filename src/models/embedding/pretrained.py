@@ -28,6 +28,8 @@ class PretrainedEmbedding(LearnedEmbedding):
         UserError: if there is no such model.
     """
 
+    is_pretrained = True
+
     def __init__(
         self,
         vocabulary: Sequence[str],

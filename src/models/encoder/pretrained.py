@@ -3,10 +3,10 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from src.models import pretrained
-from src.models.component import Encoder
+from src.models.component import Embedding, Encoder
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.masking import masked_mean
 from src.models.types import Encoded
@@ -37,6 +37,8 @@ class PretrainedEncoder(Encoder):
         ValueError: if `name_or_path` is None, if the word vectors have another size, or if there are too few positions.
         UserError: if there is no such model, or it is not an encoder.
     """
+
+    is_pretrained = True
 
     def __init__(
         self,
@@ -74,7 +76,7 @@ class PretrainedEncoder(Encoder):
                 f"write data.max_length={capacity - special}, or less"
             )
 
-    def require(self, embedding: nn.Module) -> None:
+    def bind(self, embedding: Embedding) -> None:
         """Raise a ValueError if `embedding` does not have the word vectors of this model."""
         if not isinstance(embedding, PretrainedEmbedding) or embedding.name_or_path != self.name_or_path:
             raise ValueError(

@@ -1,0 +1,27 @@
+"""Create objects from the configuration; no other package does.
+
+`objects` creates single objects, `model` the classifier, `training` the data, optimizer, scheduler and Trainer, and
+`trained` a model from a checkpoint.
+"""
+
+from src.build.model import classifier, module, untrained_model
+from src.build.objects import make, make_all, prefix_errors
+from src.build.trained import load_weights, restore
+from src.build.training import datamodule, loggers, optimizer, require_options, scheduler, trainer
+
+__all__ = [
+    "classifier",
+    "datamodule",
+    "load_weights",
+    "loggers",
+    "make",
+    "make_all",
+    "module",
+    "optimizer",
+    "prefix_errors",
+    "require_options",
+    "restore",
+    "scheduler",
+    "trainer",
+    "untrained_model",
+]

@@ -1,0 +1,137 @@
+"""Find the options that a component rejects, by constructing it repeatedly."""
+
+import logging
+import re
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from omegaconf import DictConfig, OmegaConf
+
+from src.build.objects import class_at
+from src.config import signature
+from src.config.mistakes import Mistake, format_value
+from src.errors import UserError
+from src.kernels.malloc import is_size_error
+
+log = logging.getLogger(__name__)
+
+Make = Callable[[DictConfig], Any]
+
+
+class BuildResult(NamedTuple):
+    """A component, or None if it cannot be built, and the mistakes in its options."""
+
+    component: Any
+    mistakes: list[Mistake]
+
+
+def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildResult:
+    """Construct the component `key`; after an error, construct it again without the invalid option.
+
+    Args:
+        cfg: the configuration.
+        key: dotted path of the component.
+        make: constructs it from the configuration.
+        strict: raise exceptions that are not `UserError`; otherwise the result is None without a mistake.
+    """
+    cfg = cfg.copy()
+    mistakes: list[Mistake] = []
+    while True:
+        component, error = try_build(cfg, make, strict)
+        if error is None:
+            return BuildResult(component, mistakes)
+        path, text = _split(error, key)
+        if any(entry.startswith(f"{path}.{text.partition('=')[0]}=") for entry, _ in mistakes):
+            return BuildResult(None, mistakes)  # its default is invalid, too
+        options = _options(cfg, path)
+        name, rule = _option_in_message(options, text) or (
+            _option_by_elimination(cfg, path, options, make, error),
+            text,
+        )
+        if name is None:
+            return BuildResult(None, [*mistakes, Mistake(path, rule)])
+        mistakes.append(Mistake(f"{path}.{name}={format_value(options[name])}", rule))
+        del OmegaConf.select(cfg, path)[name]
+        if name in _required(cfg, path):
+            return BuildResult(None, mistakes)
+
+
+def try_build(cfg: DictConfig, make: Make, strict: bool) -> tuple[Any, str | None]:
+    """Construct a component; return it and None, or None and the error message."""
+    try:
+        return make(cfg), None
+    except UserError as error:
+        return None, str(error)
+    except Exception as error:
+        if is_size_error(error):
+            return None, "needs more memory than any machine has: choose smaller sizes"
+        if strict:
+            raise
+        log.debug("A component cannot be built dry: %s", error)
+        return None, None
+
+
+def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
+    """Run a check; return its error as a mistake, with the path at the start of the message."""
+    try:
+        check()
+    except UserError as error:
+        match = re.match(r"([\w.]+(?:=\S*)?): ", str(error))
+        return [Mistake(match[1], str(error)[match.end() :]) if match else Mistake(key, str(error))]
+    return []
+
+
+def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
+    """A copy of the configuration without the options of `mistakes`, so that defaults apply."""
+    cfg = cfg.copy()
+    OmegaConf.set_struct(cfg, False)
+    OmegaConf.set_readonly(cfg, False)
+    for entry, _ in mistakes:
+        path = re.split(r"=|\[", entry)[0].lstrip("+~")
+        parent, _, name = path.rpartition(".")
+        node = OmegaConf.select(cfg, parent, throw_on_missing=False) if parent else None
+        if isinstance(node, DictConfig) and name in set(node) and not name.startswith("_"):
+            del node[name]
+    return cfg
+
+
+def _split(text: str, key: str) -> tuple[str, str]:
+    """`model.head: dropout=2 must …` → model.head, dropout=2 must …; also if the path ends in a value."""
+    if match := re.match(rf"({re.escape(key)}[\w.]*)(: |(?==))", text):
+        path = match[1]
+        if match[2]:
+            return path, text[match.end() :]
+        parent, _, name = path.rpartition(".")
+        return parent, name + text[match.end() :]
+    return key, text
+
+
+def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
+    node = OmegaConf.select(cfg, path)
+    if not OmegaConf.is_dict(node):
+        return {}
+    plain: Any = OmegaConf.to_container(node, resolve=True)
+    return {name: value for name, value in plain.items() if not str(name).startswith("_")}
+
+
+def _option_in_message(options: dict[str, Any], text: str) -> tuple[str, str] | None:
+    """The option at the start of a message of Heed's constructors, and the rest of the message."""
+    match = re.match(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", text, re.DOTALL)
+    return (match[1], match[3]) if match and match[1] in options else None
+
+
+def _option_by_elimination(cfg: DictConfig, path: str, options: dict[str, Any], make: Make, error: str) -> str | None:
+    """The option whose removal changes the error of a component."""
+    for name in sorted(set(options) - _required(cfg, path), key=list(options).index):
+        without = cfg.copy()
+        del OmegaConf.select(without, path)[name]
+        if try_build(without, make, strict=False)[1] != error:
+            return name
+    return None
+
+
+def _required(cfg: DictConfig, path: str) -> set[str]:
+    """Options without a default."""
+    cls = class_at(cfg, path)
+    options = signature.of_class(cls).options if cls is not None else {}
+    return {name for name, option in options.items() if option.required}

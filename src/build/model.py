@@ -1,0 +1,68 @@
+"""Create the model, its loss and its LightningModule."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+
+from src.build.objects import make, prefix_errors
+from src.build.training import optimizer, scheduler
+from src.checkpoint import Card
+from src.errors import UserError
+from src.models.classifier import Classifier
+from src.models.loss import Loss
+from src.models.shapes import name_of
+
+if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
+    from src.lit import LitClassifier
+
+
+def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
+    """Create the components in the order of the data flow; each gets the output size of the one before it.
+
+    Raises:
+        UserError: if a component rejects its options, is incompatible with another, or has no `output_dim`.
+    """
+    embedding = make(cfg, "model.embedding", vocabulary)
+    position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
+    encoder = make(cfg, "model.encoder", _output_dim(position, "model.position"))
+    with prefix_errors("model.encoder"):
+        encoder.bind(embedding)
+    attention = make(cfg, "model.attention", _output_dim(encoder, "model.encoder"))
+    with prefix_errors("model.position"):
+        position.attach(encoder, attention)
+    pooling = make(cfg, "model.pooling", _output_dim(attention, "model.attention"))
+    head = make(cfg, "model.head", _output_dim(pooling, "model.pooling"), num_logits)
+    return Classifier(embedding, position, encoder, attention, pooling, head)
+
+
+def _output_dim(component: object, key: str) -> int:
+    dim = getattr(component, "output_dim", None)
+    if not isinstance(dim, int):
+        raise UserError(
+            f"{key}: {name_of(component)} must set self.output_dim to the number of features that it returns, an "
+            f"integer; it is {dim!r}"
+        )
+    return dim
+
+
+def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
+    """Create an untrained model and its loss, for the vocabulary and the classes of the card."""
+    loss: Loss = make(cfg, "loss", card.class_counts)
+    return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
+
+
+def module(cfg: DictConfig, card: Card, model_and_loss: tuple[Classifier, Loss] | None = None) -> "LitClassifier":
+    """Create the LightningModule of a model and its loss, by default new ones."""
+    from src.lit import LitClassifier
+
+    model, loss = model_and_loss or untrained_model(cfg, card)
+    return LitClassifier(
+        model,
+        loss,
+        len(card.class_counts),
+        partial(optimizer, cfg),
+        partial(scheduler, cfg),
+        card.with_options(model.description_options()).to_dict(),
+    )

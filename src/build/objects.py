@@ -1,0 +1,65 @@
+"""Create single objects from nodes of the configuration."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from src.config.targets import find_class
+from src.config.validation import require_allowed_objects, trusted_modules
+from src.errors import UserError
+
+
+def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
+    """Create the object of the node `cfg.<key>`, with positional arguments from the run.
+
+    Raises:
+        UserError: if its constructor rejects an option, with the option's dotted path at the start of the message; or
+            if the class of the object, or of one within it, is not allowed at its place.
+    """
+    require_allowed_objects(cfg, key)
+    with prefix_errors(key):
+        return instantiate(OmegaConf.select(cfg, key), _partial_=True, _convert_="all")(*args, **kwargs)
+
+
+def make_all(cfg: DictConfig, group: str) -> list[Any]:
+    """Create an object of each node of a group, except nodes set to null."""
+    nodes = cfg[group] or {}
+    return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
+
+
+def class_at(cfg: DictConfig, key: str) -> type | None:
+    """The class of the object that `make` would create; None if there is none, or it is not trusted."""
+    target = OmegaConf.select(cfg, f"{key}._target_", throw_on_missing=False)
+    try:
+        return find_class(target, trusted_modules(cfg))
+    except ValueError:
+        return None
+
+
+@contextmanager
+def prefix_errors(key: str) -> Iterator[None]:
+    """Prefix errors about options with their dotted path.
+
+    Raises:
+        UserError: for a ValueError or a MisconfigurationException, also of a nested component.
+    """
+    try:
+        yield
+    except InstantiationException as error:  # of a nested component; the last line has its path
+        path = re.search(r"^full_key: (\S+)$", str(error), re.MULTILINE)
+        if not isinstance(error.__cause__, (ValueError, UserError)) or path is None:
+            raise
+        raise UserError(f"{path[1]}: {error.__cause__}") from error
+    except ValueError as error:
+        raise UserError(f"{key}: {error}") from error
+    except Exception as error:
+        from lightning_fabric.utilities.exceptions import MisconfigurationException  # takes seconds to import
+
+        if not isinstance(error, MisconfigurationException):
+            raise
+        raise UserError(f"{key}: {error}") from error

@@ -1,0 +1,93 @@
+"""Restore a trained model from a checkpoint, whose content may be hostile."""
+
+import logging
+import warnings
+from collections.abc import Mapping
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from torch import Tensor, nn
+
+from src.build.model import untrained_model
+from src.checkpoint import Card, load_checkpoint
+from src.config.targets import TRUSTED_IN_CHECKPOINTS
+from src.config.validation import validate_config
+from src.errors import UserError
+from src.kernels.malloc import is_size_error
+from src.models.classifier import Classifier
+from src.models.loss import Loss
+
+log = logging.getLogger(__name__)
+
+
+def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss]]:
+    """Restore the card, the trained model and its loss from a checkpoint.
+
+    Args:
+        path: path of the checkpoint.
+        extras: those of the command, because a file must not choose the modules to trust.
+
+    Raises:
+        UserError: if the file is not a checkpoint of Heed, or names classes that are not trusted.
+    """
+    card, weights = load_checkpoint(path)
+    cfg = card.cfg
+    cfg.extras = extras
+    validate_config(
+        OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
+    )
+    _require_same_sizes(card, weights, path)
+    return card, _load(card, weights, path)
+
+
+def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:
+    model, loss = untrained_model(card.cfg, card)
+    load_weights(nn.ModuleDict({"model": model, "loss": loss}), weights, path)
+    return model, loss
+
+
+def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
+    """Compare the sizes of model and weights on the meta device, before a hostile card can ask for memory.
+
+    Raises:
+        UserError: if they differ.
+    """
+    try:
+        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's, that nothing is copied to the meta device
+            _load(card, weights, path)
+    except UserError:
+        raise
+    except Exception as error:
+        if is_size_error(error):
+            raise UserError(f"{path}: its configuration names sizes that its weights do not have") from error
+        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need numbers
+
+
+def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:
+    """Load a checkpoint's weights into a module.
+
+    Raises:
+        UserError: if sizes, types or components differ.
+    """
+    _require_types(module, weights, path)
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise UserError(f"{path}: its weights do not fit this model: {first}") from error
+
+
+def _require_types(module: nn.Module, weights: Mapping[str, Tensor], path: str) -> None:
+    """Check the types of weights; torch silently converts them, such as 0.7 to 0 for integers.
+
+    Raises:
+        UserError: if types differ, unless both are floating point.
+    """
+    for name, expected in module.state_dict().items():
+        other = weights.get(name, expected)
+        if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):
+            raise UserError(
+                f"{path}: its weights do not fit this model: type mismatch for {name}: "
+                f"{other.dtype} in the checkpoint, {expected.dtype} in the model"
+            )

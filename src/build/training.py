@@ -1,0 +1,110 @@
+"""Create what a training needs besides its model: data, optimizer, scheduler, loggers and Trainer."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+from torch.optim import Optimizer
+
+from src.build.objects import class_at, make, make_all, prefix_errors
+from src.config.mistakes import did_you_mean, nearest
+from src.data.codec import Codec
+from src.errors import UserError
+from src.models.classifier import Classifier
+from src.optim.parameter_groups import parameter_groups
+from src.optim.schedulers import step_options
+from src.optim.sparse import has_sparse_gradients, require_sparse_support
+
+if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
+    import pytorch_lightning as pl
+    from pytorch_lightning.loggers import Logger
+
+    from src.data.datamodule import TextDataModule
+
+
+def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
+    """Create the data module, tokenized and split, with its vocabulary, classes and sizes.
+
+    Args:
+        cfg: has `data`.
+        codec: codec of a trained model; None trains the tokenizer of the data.
+    """
+    data: TextDataModule = make(cfg, "data")
+    if codec is not None:
+        data.use_codec(codec)
+    data.prepare_data()
+    data.setup("fit")
+    return data
+
+
+def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
+    """Create the optimizer of all trained parameters, with the options of `param_groups` for single components."""
+    param_groups = {part: options or {} for part, options in (cfg.param_groups or {}).items()}  # null sets no options
+    with prefix_errors("param_groups"):
+        groups = parameter_groups(model, param_groups)
+    clips_gradients = cfg.trainer.get("gradient_clip_val") is not None
+    unfused = {}
+    if cfg.optimizer.get("fused") and clips_gradients and "mixed" in str(cfg.trainer.get("precision")):
+        unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
+    created: Optimizer = make(cfg, "optimizer", groups, **unfused)
+    for part, options in param_groups.items():
+        require_options(options, created, f"param_groups.{part}")
+    if has_sparse_gradients(model):
+        require_sparse_support(created, clips_gradients)
+    return created
+
+
+def require_options(options: Mapping[str, Any], optimizer: Optimizer, path: str) -> None:
+    """Check the option names of a parameter group; torch silently ignores unknown names.
+
+    Raises:
+        UserError: if a name is unknown.
+    """
+    known = list(optimizer.defaults)
+    for name in map(str, options):
+        if name not in known:
+            raise UserError(
+                f"{path}.{name}: {type(optimizer).__name__} has no such option"
+                f"{did_you_mean(nearest(name, known))} ({', '.join(known)})"
+            )
+
+
+def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any] | None:
+    """Create Lightning's scheduler config; a scheduler that steps every batch gets the number of steps."""
+    if "_target_" not in cfg.scheduler:
+        return None
+    options = step_options(class_at(cfg, "scheduler"), optimizer, steps)
+    created = make(cfg, "scheduler", optimizer, **options)
+    if options:
+        return {"scheduler": created, "interval": "step"}
+    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}  # LitClassifier steps it
+
+
+def loggers(cfg: DictConfig) -> "list[Logger]":
+    """Create the configured loggers."""
+    return make_all(cfg, "logger")
+
+
+def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
+    """Create the Trainer with the configured callbacks, and with the watchers and loggers of the run.
+
+    Lightning adds no callback of its own.
+    """
+    from lightning_fabric.plugins import TorchCheckpointIO
+    from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar
+
+    from src.lit import ValidatedCheckpointIO
+
+    callbacks = make_all(cfg, "callbacks")
+    kinds = {
+        "enable_checkpointing": Checkpoint,
+        "enable_progress_bar": ProgressBar,
+        "enable_model_summary": ModelSummary,
+    }
+    enabled = {option: any(isinstance(callback, kind) for callback in callbacks) for option, kind in kinds.items()}
+    trainer: pl.Trainer = make(
+        cfg, "trainer", callbacks=[*watchers, *callbacks], logger=list(loggers) or False, **enabled
+    )
+    if type(trainer.strategy.checkpoint_io) is TorchCheckpointIO:  # no other plugin is configured
+        trainer.strategy.checkpoint_io = ValidatedCheckpointIO()
+    return trainer

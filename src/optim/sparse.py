@@ -1,0 +1,30 @@
+"""Support of row-sparse gradients."""
+
+from torch import nn
+from torch.optim import SGD, Optimizer
+
+from src.errors import UserError
+from src.optim.adagrad import Adagrad
+
+SUPPORTING = (Adagrad, SGD)
+
+
+def has_sparse_gradients(model: nn.Module) -> bool:
+    """Whether a table of the model has gradients of the rows in a batch alone."""
+    return any(getattr(module, "sparse", False) for module in model.modules())
+
+
+def require_sparse_support(optimizer: Optimizer, clips_gradients: bool) -> None:
+    """Check that an optimizer and the training support row-sparse gradients.
+
+    Raises:
+        UserError: if they do not.
+    """
+    dense = "or set model.embedding.sparse=false"
+    if not isinstance(optimizer, SUPPORTING):
+        name = type(optimizer).__name__
+        raise UserError(f"optimizer: {name} does not support row-sparse gradients; choose optimizer=adagrad {dense}")
+    if any(group["weight_decay"] for group in optimizer.param_groups):
+        raise UserError(f"weight_decay: row-sparse gradients do not support it; set it to 0, {dense}")
+    if clips_gradients:
+        raise UserError(f"trainer.gradient_clip_val: row-sparse gradients cannot be clipped; set it to null, {dense}")
