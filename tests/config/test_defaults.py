@@ -1,0 +1,60 @@
+"""The files in conf/model and conf/loss name every option of their class, with the constructor's default."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from src.config.places import place_at
+from src.config.signature import of_class
+from src.config.targets import TRUSTED, find_class
+from tests.helpers import CONF
+
+CHOICES = sorted(
+    str(path.relative_to(CONF).with_suffix(""))
+    for group in ("model", "loss")
+    for path in (Path(CONF) / group).rglob("*.yaml")
+)
+CELL = "The file is a cell of the recurrent encoder, which it is named after."
+SIZE = "Layers of 128 features, whatever the embedding; a constructor call without `dim` adds no projection."
+EXCEPTIONS = {  # (choice, option) → why it differs from the default
+    **{(f"model/encoder/{name}", "cell"): CELL for name in ("gru", "bigru", "rnn", "birnn")},
+    **{(f"model/encoder/{name}", "bidirectional"): CELL for name in ("bigru", "bilstm", "birnn")},
+    **{(f"model/encoder/{name}", "dim"): SIZE for name in ("elementwise", "hybrid", "transformer")},
+}
+
+
+def read(choice: str) -> tuple[type, dict[str, Any]]:
+    """The class of a choice and its options."""
+    node = yaml.safe_load((Path(CONF) / f"{choice}.yaml").read_text())
+    return find_class(node.pop("_target_"), TRUSTED), node
+
+
+def default_of(cls: type, name: str) -> Any:
+    """The default of an option in the constructor that declares it."""
+    constructors = [inspect.signature(base).parameters for base in cls.__mro__ if "__init__" in vars(base)]
+    default = next(parameters[name].default for parameters in constructors if name in parameters)
+    return list(default) if isinstance(default, tuple) else default
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_values_in_a_file_are_the_constructors_defaults(choice: str) -> None:
+    cls, options = read(choice)
+    different = {
+        name: value
+        for name, value in options.items()
+        if not str(value).startswith("${")  # a reference to another option
+        and (default := default_of(cls, name)) is not inspect.Parameter.empty
+        and (default != value or type(default) is not type(value))
+    }
+    assert {(choice, name) for name in different} == {key for key in EXCEPTIONS if key[0] == choice}, different
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_file_names_every_option(choice: str) -> None:
+    cls, options = read(choice)
+    place = place_at(choice.rpartition("/")[0].replace("/", "."))
+    assert place is not None
+    assert set(options) == {*list(of_class(cls).options)[place.first :]}
