@@ -35,8 +35,8 @@ def train(folder: Path, *overrides: str) -> dict[str, Any]:
     """Run `src.train` in this process and return its result.json."""
     from src.train import main
 
-    chosen = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
-    quiet = ["logger=csv"] if chosen else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
+    selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
+    quiet = ["logger=csv"] if selects_callbacks else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *quiet, *overrides])
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
@@ -53,8 +53,8 @@ def evaluate(folder: Path, checkpoint: Path, *overrides: str) -> dict[str, Any]:
     from src.eval import main
 
     with initialize_config_dir(CONF, version_base="1.3"):
-        places = [f"ckpt_path='{checkpoint}'", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
-        cfg = compose("eval", [*places, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"])
+        paths = [f"ckpt_path='{checkpoint}'", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
+        cfg = compose("eval", [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"])
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
@@ -67,12 +67,12 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
     return [sys.executable, "-m", f"src.{name}", *arguments], options
 
 
-def run(folder: Path, name: str, *arguments: str, given: str | bytes | None = None) -> str:
+def run(folder: Path, name: str, *arguments: str, stdin: str | bytes | None = None) -> str:
     """Standard output of `python -m src.<name>` in `folder`, which must succeed."""
     line, options = command(folder, name, *arguments)
-    done = subprocess.run(line, **options, input=given, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run(line, **options, input=stdin, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def recorded(run: Path) -> dict[str, Any]:
@@ -80,5 +80,5 @@ def recorded(run: Path) -> dict[str, Any]:
     (log,) = (run / "wandb").glob("offline-run-*/*.wandb")
     wandb = str(Path(sys.executable).parent / "wandb")
     line = [wandb, "leet", "inspect", "--summary", "--json", str(log)]
-    done = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
-    return json.loads(done.stdout)
+    process = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
+    return json.loads(process.stdout)

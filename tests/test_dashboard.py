@@ -168,6 +168,8 @@ def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_waits_for_no_library(tmp_path: Path) -> None:
     line, options = command(tmp_path, "dashboard", "--help")
     line[1:1] = ["-X", "importtime"]
-    done = subprocess.run(line, **options, capture_output=True, check=True)
-    assert "--save ENTITY/PROJECT" in done.stdout
-    assert not {"wandb", "torch", "hydra", "numpy"} & {row.split("|")[-1].strip() for row in done.stderr.splitlines()}
+    process = subprocess.run(line, **options, capture_output=True, check=True)
+    assert "--save ENTITY/PROJECT" in process.stdout
+    assert not {"wandb", "torch", "hydra", "numpy"} & {
+        row.split("|")[-1].strip() for row in process.stderr.splitlines()
+    }

@@ -73,11 +73,11 @@ def test_other_data_are_read_as_the_model_read_its_own(own: tuple[Path, dict[str
     result = evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other), "data/tokenizer=whitespace")
     assert result["data"]["vocabulary"] == own[1]["data"]["vocabulary"]
     assert result["data"]["test"] == 61
-    answers = [
+    probabilities = [
         {tuple(row) for row in np.load(folder / "predictions" / "test.npz")["probabilities"].round(5).tolist()}
         for folder in (own[0], tmp_path / "eval")
     ]
-    assert answers[0] <= answers[1]
+    assert probabilities[0] <= probabilities[1]
 
 
 @pytest.mark.parametrize("names", [("good", "bad"), ("good", "fair", "bad")], ids=["a subset", "another order"])
@@ -114,7 +114,7 @@ def test_data_that_are_gone_are_named(own: tuple[Path, dict[str, Any]], tmp_path
 
 
 def test_the_command_needs_nothing_but_the_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
-    said = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
-    assert "test/acc" in said
+    output = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
+    assert "test/acc" in output
     (result,) = (tmp_path / "outputs" / "eval" / "runs").glob("*/result.json")
     assert json.loads(result.read_text())["command"].startswith("python -m src.eval ckpt_path=")

@@ -46,12 +46,12 @@ def exported(finished: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.Tem
 def test_script_predicts_as_the_checkpoint(exported: tuple[Path, Path]) -> None:
     checkpoint, out = exported
     line = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)]
-    done = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
+    process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
     with initialize_config_dir(CONF, version_base="1.3"):
         extras = compose("export", ["ckpt_path=a", "out=b"]).extras
     card, (model, loss) = restore(str(checkpoint), extras)
     explanations = explain(model, loss, card.codec, TEXTS)
-    for result, explanation in zip(json.loads(done.stdout), explanations, strict=True):
+    for result, explanation in zip(json.loads(process.stdout), explanations, strict=True):
         assert result["label"] == explanation.predicted
         assert list(result["probabilities"]) == list(card.codec.class_names)
         np.testing.assert_allclose(list(result["probabilities"].values()), explanation.probabilities, atol=1e-5)
@@ -62,8 +62,8 @@ def test_script_predicts_as_the_checkpoint(exported: tuple[Path, Path]) -> None:
 
 def test_script_reads_a_pipe(exported: tuple[Path, Path]) -> None:
     line = [sys.executable, "predict.py"]
-    done = subprocess.run(line, cwd=exported[1], input="good\n\nbad\n", capture_output=True, text=True, check=True)
-    assert [json.loads(row)["text"] for row in done.stdout.splitlines()] == ["good", "bad"]
+    process = subprocess.run(line, cwd=exported[1], input="good\n\nbad\n", capture_output=True, text=True, check=True)
+    assert [json.loads(row)["text"] for row in process.stdout.splitlines()] == ["good", "bad"]
 
 
 def test_model_card_has_the_scores_of_the_run(
@@ -101,7 +101,7 @@ def test_refused_model_leaves_nothing(checkpoint: Path, tmp_path: Path, monkeypa
 
 def test_misspelt_option(tmp_path: Path) -> None:
     line, options = command(tmp_path, "export", "ckpt_path=a.ckpt", "out=b", "int_8=true")
-    done = subprocess.run(line, **options, capture_output=True, check=False)
-    assert done.returncode == 1
-    assert "did you mean int8?" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = subprocess.run(line, **options, capture_output=True, check=False)
+    assert process.returncode == 1
+    assert "did you mean int8?" in process.stderr
+    assert "Traceback" not in process.stderr

@@ -45,13 +45,13 @@ def test_metrics_by_hand() -> None:
     labels = torch.tensor([0, 0, 1, 2])  # predicted 0, 1, 1, 2
     metrics = classification_metrics(3)
     metrics.update(probabilities, labels)
-    found = {name: value.item() for name, value in metrics.compute().items()}
-    assert found["acc"] == found["f1_micro"] == found["precision_micro"] == found["recall_micro"] == 0.75
-    assert found["precision_macro"] == pytest.approx((1 + 1 / 2 + 1) / 3)
-    assert found["recall_macro"] == pytest.approx((1 / 2 + 1 + 1) / 3)
-    assert found["f1_macro"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
-    assert found["auroc"] == 1
-    assert found["ece"] == pytest.approx((abs(1 - 0.7) + abs(0 - 0.5) + abs(2 - 1.2)) / 4)
+    values = {name: value.item() for name, value in metrics.compute().items()}
+    assert values["acc"] == values["f1_micro"] == values["precision_micro"] == values["recall_micro"] == 0.75
+    assert values["precision_macro"] == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert values["recall_macro"] == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert values["f1_macro"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+    assert values["auroc"] == 1
+    assert values["ece"] == pytest.approx((abs(1 - 0.7) + abs(0 - 0.5) + abs(2 - 1.2)) / 4)
 
 
 def test_it_answers_with_probabilities(tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_two_processes_divide_the_work(tmp_path: Path) -> None:
     assert result["status"] == "completed"
     assert result["metrics"]["test/acc"]["n"] == 8
     for split in ("val", "test"):
-        with np.load(tmp_path / "run" / "predictions" / f"{split}.npz") as held:
-            assert held["index"].tolist() == list(range(result["data"][split]))
-            right = (held["probabilities"].argmax(1) == held["labels"]).mean()
+        with np.load(tmp_path / "run" / "predictions" / f"{split}.npz") as predictions:
+            assert predictions["index"].tolist() == list(range(result["data"][split]))
+            right = (predictions["probabilities"].argmax(1) == predictions["labels"]).mean()
         assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx(right)
     state = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
     assert state["global_step"] == 2 * 5  # 28 texts, 3 for each of the two
@@ -101,7 +101,7 @@ def test_two_processes_learn_what_one_does_with_both_their_batches(tmp_path: Pat
     for trainer, batch_size in (("cpu", 14), ("ddp_sim", 7)):  # 28 texts: two steps an epoch
         options = (f"trainer={trainer}", f"data.batch_size={batch_size}", f"hydra.run.dir={trainer}")
         run(tmp_path, "train", *small, *options)
-    one, two = (
+    single, distributed = (
         {
             **torch.load(tmp_path / name / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"],
             "probabilities": np.load(tmp_path / name / "predictions" / "test.npz")["probabilities"],
@@ -109,6 +109,6 @@ def test_two_processes_learn_what_one_does_with_both_their_batches(tmp_path: Pat
         }
         for name in ("cpu", "ddp_sim")
     )
-    assert one.keys() == two.keys()
-    for name, value in one.items():
-        np.testing.assert_allclose(value, two[name], rtol=1e-4, atol=1e-5, err_msg=name)
+    assert single.keys() == distributed.keys()
+    for name, value in single.items():
+        np.testing.assert_allclose(value, distributed[name], rtol=1e-4, atol=1e-5, err_msg=name)

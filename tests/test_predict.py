@@ -40,15 +40,15 @@ def predict(
 
 def test_a_text_is_answered_in_json_where_no_terminal_is(predict: Any, tmp_path: Path) -> None:
     (line,) = predict(f"text={ODD}").splitlines()
-    said = json.loads(line)
-    assert said["text"] == ODD
-    assert list(said["probabilities"]) == NAMES
-    assert sum(said["probabilities"].values()) == pytest.approx(1, abs=1e-5)
-    assert said["label"] == max(NAMES, key=said["probabilities"].get)
-    assert len(said["words"]) == 10
-    weights = [word["weight"] for word in said["words"]]
+    prediction = json.loads(line)
+    assert prediction["text"] == ODD
+    assert list(prediction["probabilities"]) == NAMES
+    assert sum(prediction["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert prediction["label"] == max(NAMES, key=prediction["probabilities"].get)
+    assert len(prediction["words"]) == 10
+    weights = [word["weight"] for word in prediction["words"]]
     assert weights == sorted(weights, reverse=True)
-    assert all(word["word"] in ODD for word in said["words"])
+    assert all(word["word"] in ODD for word in prediction["words"])
     assert not list(tmp_path.iterdir())
 
 
@@ -56,18 +56,18 @@ def test_a_file_is_answered_line_by_line(predict: Any, tmp_path: Path) -> None:
     texts = ["a good product", "a bad one, truly", "so so"]
     (tmp_path / "my texts.txt").write_text("\n\n".join(texts))
     lines = predict("file='my texts.txt'", "batch_size=2", "top=1").splitlines()
-    said = [json.loads(line) for line in lines]
-    assert [each["text"] for each in said] == texts
-    assert [len(each["words"]) for each in said] == [1, 1, 1]
-    (alone,) = predict(f"text={texts[1]}", "top=1").splitlines()
-    assert json.loads(alone)["probabilities"] == pytest.approx(said[1]["probabilities"], abs=2e-6)
+    predictions = [json.loads(line) for line in lines]
+    assert [prediction["text"] for prediction in predictions] == texts
+    assert [len(prediction["words"]) for prediction in predictions] == [1, 1, 1]
+    (single,) = predict(f"text={texts[1]}", "top=1").splitlines()
+    assert json.loads(single)["probabilities"] == pytest.approx(predictions[1]["probabilities"], abs=2e-6)
 
 
 def test_a_table_on_request(predict: Any) -> None:
-    said = predict("text=an excellent product", "json=false", "top=2")
-    assert said.startswith("“an excellent product”")
-    assert all(name in said for name in NAMES)
-    ranked = said[said.index("most attended") :]
+    table = predict("text=an excellent product", "json=false", "top=2")
+    assert table.startswith("“an excellent product”")
+    assert all(name in table for name in NAMES)
+    ranked = table[table.index("most attended") :]
     assert sum(word in ranked for word in ("an ", "excellent", "product")) == 2
 
 
@@ -77,7 +77,7 @@ def test_pictures_on_request(predict: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be at least 1"),
         (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be at least 1"),
@@ -86,14 +86,14 @@ def test_pictures_on_request(predict: Any, tmp_path: Path) -> None:
         (["text=good", "ckpt_path=gone.ckpt"], r"gone\.ckpt: no such checkpoint"),
     ],
 )
-def test_mistakes_are_one_message(predict: Any, arguments: list[str], said: str) -> None:
-    with pytest.raises(SystemExit, match=f"^Error: .*{said}"):
+def test_mistakes_are_one_message(predict: Any, arguments: list[str], message: str) -> None:
+    with pytest.raises(SystemExit, match=f"^Error: .*{message}"):
         predict(*arguments)
 
 
 def test_a_pipe_is_answered_in_json_lines(checkpoint: Path, tmp_path: Path) -> None:
-    said = run(tmp_path, "predict", f"ckpt_path={checkpoint}", given="a good product\n\nça va, 映画\n")
-    assert [json.loads(line)["text"] for line in said.splitlines()] == ["a good product", "ça va, 映画"]
+    output = run(tmp_path, "predict", f"ckpt_path={checkpoint}", stdin="a good product\n\nça va, 映画\n")
+    assert [json.loads(line)["text"] for line in output.splitlines()] == ["a good product", "ça va, 映画"]
     assert not list(tmp_path.iterdir())
 
 
@@ -101,22 +101,22 @@ def test_a_pipe_is_answered_in_json_lines(checkpoint: Path, tmp_path: Path) -> N
 def test_a_terminal_gets_a_table(checkpoint: Path, tmp_path: Path) -> None:
     import pty
 
-    ours, theirs = pty.openpty()
+    reader, writer = pty.openpty()
     line, options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=an excellent product")
-    done = subprocess.run(line, **options, stdin=theirs, stdout=theirs, check=False)
-    os.close(theirs)
-    said = os.read(ours, 100_000).decode()
-    os.close(ours)
-    assert done.returncode == 0
-    assert "most attended" in said
-    assert "{" not in said
+    process = subprocess.run(line, **options, stdin=writer, stdout=writer, check=False)
+    os.close(writer)
+    output = os.read(reader, 100_000).decode()
+    os.close(reader)
+    assert process.returncode == 0
+    assert "most attended" in output
+    assert "{" not in output
 
 
 def test_it_starts_without_what_only_training_needs(checkpoint: Path, tmp_path: Path) -> None:
     """Lightning, torchmetrics and pictures take thrice as long to import as an answer takes."""
-    look = "import sys; from src.predict import main; main(); print(*sys.modules)"
-    (python, *_, where, what), options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good")
-    said = subprocess.run([python, "-c", look, where, what], **options, capture_output=True, check=True)
-    loaded = set(said.stdout.splitlines()[-1].split())
+    code = "import sys; from src.predict import main; main(); print(*sys.modules)"
+    (python, *_, flag, module), options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good")
+    process = subprocess.run([python, "-c", code, flag, module], **options, capture_output=True, check=True)
+    loaded = set(process.stdout.splitlines()[-1].split())
     assert "torch" in loaded
     assert not {"pytorch_lightning", "torchmetrics", "matplotlib", "scipy", "datasets", "transformers"} & loaded

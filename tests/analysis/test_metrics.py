@@ -152,8 +152,8 @@ def test_one_text() -> None:
 
 def test_intervals_depend_on_the_seed() -> None:
     probabilities, labels = predictions(53, 2)
-    first, again, other = (evaluate(probabilities, labels, names(2), seed=seed) for seed in (0, 0, 1))
-    assert first == again
+    first, repeated, other = (evaluate(probabilities, labels, names(2), seed=seed) for seed in (0, 0, 1))
+    assert first == repeated
     assert first["brier"].low != other["brier"].low
 
 

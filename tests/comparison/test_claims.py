@@ -345,10 +345,10 @@ def test_claims_about_one_choice_change_no_other_claim(sweep: Sweep) -> None:
         for variant in variants
     }
     claim = load_study(DEFAULT_STUDY, variants).claims[0]
-    alone = claim.model_copy(update={"also_for_each": None})
+    average_only = claim.model_copy(update={"also_for_each": None})
     first, *others = judge_claims([claim], variants, {"acc": samples})
     assert len(others) == 2
-    assert judge_claims([alone], variants, {"acc": samples}) == (first,)
+    assert judge_claims([average_only], variants, {"acc": samples}) == (first,)
 
 
 def test_a_single_attention_is_judged_once(sweep: Sweep) -> None:

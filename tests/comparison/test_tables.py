@@ -26,11 +26,11 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """A sweep with special characters in a name, and a failed run."""
     folder = write_sweep(tmp_path_factory.mktemp("sweep"), {("lstm", "none"): 0.7, ("lstm", "keras"): 0.85})
     result = compare([folder])
-    rows = tuple(named(row, SPECIAL) if row.variant.name == "keras" else row for row in result.rows)
+    rows = tuple(rename(row, SPECIAL) if row.variant.name == "keras" else row for row in result.rows)
     return replace(result, rows=rows, excluded=(ExcludedRun(Path("some/run"), "failed", "MemoryError: 3|4 GiB"),))
 
 
-def named(row: Row, name: str) -> Row:
+def rename(row: Row, name: str) -> Row:
     return replace(row, variant=replace(row.variant, name=name))
 
 
@@ -84,14 +84,14 @@ def test_csv_has_every_number_in_full_precision(comparison: Comparison) -> None:
     assert (base["variant"], base["acc_difference"], base["p"], base["verdict"]) == ("none", "", "", "baseline")
 
 
-def shown(comparison: Comparison, width: int) -> str:
+def show(comparison: Comparison, width: int) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(render_terminal(comparison))
     return console.export_text()
 
 
 def test_the_terminal_shows_every_section(comparison: Comparison) -> None:
-    text = shown(comparison, 100)
+    text = show(comparison, 100)
     for word in (
         "none (baseline)",
         "± ",
@@ -108,7 +108,7 @@ def test_the_terminal_shows_every_section(comparison: Comparison) -> None:
 
 def test_one_run_has_no_claims_and_no_differences(tmp_path: Path) -> None:
     single = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
-    for text in (render_markdown(single), shown(single, 100)):
+    for text in (render_markdown(single), show(single, 100)):
         assert "Scores" in text
         assert "Differences" not in text
         assert "Claims" not in text
@@ -121,4 +121,4 @@ def test_the_compared_metric_is_the_first_column(tmp_path: Path) -> None:
 
 def test_markup_in_a_claim_is_text(comparison: Comparison) -> None:
     claim = Claim("A claim", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
-    assert "[red]why[/red]" in shown(replace(comparison, claims=(claim,)), 100)
+    assert "[red]why[/red]" in show(replace(comparison, claims=(claim,)), 100)

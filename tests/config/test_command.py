@@ -19,7 +19,7 @@ Run = Callable[..., tuple[object, str]]
 
 
 @pytest.fixture
-def seen() -> list[DictConfig]:
+def started() -> list[DictConfig]:
     """The configuration of each run that was started."""
     return []
 
@@ -29,7 +29,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    seen: list[DictConfig],
+    started: list[DictConfig],
 ) -> Run:
     """Run a command line; returns what it exits with, None for success, and what it printed."""
 
@@ -43,7 +43,7 @@ def run(
 
         @entry(command, free_text=("text",))
         def main(cfg: DictConfig) -> None:
-            seen.append(cfg)
+            started.append(cfg)
             if task is not None:
                 task(cfg)
 
@@ -58,33 +58,33 @@ def run(
     return run
 
 
-def test_a_task_gets_the_composed_configuration(run: Run, seen: list[DictConfig]) -> None:
+def test_a_task_gets_the_composed_configuration(run: Run, started: list[DictConfig]) -> None:
     def look(cfg: DictConfig) -> None:
         assert Path(cfg.paths.output_dir) == Path.cwd() / "run"
 
     assert run("seed=7", "model/encoder=narrow", task=look) == (None, "")
-    assert [cfg.seed for cfg in seen] == [7]
-    assert seen[0].model.encoder.hidden_dim == 3
-    assert "hydra" not in seen[0]
+    assert [cfg.seed for cfg in started] == [7]
+    assert started[0].model.encoder.hidden_dim == 3
+    assert "hydra" not in started[0]
 
 
-def test_mistakes_are_reported_before_anything_starts(run: Run, seen: list[DictConfig], tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
     code, _ = run("sede=7", "model/encoder=narow")
     assert str(code).splitlines() == [
         "Error: 2 mistakes in the configuration; nothing was started.",
         "  model/encoder=narow   no such choice; did you mean narrow? (narrow, wide)",
         "  sede=7                no such option; did you mean seed?",
     ]
-    assert seen == []
+    assert started == []
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     "arguments", [["-m", "seed=1,2"], ["seed=1,2", "-m", "task_name=b"], ["--multirun", "seed=1,2"]]
 )
-def test_a_sweep_runs_each_value(run: Run, seen: list[DictConfig], tmp_path: Path, arguments: list[str]) -> None:
+def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: Path, arguments: list[str]) -> None:
     assert run(*arguments)[0] is None
-    assert [cfg.seed for cfg in seen] == [1, 2]
+    assert [cfg.seed for cfg in started] == [1, 2]
     ends = "_task_name-b" * ("task_name=b" in arguments)
     assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {
         f"0_seed-1{ends}",
@@ -92,10 +92,10 @@ def test_a_sweep_runs_each_value(run: Run, seen: list[DictConfig], tmp_path: Pat
     }
 
 
-def test_a_sweep_with_a_wrong_value_starts_none(run: Run, seen: list[DictConfig]) -> None:
+def test_a_sweep_with_a_wrong_value_starts_none(run: Run, started: list[DictConfig]) -> None:
     code, _ = run("-m", "seed=1,x")
     assert "seed=x   expects a whole number or null, got 'x'" in str(code)
-    assert seen == []
+    assert started == []
 
 
 def fail(cfg: DictConfig) -> None:
@@ -104,10 +104,10 @@ def fail(cfg: DictConfig) -> None:
 
 @pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
 def test_a_users_mistake_in_a_task_ends_the_program_with_its_message(
-    run: Run, seen: list[DictConfig], arguments: list[str]
+    run: Run, started: list[DictConfig], arguments: list[str]
 ) -> None:
     assert run(*arguments, task=fail) == ("Error: data.csv, row 1: no label", "")
-    assert len(seen) == 1
+    assert len(started) == 1
 
 
 def crash(cfg: DictConfig) -> None:
@@ -135,9 +135,9 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_free_text_arrives_as_typed(run: Run, seen: list[DictConfig], text: str) -> None:
+def test_free_text_arrives_as_typed(run: Run, started: list[DictConfig], text: str) -> None:
     assert run("ckpt_path=x", f"text={text}", command="predict") == (None, "")
-    assert [cfg.text for cfg in seen] == [text]
+    assert [cfg.text for cfg in started] == [text]
 
 
 def test_a_task_sees_the_command_line_as_typed(run: Run) -> None:
@@ -168,25 +168,25 @@ def test_an_unknown_flag_exits_with_2(run: Run) -> None:
     assert run("--multirum")[0] == 2
 
 
-def test_config_files_may_stand_elsewhere(run: Run, seen: list[DictConfig], tmp_path: Path) -> None:
+def test_config_files_may_stand_elsewhere(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
     folder = tmp_path / "mine" / "model" / "encoder"
     folder.mkdir(parents=True)
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
     for way in ([f"--config-dir={tmp_path}/mine"], [f"hydra.searchpath=[file://{tmp_path}/mine]"]):
         assert run(*way, "model/encoder=own")[0] is None
         assert "no such choice; did you mean own?" in str(run(*way, "model/encoder=owm")[0])
-    assert [cfg.model.encoder.hidden_dim for cfg in seen] == [13, 13]
+    assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13]
 
 
-def test_cfg_shows_the_configuration(run: Run, seen: list[DictConfig]) -> None:
+def test_cfg_shows_the_configuration(run: Run, started: list[DictConfig]) -> None:
     code, out = run("--cfg", "job", "seed=13")
     assert code is None
     assert "seed: 13\n" in out
-    assert seen == []
+    assert started == []
     assert "sede=1   no such option" in str(run("--cfg", "job", "sede=1")[0])
 
 
-def test_help_lists_groups_choices_and_options(run: Run, seen: list[DictConfig]) -> None:
+def test_help_lists_groups_choices_and_options(run: Run, started: list[DictConfig]) -> None:
     code, out = run("--help", "model/encoder=narrow")
     assert code is None
     assert out.startswith(str(__doc__))
@@ -194,28 +194,28 @@ def test_help_lists_groups_choices_and_options(run: Run, seen: list[DictConfig])
     assert "\n  logger            csv* none other*\n" in out
     assert "    encoder:\n      _target_: tests.config.parts.Encoder\n      hidden_dim: 3\n" in out
     assert "hydra/launcher" not in out
-    assert seen == []
+    assert started == []
     assert "no such choice" in str(run("--help", "model/encoder=narow")[0])
 
 
 @pytest.mark.parametrize("flag", ["--help", "--cfg=job"])
 def test_help_needs_neither_torch_nor_lightning(flag: str) -> None:
     code = f"import sys, src.train; sys.argv[1:] = ['{flag}', 'seed=3']; src.train.main(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(process.stdout.split())
 
 
 def test_a_mistake_exits_with_1_on_stderr_alone() -> None:
     command = [sys.executable, "-m", "src.train", "--cfg=job", "sede=3"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[0] == "Error: 1 mistake in the configuration; nothing was started."
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr.splitlines()[0] == "Error: 1 mistake in the configuration; nothing was started."
 
 
 def test_a_reader_that_has_seen_enough_of_the_help_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "src.train", "--help"]
-    done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    process = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")

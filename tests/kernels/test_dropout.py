@@ -21,8 +21,8 @@ def test_a_number_is_dropped_as_often_as_the_rate_says(rate: float) -> None:
 
 def test_numbers_are_dropped_each_for_itself() -> None:
     torch.manual_seed(0)
-    kept = dropout(torch.ones(499, 503), 0.3) != 0
-    for first, second in ((kept[1:], kept[:-1]), (kept[:, 1:], kept[:, :-1])):  # neighbours below and beside
+    mask = dropout(torch.ones(499, 503), 0.3) != 0
+    for first, second in ((mask[1:], mask[:-1]), (mask[:, 1:], mask[:, :-1])):  # neighbours below and beside
         both = (first & second).double().mean()
         assert abs(both - 0.49) < 5 * (0.49 * 0.51 / first.numel()) ** 0.5
 

@@ -25,10 +25,10 @@ def visible() -> torch.Tensor:
     return (torch.arange(L) < lengths[:, None])[:, None, None]
 
 
-def formula(inputs: list[torch.Tensor], kept: torch.Tensor, rate: float) -> torch.Tensor:
+def formula(inputs: list[torch.Tensor], mask: torch.Tensor, rate: float) -> torch.Tensor:
     queries, keys, values = inputs
     scores = (queries @ keys.transpose(-2, -1)).masked_fill(~visible(), -torch.inf)
-    return scores.softmax(-1) * kept / (1 - rate) @ values
+    return scores.softmax(-1) * mask / (1 - rate) @ values
 
 
 def test_the_mixture_and_its_gradients_are_the_formulas(inputs: list[torch.Tensor]) -> None:
@@ -38,14 +38,14 @@ def test_the_mixture_and_its_gradients_are_the_formulas(inputs: list[torch.Tenso
     torch.manual_seed(3)
     torch.manual_seed(3)
     identity = torch.eye(L, dtype=torch.float64).expand(N, H, L, L)  # as values they show the weights
-    kept = dropped_attention(*inputs[:2], identity, visible(), rate) != 0
-    expected = formula(inputs, kept, rate)
+    mask = dropped_attention(*inputs[:2], identity, visible(), rate) != 0
+    expected = formula(inputs, mask, rate)
     torch.testing.assert_close(mixed, expected, rtol=0, atol=1e-12)
     upstream = torch.randn_like(expected)
-    for ours, reference in zip(
+    for actual, expected_gradient in zip(
         torch.autograd.grad(mixed, inputs, upstream), torch.autograd.grad(expected, inputs, upstream), strict=True
     ):
-        torch.testing.assert_close(ours, reference, rtol=0, atol=1e-11)
+        torch.testing.assert_close(actual, expected_gradient, rtol=0, atol=1e-11)
 
 
 def test_a_weight_is_dropped_as_often_as_the_rate_says() -> None:

@@ -27,15 +27,15 @@ for _ in range(60):
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such option")
 def test_after_some_steps_none_asks_the_system_for_memory() -> None:
-    done = subprocess.run([sys.executable, "-c", STEPS], cwd=ROOT, capture_output=True, text=True, check=True)
-    faults = [int(line) for line in done.stdout.split()]
+    process = subprocess.run([sys.executable, "-c", STEPS], cwd=ROOT, capture_output=True, text=True, check=True)
+    faults = [int(line) for line in process.stdout.split()]
     assert sum(faults[-20:]) < PAGES  # each of them has as many where memory is given back
 
 
 @pytest.mark.parametrize("name", [None, "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"])
 def test_what_the_environment_says_stands(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    library = SimpleNamespace(mallopt=lambda option, value: asked.append(option))
+    options = []
+    library = SimpleNamespace(mallopt=lambda option, value: options.append(option))
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     for known in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
         monkeypatch.delenv(known, raising=False)
@@ -43,7 +43,7 @@ def test_what_the_environment_says_stands(name: str | None, monkeypatch: pytest.
     if name is not None:
         monkeypatch.setenv(name, "1000")
     memory.reuse_freed_memory()
-    assert bool(asked) == (name is None)
+    assert bool(options) == (name is None)
     assert os.environ["THP_MEM_ALLOC_ENABLE"] == "0"
 
 

@@ -26,15 +26,15 @@ def trained(kind: type, sparse: bool, **options: float) -> list[Tensor]:
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torch's own
 @pytest.mark.parametrize("sparse", [False, True])
 def test_it_does_what_torchs_does(sparse: bool) -> None:
-    for ours, theirs in zip(trained(Adagrad, sparse), trained(torch.optim.Adagrad, sparse), strict=True):
-        assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+    for actual, expected in zip(trained(Adagrad, sparse), trained(torch.optim.Adagrad, sparse), strict=True):
+        assert torch.allclose(actual, expected, rtol=0, atol=1e-12)
 
 
 def test_weight_decay_of_dense_parameters() -> None:
     decayed = {"weight_decay": 0.1}
     pairs = zip(trained(Adagrad, False, **decayed), trained(torch.optim.Adagrad, False, **decayed), strict=True)
-    for ours, theirs in pairs:
-        assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+    for actual, expected in pairs:
+        assert torch.allclose(actual, expected, rtol=0, atol=1e-12)
 
 
 def test_what_a_closure_returns_is_returned() -> None:
@@ -63,9 +63,9 @@ def test_it_goes_on_from_its_state() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [({"lr": -1.0}, "lr=-1.0"), ({"eps": 0.0}, "eps=0.0"), ({"weight_decay": -1.0}, "weight_decay=-1.0")],
 )
-def test_an_option_outside_its_range_is_refused(options: dict[str, float], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_option_outside_its_range_is_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Adagrad([nn.Parameter(torch.zeros(1))], **options)

@@ -21,8 +21,10 @@ def test_one_group_without_options(model: Classifier) -> None:
 
 def test_weight_decay_of_a_part_spares_its_biases(model: Classifier) -> None:
     groups = parameter_groups(model, {"embedding": {"weight_decay": 0.1}, "head": {"weight_decay": 0.1, "lr": 0.5}})
-    found = {tuple(p.shape): {k: v for k, v in g.items() if k != "params"} for g in groups for p in g["params"]}
-    assert found == {
+    options_by_shape = {
+        tuple(p.shape): {k: v for k, v in g.items() if k != "params"} for g in groups for p in g["params"]
+    }
+    assert options_by_shape == {
         (7, 5): {"weight_decay": 0.1},
         (2, 3): {"weight_decay": 0.1, "lr": 0.5},
         (2,): {"weight_decay": 0.0, "lr": 0.5},

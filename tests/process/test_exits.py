@@ -33,7 +33,7 @@ def test_another_error_keeps_its_traceback() -> None:
 def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
     code = "from src.process.exits import exit_with_message\n"
     code += "with exit_with_message('run'), open('big', 'wb') as file: file.write(bytes(7919))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -42,9 +42,9 @@ def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: run: the file is larger than allowed; raise the limit")
-    assert len(done.stderr.splitlines()) == 1
+    assert process.returncode == 1
+    assert process.stderr.startswith("Error: run: the file is larger than allowed; raise the limit")
+    assert len(process.stderr.splitlines()) == 1
 
 
 def test_a_folder_in_the_place_of_the_log_is_named(tmp_path: Path) -> None:

@@ -50,18 +50,18 @@ def test_a_signal_while_a_module_is_imported_ends_in_one_line(
     (tmp_path / "sitecustomize.py").write_text(HOOK)
     line, options = command(tmp_path, name, *arguments)
     options["env"] |= {"PYTHONPATH": f"{tmp_path}:{ROOT}", "MODULE": module, "SIGNUM": str(int(signum))}
-    done = subprocess.run(line, **options, capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (128 + signum, ""), done.stderr
-    assert done.stderr == f"\nStopped by {signum.name}\n"
+    process = subprocess.run(line, **options, capture_output=True, check=False)
+    assert (process.returncode, process.stdout) == (128 + signum, ""), process.stderr
+    assert process.stderr == f"\nStopped by {signum.name}\n"
 
 
 def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(HOOK)
     line, options = command(tmp_path, "train", "--cfg=job")
     options["env"] |= {"PYTHONPATH": f"{tmp_path}:{ROOT}", "MODULE": "hydra", "SIGNUM": str(int(signal.SIGHUP))}
-    done = subprocess.run(["nohup", *line], **options, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "task_name: train" in done.stdout
+    process = subprocess.run(["nohup", *line], **options, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr
+    assert "task_name: train" in process.stdout
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -73,8 +73,8 @@ def test_a_closed_stream_is_no_file_that_is_written_to(closed: str, tmp_path: Pa
     )
     line, options = command(tmp_path, "train")
     shell = ["sh", "-c", f'"$@" {closed}', "sh", line[0], "-c", code]
-    done = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr
     assert (tmp_path / "file").read_text() == ""
 
 
@@ -95,10 +95,10 @@ def test_what_cannot_be_printed_ends_in_one_message(
         pytest.skip("has no /dev/full")
     line, options = command(tmp_path, name, *arguments.split())
     shell = ["sh", "-c", f'"$@" {redirection}', "sh", *line]
-    done = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (code, ""), done.stderr
-    assert done.stderr.startswith(message)
-    assert len(done.stderr.splitlines()) == bool(message)
+    process = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert (process.returncode, process.stdout) == (code, ""), process.stderr
+    assert process.stderr.startswith(message)
+    assert len(process.stderr.splitlines()) == bool(message)
 
 
 @pytest.mark.parametrize("name", ["compare", "dashboard"])
@@ -106,24 +106,26 @@ def test_a_reader_that_has_read_enough_is_no_error(name: str, tmp_path: Path) ->
     line, options = command(tmp_path, name, "--help")
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(line, **options, stdout=writing, stderr=subprocess.PIPE, check=False)
+    process = subprocess.run(line, **options, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (process.returncode, process.stderr) == (1, "")
 
 
 def test_a_letter_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['-m']; import src; print('ça 映画')"
     line, options = command(tmp_path, "train")
     options["env"]["PYTHONIOENCODING"] = "latin-1:strict"
-    done = subprocess.run([line[0], "-c", code], **options | {"encoding": "latin-1"}, capture_output=True, check=False)
-    assert (done.stdout, done.stderr) == ("ça \\u6620\\u753b\n", "")
+    process = subprocess.run(
+        [line[0], "-c", code], **options | {"encoding": "latin-1"}, capture_output=True, check=False
+    )
+    assert (process.stdout, process.stderr) == ("ça \\u6620\\u753b\n", "")
 
 
 def test_a_deleted_working_folder_ends_in_one_message(tmp_path: Path) -> None:
     line, options = command(tmp_path, "train", "seed=1")
     (tmp_path / "gone").mkdir()
     shell = ["sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *line]
-    done = subprocess.run(shell, **options, capture_output=True, check=False)
-    assert done.returncode == 1
-    assert "Error: the working folder was deleted" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
+    process = subprocess.run(shell, **options, capture_output=True, check=False)
+    assert process.returncode == 1
+    assert "Error: the working folder was deleted" in process.stderr.splitlines()[-1]
+    assert "Traceback" not in process.stderr

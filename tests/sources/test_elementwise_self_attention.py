@@ -1,4 +1,4 @@
-"""The elementwise document's slips; its formulas are held in the tests of the attention and the encoder."""
+"""The errors of the elementwise document; the tests of the attention and the encoder cover its formulas."""
 
 import torch
 
@@ -9,7 +9,7 @@ from tests.models.reference import close, padded, ragged
 D = 5
 
 
-def test_slip_padding_enters_the_global_vector() -> None:
+def test_error_padding_enters_the_global_vector() -> None:
     """softmax(A, dim=1) over all N×L rows, as the document writes it, gives padding its share of E."""
     texts = ragged(D, (7, 7))
     longer = padded(texts, 4)
@@ -24,7 +24,7 @@ def test_slip_padding_enters_the_global_vector() -> None:
     assert close(attention(longer).summary, attention(texts).summary)
 
 
-def test_slip_the_formula_of_e_lacks_its_sum() -> None:
+def test_error_the_formula_of_e_lacks_its_sum() -> None:
     """softmax(A, dim=1) * V is N×L×De; E, said to be N×1×De, is its sum over the tokens."""
     texts = ragged(D, (7, 7))
     vector = ElementwiseAttention(D, norm="none", vector_norm="none").double().mixing.vector
@@ -33,7 +33,7 @@ def test_slip_the_formula_of_e_lacks_its_sum() -> None:
     assert close(vector(texts.states, texts.mask), product.sum(1))
 
 
-def test_slip_the_stack_reads_a_bag_of_words() -> None:
+def test_error_the_stack_reads_a_bag_of_words() -> None:
     """Nothing tells tokens' positions, so that E of a text and of its reverse are the same."""
     texts = ragged(D, (7, 7))
     encoder = Elementwise(D).double().eval()

@@ -1,4 +1,4 @@
-"""The from-scratch document's forward and backward pass in NumPy, its slips one by one, and autograd.
+"""The from-scratch document's forward and backward pass in NumPy, its errors one by one, and autograd.
 
 As in the document a text is d×n, one column a token; the last row of x is the token's index. Q, K, V, W are
 the weights and Qb, Kb, Vb, b the biases of queries, keys, values and the classifier.
@@ -75,25 +75,25 @@ def first_column_jacobian(alpha: Array, d_alpha: Array) -> Array:
 
 
 def backward(
-    x: Array, y: Array, w: dict[str, Array], at: Pass, *, own_rows: bool = True, scaled: bool = True
+    x: Array, y: Array, w: dict[str, Array], result: Pass, *, own_rows: bool = True, scaled: bool = True
 ) -> tuple[dict[str, Array], Array]:
     """Gradients by hand, and that of the scores; with both options off they are the document's."""
-    d_f = (at.p - y) @ np.full((1, x.shape[1]), 1 / x.shape[1])  # C×n
+    d_f = (result.p - y) @ np.full((1, x.shape[1]), 1 / x.shape[1])  # C×n
     d_z = w["W"].T @ d_f
-    d_alpha = d_z.T @ at.v
-    d_e = (row_jacobians if own_rows else first_column_jacobian)(at.alpha, d_alpha)
-    root = at.root if scaled else 1.0
-    d = {"Q": (d_e @ at.k.T).T / root, "K": (d_e.T @ at.q.T).T / root, "V": d_z @ at.alpha}
+    d_alpha = d_z.T @ result.v
+    d_e = (row_jacobians if own_rows else first_column_jacobian)(result.alpha, d_alpha)
+    root = result.root if scaled else 1.0
+    d = {"Q": (d_e @ result.k.T).T / root, "K": (d_e.T @ result.q.T).T / root, "V": d_z @ result.alpha}
     biases = {f"{name}b": gradient.sum(1, keepdims=True) for name, gradient in d.items()}
     weights = {name: gradient @ x.T for name, gradient in d.items()}
-    return {**weights, **biases, "W": d_f @ at.z.T, "b": d_f.sum(1, keepdims=True)}, d_e
+    return {**weights, **biases, "W": d_f @ result.z.T, "b": d_f.sum(1, keepdims=True)}, d_e
 
 
 def document(x: Array, y: Array, w: dict[str, Array]) -> dict[str, Array]:
     return backward(x, y, w, forward(x, w, "numel"), own_rows=False, scaled=False)[0]
 
 
-def ours(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encoded, torch.Tensor]:
+def heed(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encoded, torch.Tensor]:
     """Our part with the same weights, its text, and the logits behind mean pooling and the linear head."""
     attention = QkvAttention(D, scale=scale).double()  # type: ignore[arg-type]
     with torch.no_grad():
@@ -107,7 +107,7 @@ def ours(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encod
 
 
 def autograd(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
-    attention, _, logits = ours(x, w, scale)
+    attention, _, logits = heed(x, w, scale)
     torch.nn.functional.cross_entropy(logits, torch.from_numpy(y.argmax(0))).backward()
     gradients = {}
     for name, linear in zip("QKV", (attention.queries, attention.keys, attention.values), strict=True):
@@ -125,11 +125,11 @@ def same(actual: Array, expected: Array, tolerance: float = 1e-10) -> bool:
 @pytest.mark.parametrize("scale", ["dim", "numel"])
 def test_our_part_is_the_documents_forward_pass(scale: str, n: int) -> None:
     x, _, w = case(n)
-    at = forward(x, w, scale)
-    attention, text, logits = ours(x, w, scale)
-    assert same(attention.weights(text)[0, 0].detach().numpy(), at.alpha)
-    assert same(attention(text).states[0].detach().numpy().T, at.z)
-    assert same(logits.softmax(-1).detach().numpy().T, at.p)
+    result = forward(x, w, scale)
+    attention, text, logits = heed(x, w, scale)
+    assert same(attention.weights(text)[0, 0].detach().numpy(), result.alpha)
+    assert same(attention(text).states[0].detach().numpy().T, result.z)
+    assert same(logits.softmax(-1).detach().numpy().T, result.p)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -151,7 +151,7 @@ def test_the_documents_gradients_of_values_and_classifier_are_right(n: int) -> N
         assert same(by_hand[name], right[name]), name
 
 
-def test_slip_the_scale_counts_every_element_of_q() -> None:
+def test_error_the_scale_counts_every_element_of_q() -> None:
     """√length(q) is √(d n) and not √d: scores shrink with the length of the text."""
     x, _, w = case(7)
     documented, paper = forward(x, w, "numel"), forward(x, w, "dim")
@@ -161,11 +161,11 @@ def test_slip_the_scale_counts_every_element_of_q() -> None:
 
 
 @pytest.mark.parametrize("scale", ["dim", "numel"])
-def test_slip_one_softmax_jacobian_for_every_query(scale: str) -> None:
+def test_error_one_softmax_jacobian_for_every_query(scale: str) -> None:
     x, y, w = case(7)
-    at = forward(x, w, scale)
-    right, d_e = backward(x, y, w, at)
-    wrong, wrong_d_e = backward(x, y, w, at, own_rows=False)
+    result = forward(x, w, scale)
+    right, d_e = backward(x, y, w, result)
+    wrong, wrong_d_e = backward(x, y, w, result, own_rows=False)
     for name in ("Q", "K", "Qb", "Kb"):
         assert not same(wrong[name], right[name], 1e-3), name
     # Softmax ignores a row's scores rising together: right gradients cancel, the document's do not.
@@ -178,24 +178,24 @@ def test_that_jacobian_is_right_where_all_weights_are_equal() -> None:
     for n, zeroed in ((1, ()), (7, ("Q", "Qb"))):
         x, y, w = case(n)
         w.update({name: np.zeros_like(w[name]) for name in zeroed})
-        at = forward(x, w, "numel")
-        right, wrong = backward(x, y, w, at)[0], backward(x, y, w, at, own_rows=False)[0]
+        result = forward(x, w, "numel")
+        right, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, own_rows=False)[0]
         for name in ATTENTION:
             assert same(wrong[name], right[name]), name
 
 
 @pytest.mark.parametrize("n", [2, 7])
-def test_slip_the_score_gradient_forgets_the_scale(n: int) -> None:
+def test_error_the_score_gradient_forgets_the_scale(n: int) -> None:
     """∂e/∂q = k and ∂e/∂k = q lack 1/√(d n): queries and keys learn √(d n) times too fast."""
     x, y, w = case(n)
-    at = forward(x, w, "numel")
-    right, wrong = backward(x, y, w, at)[0], backward(x, y, w, at, scaled=False)[0]
+    result = forward(x, w, "numel")
+    right, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, scaled=False)[0]
     for name in ("Q", "K", "Qb"):
         assert same(wrong[name], np.sqrt(D * n) * right[name]), name
         assert np.abs(right[name]).max() > 1e-6
 
 
-def test_slip_the_key_bias_seems_to_learn() -> None:
+def test_error_the_key_bias_seems_to_learn() -> None:
     """b_k adds q·b_k to every score of a query, which softmax ignores: its gradient is 0."""
     x, y, w = case(7)
     assert same(autograd(x, y, w, "numel")["Kb"], np.zeros((D, 1)))
@@ -204,7 +204,7 @@ def test_slip_the_key_bias_seems_to_learn() -> None:
     assert same(forward(x, moved, "numel").alpha, forward(x, w, "numel").alpha)
 
 
-def test_slip_p_minus_y_is_the_gradient_of_the_logits() -> None:
+def test_error_p_minus_y_is_the_gradient_of_the_logits() -> None:
     """The text calls it ∂L/∂p; that would be -y/p."""
     x, y, w = case(7)
     logits = torch.from_numpy((w["W"] @ forward(x, w, "numel").z + w["b"]).mean(1)).requires_grad_()
@@ -217,15 +217,15 @@ def test_slip_p_minus_y_is_the_gradient_of_the_logits() -> None:
     assert same(p.grad.numpy(), -y[:, 0] / p.detach().numpy())
 
 
-def test_slip_the_cosine_similarity_is_not_normalized() -> None:
+def test_error_the_cosine_similarity_is_not_normalized() -> None:
     """Twice the query and key are four times the score; a cosine would stay, between -1 and 1."""
     x, _, w = case(7)
-    at = forward(x, w, "numel")
-    assert same((2 * at.q).T @ (2 * at.k) / at.root, 4 * at.q.T @ at.k / at.root)
-    assert np.abs(at.q.T @ at.k / at.root).max() > 1
+    result = forward(x, w, "numel")
+    assert same((2 * result.q).T @ (2 * result.k) / result.root, 4 * result.q.T @ result.k / result.root)
+    assert np.abs(result.q.T @ result.k / result.root).max() > 1
 
 
-def test_slip_the_norms_in_the_text_do_not_explain_the_scale() -> None:
+def test_error_the_norms_in_the_text_do_not_explain_the_scale() -> None:
     """√d is the spread of q·k for independent unit features; q·k of the document's example grows as d."""
     random = np.random.default_rng(0)
     for d in (16, 256):
@@ -257,7 +257,7 @@ def speakers() -> list[tuple[Array, Array]]:
     return texts
 
 
-def test_slip_the_raw_index_outgrows_the_words(speakers: list[tuple[Array, Array]]) -> None:
+def test_error_the_raw_index_outgrows_the_words(speakers: list[tuple[Array, Array]]) -> None:
     """For two tokens in five the index alone is longer than all 50 features of the word."""
     longer = np.concatenate([x[-1] > np.linalg.norm(x[:-1], axis=0) for x, _ in speakers])
     assert 0.4 < longer.mean() < 0.45
@@ -280,7 +280,7 @@ def spread_after(texts: list[tuple[Array, Array]], epochs: int, right: bool) -> 
     return float(np.mean(shares))
 
 
-def test_the_slips_alone_make_the_documents_weights_focus(speakers: list[tuple[Array, Array]]) -> None:
+def test_the_errors_alone_make_the_documents_weights_focus(speakers: list[tuple[Array, Array]]) -> None:
     """With right gradients of the same loss, weights stay all but equal over the same training."""
     assert spread_after(speakers, 200, right=False) < 0.9
     assert spread_after(speakers, 200, right=True) > 0.999

@@ -1,4 +1,4 @@
-"""The simple and the full self-attention of the report: what our parts make of its model, and its slips."""
+"""The simple and the full self-attention of the report: Heed's components against its model, and its errors."""
 
 import pytest
 import torch
@@ -42,23 +42,23 @@ def report(attention: MultiHeadAttention, states: Tensor) -> tuple[Tensor, Tenso
 def test_our_parts_are_the_reports_model_where_nothing_is_padded(pooling: str) -> None:
     texts, attention = ragged(D, (7, 7, 7)), part()
     states, weights = report(attention, texts.states)
-    ours, theirs = POOLINGS[pooling]
+    heed, document = POOLINGS[pooling]
     assert close(attention(texts).states, states)
     assert close(attention.weights(texts), weights)
-    assert close(ours(attention(texts).states, texts.mask), theirs(states))
+    assert close(heed(attention(texts).states, texts.mask), document(states))
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_slip_padding_is_attended_to_and_pooled(pooling: str) -> None:
+def test_error_padding_is_attended_to_and_pooled(pooling: str) -> None:
     texts, attention = ragged(D, (7, 7, 7)), part()
     longer = padded(texts, 4)
-    ours, theirs = POOLINGS[pooling]
-    changed = theirs(report(attention, longer.states)[0])
-    assert not torch.allclose(changed, theirs(report(attention, texts.states)[0]), atol=0.01)
-    assert close(ours(attention(longer).states, longer.mask), ours(attention(texts).states, texts.mask))
+    heed, document = POOLINGS[pooling]
+    changed = document(report(attention, longer.states)[0])
+    assert not torch.allclose(changed, document(report(attention, texts.states)[0]), atol=0.01)
+    assert close(heed(attention(longer).states, longer.mask), heed(attention(texts).states, texts.mask))
 
 
-def test_slip_padding_takes_a_share_of_every_weight() -> None:
+def test_error_padding_takes_a_share_of_every_weight() -> None:
     """A zero vector scores 0 against every token, and exp(0) is not nothing."""
     texts = ragged(D, (7,))
     longer = Encoded(F.pad(texts.states, (0, 0, 0, 11)), F.pad(texts.mask, (0, 11)), texts.summary)
@@ -67,7 +67,7 @@ def test_slip_padding_takes_a_share_of_every_weight() -> None:
     assert not SimpleSelfAttention(D).weights(longer)[..., 7:].any()
 
 
-def test_slip_pictures_show_weights_after_dropout() -> None:
+def test_error_pictures_show_weights_after_dropout() -> None:
     """The report's weights do not sum to 1 while training; ours are asked for apart, and do."""
     texts, attention = ragged(D, (7, 7, 7)), part(dropout=0.5)
     dropped = F.dropout(report(attention, texts.states)[1], 0.5)
@@ -75,7 +75,7 @@ def test_slip_pictures_show_weights_after_dropout() -> None:
     assert close(attention.train().weights(texts).sum(-1), torch.ones(3, H, 7, dtype=torch.float64))
 
 
-def test_slip_relations_between_words_without_their_order() -> None:
+def test_error_relations_between_words_without_their_order() -> None:
     """No position enters: a text and its reverse have the same pooled features, negation or not."""
     texts, attention = ragged(D, (7, 7, 7)), part()
     turned = texts._replace(states=texts.states.flip(1))
@@ -83,7 +83,7 @@ def test_slip_relations_between_words_without_their_order() -> None:
         assert close(pool(attention(turned).states, texts.mask), pool(attention(texts).states, texts.mask))
 
 
-def test_slip_the_top_ten_of_fourteen_words_are_all_but_equal() -> None:
+def test_error_the_top_ten_of_fourteen_words_are_all_but_equal() -> None:
     """The report's own figures: 14 words get 0.071 each by chance, the ten listed have 0.064 to 0.117."""
     listed = {
         "boring": 0.1172,

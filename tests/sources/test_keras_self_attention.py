@@ -1,4 +1,4 @@
-"""The Keras document's model against Keras' own layers, and its slips."""
+"""Heed's components against the Keras document's model in Keras, and the errors of the document."""
 
 import inspect
 import math
@@ -44,7 +44,7 @@ def test_our_parts_are_the_documents_model_where_nothing_is_padded() -> None:
     assert close(pooled(texts), kerass(texts.states).double(), FLOAT32)
 
 
-def test_slip_padding_is_read_and_averaged() -> None:
+def test_error_padding_is_read_and_averaged() -> None:
     """Without mask_zero the embedding of token 0 is attended to and counted in the average."""
     texts = ragged(D, (7, 7, 7))
     longer = padded(texts, 4)
@@ -52,7 +52,7 @@ def test_slip_padding_is_read_and_averaged() -> None:
     assert close(pooled(longer), pooled(texts))
 
 
-def test_slip_the_heat_map_shows_outputs() -> None:
+def test_error_the_heat_map_shows_outputs() -> None:
     """`attention_layer.output` is L×D, positions × features; weights are L×L and have to be asked for."""
     texts = ragged(D, (7, 7, 7))
     layer = keras().layers.Attention()
@@ -61,12 +61,12 @@ def test_slip_the_heat_map_shows_outputs() -> None:
     assert not torch.allclose(outputs.sum(-1), torch.ones(3, 7), atol=0.01)
     weights = layer([texts.states, texts.states], return_attention_scores=True)[1]
     assert weights.shape == (3, 7, 7)
-    ours = KerasAttention(D).weights(texts)[:, 0]
-    assert close(ours, weights.double(), FLOAT32)
-    assert close(ours.sum(-1), torch.ones(3, 7, dtype=torch.float64))
+    heed = KerasAttention(D).weights(texts)[:, 0]
+    assert close(heed, weights.double(), FLOAT32)
+    assert close(heed.sum(-1), torch.ones(3, 7, dtype=torch.float64))
 
 
-def test_slip_scores_are_not_scaled() -> None:
+def test_error_scores_are_not_scaled() -> None:
     """The document's formula divides by √d_k; Attention() as it calls it divides by nothing."""
     texts = ragged(D, (7, 7, 7))
     layer = keras().layers.Attention()
@@ -78,19 +78,19 @@ def test_slip_scores_are_not_scaled() -> None:
 
 
 @pytest.mark.parametrize("score_mode", ["general", "additive"])
-def test_slip_score_modes_that_do_not_exist(score_mode: str) -> None:
+def test_error_score_modes_that_do_not_exist(score_mode: str) -> None:
     with pytest.raises(ValueError, match="Invalid value for argument score_mode"):
         keras().layers.Attention(score_mode=score_mode)
 
 
-def test_slip_the_first_approach_names_its_weights_where_the_shape_belongs() -> None:
+def test_error_the_first_approach_names_its_weights_where_the_shape_belongs() -> None:
     """`add_weight("W_q", shape=…)` was TensorFlow's; Keras 3 takes the shape first, and refuses."""
     layer = keras().layers.Layer()
     with pytest.raises((TypeError, ValueError)):
         layer.add_weight("W_q", shape=(D, 3))
 
 
-def test_slip_the_second_approach_classifies_every_position() -> None:
+def test_error_the_second_approach_classifies_every_position() -> None:
     """Nothing pools: one distribution a token, where several classes of a text were wanted."""
     layers = keras().layers
     inputs = torch.randn(2, 20, 10)
@@ -100,7 +100,7 @@ def test_slip_the_second_approach_classifies_every_position() -> None:
     assert outputs.shape == (2, 20, 5)
 
 
-def test_slip_key_and_value_change_places() -> None:
+def test_error_key_and_value_change_places() -> None:
     """The document passes [query, key, value], but Keras reads [query, value, key]."""
     query, key, value = torch.randn(3, 2, 7, D).double()
     outputs = keras().layers.Attention()([query, key, value]).double()
@@ -108,7 +108,7 @@ def test_slip_key_and_value_change_places() -> None:
     assert close(outputs, weights @ key, FLOAT32)
 
 
-def test_slip_the_prediction_forgets_the_offset_of_word_ids() -> None:
+def test_error_the_prediction_forgets_the_offset_of_word_ids() -> None:
     """load_data adds 3 to every id, 1 is the start and 2 a rarer word; predict_sentiment knows none of it."""
     defaults = inspect.signature(keras().datasets.imdb.load_data).parameters
     assert [defaults[name].default for name in ("index_from", "start_char", "oov_char")] == [3, 1, 2]
@@ -182,12 +182,12 @@ def test_the_rate_falls_an_epoch_before_the_training_stops() -> None:
     assert stopped == 3
 
 
-def assert_same_distribution(ours: torch.Tensor, reference: Any) -> None:
+def assert_same_distribution(heed: torch.Tensor, reference: Any) -> None:
     """Uniform of one bound: both reach it, and both have the standard deviation that belongs to it."""
     other = torch.from_numpy(np.array(reference))
     bound = other.abs().max().item()
-    assert ours.abs().max().item() == pytest.approx(bound, rel=0.01)
-    for numbers in (ours, other):
+    assert heed.abs().max().item() == pytest.approx(bound, rel=0.01)
+    for numbers in (heed, other):
         assert numbers.mean().item() == pytest.approx(0, abs=4 * bound / math.sqrt(3 * numbers.numel()))
         assert numbers.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
 
@@ -228,7 +228,7 @@ def test_the_unscaled_attention_starts_uniform() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
-def test_slip_the_rate_falls_by_80_percent() -> None:
+def test_error_the_rate_falls_by_80_percent() -> None:
     """`factor=0.2` leaves 20 % of the rate; the text says that it takes 20 % away."""
     rates, _ = keras_schedule([1.0, 1.0, 1.0], rate=1.0)
     assert rates[-1] == pytest.approx(0.2)

@@ -38,9 +38,9 @@ def visit(html: str, folder: Path, script: str, *, width: int = 1280, dark: bool
         *(["--blink-settings=preferredColorScheme=0"] if dark else []),
     ]
     line = [str(BROWSER), *options, (folder / "frame.html").as_uri()]
-    done = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
-    messages = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    process = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
+    messages = [line for line in process.stderr.splitlines() if "CONSOLE" in line]
     assert messages == []
-    output = re.search(r"</script>(.*)</body>", done.stdout, re.DOTALL)
+    output = re.search(r"</script>(.*)</body>", process.stdout, re.DOTALL)
     assert output and output[1].strip(), "the script did not finish"
     return json.loads(unescape(output[1]))
