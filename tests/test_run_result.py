@@ -1,4 +1,4 @@
-"""The record of a run. Of damaged records and files of sweeps, each is named, and the others are read."""
+"""The record of a run. A damaged one is named, and the others are read."""
 
 import ast
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
@@ -20,49 +20,15 @@ from src.errors import UserError
 from src.reports.page.run import run_page
 from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
 from src.sweep.estimate import estimate_seconds
-from src.sweep.jobs import Job, Sweep
+from src.sweep.jobs import Job
 from src.sweep.outcome import Outcome, read_outcome
 from src.sweep.table import outcome_table
 from tests.comparison.runs import make_probabilities, write_run
+from tests.damage import damaged, few_examples, trees
 from tests.helpers import ROOT, small_config
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
 RIGHT = make_probabilities(LABELS, LABELS == LABELS)
-numbers = st.one_of(st.integers(), st.floats(), st.sampled_from([10**400, 1e308, -1, 2**63]))
-leaves = st.one_of(
-    st.none(), st.booleans(), numbers, st.text(max_size=7), st.sampled_from(["completed", "failed", "\x00"])
-)
-trees = st.recursive(
-    leaves, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner))
-)
-shared = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-
-
-def near(record: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Records with one value, at any place, replaced or left out."""
-    places = [path for path in _paths(record) if path]
-
-    @st.composite
-    def changed(draw: st.DrawFn) -> Any:
-        copy: Any = json.loads(json.dumps(record))
-        *above, last = draw(st.sampled_from(places))
-        node = copy
-        for key in above:
-            node = node[key]
-        if draw(st.booleans()):
-            node[last] = draw(trees)
-        else:
-            del node[last]
-        return copy
-
-    return changed()
-
-
-def _paths(node: Any, path: tuple[Any, ...] = ()) -> Any:
-    yield path
-    for key, value in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from _paths(value, (*path, key))
-
 
 BEST = {"checkpoint": "checkpoints/best.ckpt", "monitor": "val/loss", "value": 0.25, "epoch": 1}
 METRICS = {
@@ -154,8 +120,8 @@ def test_a_failed_write_keeps_the_previous_record(tmp_path: Path) -> None:
     assert RunResult.load(tmp_path).seed == 1
 
 
-@shared
-@given(record=st.one_of(trees, near(WHOLE)))
+@few_examples
+@given(record=st.one_of(trees, damaged(WHOLE)))
 def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
     run = write(sweep, record)
     try:
@@ -178,8 +144,8 @@ def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
         assert str(run) in str(error)
 
 
-@shared
-@given(record=st.one_of(trees, near(WHOLE)))
+@few_examples
+@given(record=st.one_of(trees, damaged(WHOLE)))
 def test_estimates_pass_over_damaged_runs(record: Any, tmp_path: Path) -> None:
     run = tmp_path / "train" / "runs" / "a"
     run.mkdir(parents=True, exist_ok=True)
@@ -218,35 +184,6 @@ def test_a_damaged_record_is_named_and_its_job_is_pending(
         RunResult.load(tmp_path)
     assert read_outcome(tmp_path) == Outcome("pending")
     assert "result.json cannot be read" in caplog.text
-
-
-SWEEP = {
-    "format": 1,
-    "arguments": ["-m", "seed=1,2"],
-    "jobs": [{"number": 0, "overrides": ["seed=1"], "folder": "0_seed-1"}],
-}
-
-
-@shared
-@given(record=st.one_of(trees, near(SWEEP)))
-def test_any_sweep_file_is_read_or_named(record: Any, tmp_path: Path) -> None:
-    (tmp_path / "sweep.json").write_text(json.dumps(record))
-    try:
-        sweep = Sweep.read(tmp_path)
-    except UserError as error:
-        assert "sweep.json" in str(error) and "start the sweep anew" in str(error)
-    else:
-        assert all(
-            isinstance(job.number, int) and (tmp_path / job.folder).is_relative_to(tmp_path) for job in sweep.jobs
-        )
-
-
-@pytest.mark.parametrize("folder", ["../other", "/tmp", "", ".", "a/../../b", "a\x00"])
-def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> None:
-    record = {**SWEEP, "jobs": [{"number": 0, "overrides": [], "folder": folder}]}
-    (tmp_path / "sweep.json").write_text(json.dumps(record))
-    with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
-        Sweep.read(tmp_path)
 
 
 def test_no_other_module_opens_the_file() -> None:

@@ -1,13 +1,13 @@
 """Read and write JSON files, and convert frozen dataclasses to and from plain values."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import Field, field, fields, is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
+from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 NUMBER, TEXT = (float, None), (str, None)
@@ -38,9 +38,9 @@ def write_json(path: Path, content: Any) -> None:
     Raises:
         ValueError: if a number is not finite.
     """
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(content, indent=2, allow_nan=False), encoding="utf-8")
-    os.replace(part, path)
+    text = json.dumps(content, indent=2, allow_nan=False)
+    with replace_atomically(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def nullable() -> Any:

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from src.config.quoting import quote
 from src.errors import UserError
+from src.files.atomic import replace_atomically
 from src.sweep.jobs import Sweep
 
 log = logging.getLogger(__name__)
@@ -95,7 +96,5 @@ def trim(path: Path, steps: int) -> None:
     if not remaining:
         path.unlink()
         return
-    part = path.with_suffix(".part")
-    with part.open("w", newline="", encoding="utf-8") as file:
+    with replace_atomically(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([rows[0], *remaining])
-    os.replace(part, path)

@@ -1,6 +1,5 @@
 """Common style of all figures: sizes, colours, fonts; atomic saving."""
 
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from src.files.atomic import replace_atomically
 from src.reports.words import clean_text
 
 DPI = 150
@@ -70,12 +70,6 @@ def missing_glyphs_allowed() -> Iterator[None]:
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write the figure as PNG atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with missing_glyphs_allowed():
-            figure.savefig(part, format="png", facecolor="white", bbox_inches="tight", pad_inches=0.12)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replace_atomically(path) as part, missing_glyphs_allowed():
+        figure.savefig(part, format="png", facecolor="white", bbox_inches="tight", pad_inches=0.12)
     return path

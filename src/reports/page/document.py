@@ -2,13 +2,14 @@
 
 import base64
 import hashlib
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from src.files.atomic import replace_atomically
 
 FOLDER = Path(__file__).parents[1] / "templates"
 
@@ -48,11 +49,6 @@ def macro(name: str) -> Callable[..., str]:
 
 def write_document(html: str, path: Path) -> Path:
     """Write a page atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    try:
+    with replace_atomically(path) as part:
         part.write_text(html, encoding="utf-8")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
     return path

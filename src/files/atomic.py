@@ -1,0 +1,22 @@
+"""Write files atomically."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replace_atomically(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file in the same folder, which replaces `path` after the block.
+
+    A reader sees the previous file or the whole new one. After an error the previous file and nothing else remains.
+    One process at a time may write a path.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,41 @@
+"""The file of a sweep: a damaged one is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from src.errors import UserError
+from src.sweep.jobs import Sweep
+from tests.damage import damaged, few_examples, trees
+
+SWEEP = {
+    "format": 1,
+    "arguments": ["-m", "seed=1,2"],
+    "jobs": [{"number": 0, "overrides": ["seed=1"], "folder": "0_seed-1"}],
+}
+
+
+@few_examples
+@given(record=st.one_of(trees, damaged(SWEEP)))
+def test_any_sweep_file_is_read_or_named(record: Any, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(json.dumps(record))
+    try:
+        sweep = Sweep.read(tmp_path)
+    except UserError as error:
+        assert "sweep.json" in str(error) and "start the sweep anew" in str(error)
+    else:
+        assert all(
+            isinstance(job.number, int) and (tmp_path / job.folder).is_relative_to(tmp_path) for job in sweep.jobs
+        )
+
+
+@pytest.mark.parametrize("folder", ["../other", "/tmp", "", ".", "a/../../b", "a\x00"])
+def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> None:
+    record = {**SWEEP, "jobs": [{"number": 0, "overrides": [], "folder": folder}]}
+    (tmp_path / "sweep.json").write_text(json.dumps(record))
+    with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
+        Sweep.read(tmp_path)
