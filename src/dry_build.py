@@ -17,6 +17,7 @@ from src.config import signature
 from src.config.keys import PARTS
 from src.config.mistakes import Mistake, format_mistakes, format_value
 from src.config.required import missing_components
+from src.config.validation import is_validated
 from src.config.values import describe_type, describe_value, matches_type
 from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.errors import UserError
@@ -29,11 +30,13 @@ FEATURES = 128  # input size of a component if the one before it cannot be built
 def dry_build(cfg: DictConfig) -> None:
     """Construct the components of a training without memory for weights, before anything is written or read.
 
+    A configuration that was built with its command line is not built again.
+
     Raises:
         UserError: if a component is missing, an option is outside its range, components are incompatible, or the
             data file lacks a column; the message lists all mistakes.
     """
-    if mistakes := list(missing_components(cfg)) or build_mistakes(cfg):
+    if mistakes := list(missing_components(cfg)) or ([] if is_validated(cfg) else build_mistakes(cfg)):
         raise UserError(format_mistakes(mistakes))
 
 

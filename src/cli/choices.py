@@ -1,8 +1,9 @@
 """Validate overrides that choose a file of a group."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from src.cli.parsing import ParsedOverride
+from src.config.composition import Repository
 from src.config.mistakes import Mistake, format_names, format_value, nearest, no_such_choice
 from src.config.required import required_message
 from src.extras import launcher_install_hint
@@ -14,18 +15,16 @@ def is_choice(override: ParsedOverride, groups: Groups) -> bool:
     return override.key in groups and not any(isinstance(value, dict) for value in override.values)
 
 
-def check_choice(
-    override: ParsedOverride, groups: Groups, required: Collection[str]
-) -> tuple[list[Mistake], list[str]]:
+def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list[Mistake], list[str]]:
     """Check the values of a group override; return the mistakes and the valid overrides nearest to it.
 
     Args:
         override: the override.
-        groups: all groups with their choices.
-        required: groups that need a choice.
+        repository: the config files.
     """
+    groups = repository.groups
     choices = groups[override.key]
-    if override.prefix == "~" and override.key in required:
+    if override.prefix == "~" and override.key in repository.required:
         return [Mistake(override.line, required_message(override.key, choices))], []
     if override.prefix == "~" and choices:
         return [], override.lines
@@ -41,7 +40,7 @@ def check_choice(
         names = value if isinstance(value, list) else [value]
         wrong = [name for name in names if not _exists(override.key, name, groups)]
         mistakes += [
-            Mistake(override.with_value(format_value(name)), _describe_wrong_choice(name, override, choices, required))
+            Mistake(override.with_value(format_value(name)), _describe_wrong_choice(name, override, repository))
             for name in wrong
         ]
         suggestions = [near for name in names for near in (nearest(str(name), choices) if name in wrong else [name])]
@@ -60,16 +59,23 @@ def _exists(group: str, name: object, groups: Groups) -> bool:
     return isinstance(name, str) and file.removesuffix(".yaml") in groups.get(folder, [])
 
 
-def _describe_wrong_choice(
-    name: object, override: ParsedOverride, choices: list[str], required: Collection[str]
-) -> str:
+def _describe_wrong_choice(name: object, override: ParsedOverride, repository: Repository) -> str:
+    choices = repository.groups[override.key]
+    if name is None and "none" not in choices:
+        if override.key in repository.required:
+            return required_message(override.key, choices)
+        return f"no such choice; to remove it write ~{override.key}"
+    if override.key == "experiment" and (replacement := _report_overrides(str(name), repository.groups)):
+        return f"no such choice; write {replacement}"
     is_plugin_group = override.key in ("hydra/launcher", "hydra/sweeper")
     plugin = f"; {launcher_install_hint(name) or 'is its plugin installed?'}" if is_plugin_group else ""
-    if name is None and "none" not in choices:
-        is_needed = override.key in required
-        return (
-            required_message(override.key, choices)
-            if is_needed
-            else f"no such choice; to remove it write ~{override.key}"
-        )
     return no_such_choice("none" if name is None else name, choices) + plugin
+
+
+def _report_overrides(name: str, groups: Groups) -> str | None:
+    """The overrides that replace an experiment of earlier versions, `report_<encoder>_<attention>`."""
+    for encoder in groups.get("model/encoder", []):
+        attention = name.removeprefix(f"report_{encoder}_")
+        if attention != name and attention in groups["model/attention"]:
+            return f"experiment=report model/encoder={encoder} model/attention={attention}"
+    return None

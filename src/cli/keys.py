@@ -1,6 +1,9 @@
 """Validate the key of an override, and suggest the nearest valid key."""
 
+import re
 from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -9,6 +12,7 @@ from src.cli.choices import Groups
 from src.cli.parsing import ParsedOverride
 from src.config.keys import paths_in, present_name
 from src.config.mistakes import Mistake, did_you_mean, format_names, nearest, no_such_choice
+from src.config.places import place_at
 from src.config.required import required_message
 from src.config.schema import WITHIN
 from src.config.validation import option_at
@@ -77,7 +81,7 @@ def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, command: st
     if typed in paths:
         return f"is an option and needs dots: write {override.prefix}{typed}={value}"
     new = next(path for path in _prefixes(override.key) if path not in paths)
-    if override.lines and option_at(cfg, command, new):
+    if override.lines and _may_be_option(cfg, new) and option_at(cfg, command, new):
         return f"is not in the configuration: write +{override.line}"
     names = {path: path for path in paths if override.key.startswith("hydra") or not path.startswith("hydra.")}
     names |= {group.replace("/", "."): group for group, choices in groups.items() if choices}
@@ -89,3 +93,36 @@ def _prefixes(key: str) -> list[str]:
     """`a.b.c` → a, a.b, a.b.c."""
     names = key.split(".")
     return [".".join(names[: i + 1]) for i in range(len(names))]
+
+
+def _may_be_option(cfg: DictConfig, path: str) -> bool:
+    """Whether the class at a node may have an option that the configuration lacks.
+
+    The option's name must be in the source code of the class's package, or of the base class that its place requires.
+    Searching it takes milliseconds, importing the class seconds.
+    """
+    parent, _, name = path.rpartition(".")
+    node = OmegaConf.select(cfg, parent) if parent else None
+    if not isinstance(node, DictConfig) or "_target_" not in set(node):
+        return True
+    options: Any = OmegaConf.to_container(node, resolve=False)
+    place = place_at(parent)
+    word = re.compile(rb"\b" + re.escape(name.encode(errors="replace")) + rb"\b")
+    packages = {_package(str(options["_target_"])), _package(place.base) if place else None}
+    return any(
+        package is None or any(word.search(file.read_bytes()) for file in package.rglob("*.py")) for package in packages
+    )
+
+
+def _package(path: str) -> Path | None:
+    """The folder of the innermost package in a dotted path, which is not imported; None if it is unknown."""
+    top, *names = path.split(".")
+    spec = find_spec(top) if top.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0])
+    for name in names:
+        if not (folder / name / "__init__.py").exists():
+            break
+        folder /= name
+    return folder

@@ -58,7 +58,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
     columns: list[list[str]] = []  # for each choice its valid overrides
     unknown: list[str] = []  # groups without a valid choice, whose options are unknown
     for override in choices:
-        wrong, corrected = check_choice(override, repository.groups, repository.required)
+        wrong, corrected = check_choice(override, repository)
         mistakes += wrong
         columns += [corrected] if corrected else []
         unknown += [] if corrected else [override.key.replace("/", ".") + "."]
@@ -73,7 +73,8 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         ]
         options = [override for override, mistake in checked if not mistake]
     options = [override for override in options if override.line not in ambiguous]
-    if deep:
+    # Values are validated by importing classes, which takes seconds. After a wrong name, that is done for options only.
+    if deep and (options or not mistakes):
         for row in rows:
             mistakes += _run_mistakes(repository, row, options, overrides, sweeps)
     return mistakes

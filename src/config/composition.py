@@ -4,17 +4,12 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from hydra import version
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.utils import create_config_search_path
-from hydra.core.config_search_path import SearchPathQuery
-from hydra.core.object_type import ObjectType
-from hydra.core.utils import setup_globals
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict, read_write
 from yaml import YAMLError
 
+from src.config.hydra_adapter import Loader, group_choices, primary_configs
 from src.config.hydra_errors import explain, explain_yaml
 from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
@@ -40,21 +35,14 @@ class Repository:
         search: Iterable[str] = (),
     ) -> None:
         self._composed: dict[tuple[str, ...], tuple[DictConfig, dict[str, str]]] = {}
-        version.setbase("1.3")
-        setup_globals()
-        path = create_config_search_path(str(folder))
-        if extra is not None:
-            before = SearchPathQuery(provider="schema")
-            path.prepend("command-line", f"file://{Path(extra).resolve()}", before)
-        self.loader = ConfigLoaderImpl(path)
+        self.loader = Loader(folder, command, extra)
         self.folder = folder
         self.extra = extra
         self.command = command
         self.search = list(search)
         self.config_name = (config_name or command).removesuffix(".yaml")
-        _, self.files = self.loader._parse_overrides_and_create_caching_repo(self.config_name, self.search)
-        names = self.files.get_group_options("", ObjectType.CONFIG)
-        primary = [name for name in names if not name.startswith("_")]
+        self.files = self.loader.files(self.config_name, self.search)
+        primary = primary_configs(self.files)
         if self.config_name not in primary:
             meant = did_you_mean(nearest(self.config_name, primary))
             raise UserError(f"{folder} has no config named {self.config_name}{meant} ({', '.join(primary)})")
@@ -71,19 +59,13 @@ class Repository:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The choices of each group, including Hydra's groups; a folder that contains only groups has none."""
-        choices: dict[str, list[str]] = {}
-        pending = self.files.get_group_options("", ObjectType.GROUP)
-        while pending:
-            group = pending.pop()
-            choices[group] = self.files.get_group_options(group, ObjectType.CONFIG)
-            pending += [f"{group}/{name}" for name in self.files.get_group_options(group, ObjectType.GROUP)]
-        return choices
+        return group_choices(self.files)
 
     @cached_property
     def required(self) -> set[str]:
         """The groups that need a choice: those for which the primary config chooses exactly one file."""
-        defaults = self.loader.compute_defaults_list(self.config_name, self.search, RunMode.RUN)
-        return {group for group, name in defaults.overrides.known_choices.items() if isinstance(name, str)}
+        choices = self.compose([]).hydra.runtime.choices
+        return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def choices(self, overrides: list[str]) -> set[str]:
         """The files, as `group/choice`, that the primary config and `overrides` name directly."""

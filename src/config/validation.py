@@ -1,6 +1,7 @@
 """Validate a composed configuration: options, types, missing values, interpolations and targets."""
 
 import re
+import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple, is_typeddict
 
@@ -34,6 +35,20 @@ class Unresolved(NamedTuple):
 
     written: str
     reason: str
+
+
+_validated: weakref.ref[DictConfig] | None = None  # the configuration of this process' run
+
+
+def mark_validated(cfg: DictConfig) -> None:
+    """Record that a configuration was validated, and built dry if it is a training, as part of the command line."""
+    global _validated
+    _validated = weakref.ref(cfg)
+
+
+def is_validated(cfg: DictConfig) -> bool:
+    """Whether `mark_validated` was called with this object; it must not have been changed since."""
+    return _validated is not None and _validated() is cfg
 
 
 def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:

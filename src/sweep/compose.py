@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from src.config.composition import without_hydra
+from src.config.hydra_adapter import combinations
 from src.sweep.jobs import Job
 
 
@@ -24,11 +23,11 @@ def expand_combinations(params: Mapping[str, str], arguments: Sequence[str], loa
     """
     lines = [f"{key}={value}" for key, value in params.items()] + [*arguments]
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(lines)
-    return BasicSweeper.split_arguments(parsed, None)[0]
+    return combinations(parsed)
 
 
 class Composer:
-    """Composes jobs as launchers do; jobs that choose the same config files share one composition.
+    """Composes jobs as launchers do.
 
     Args:
         loader: loads the config files.
@@ -39,8 +38,6 @@ class Composer:
         self.loader = loader
         self.master = master
         self._groups = set(loader.list_groups(""))
-        self._parser = OverridesParser.create(config_loader=loader)
-        self._composed: dict[tuple[str, ...], DictConfig] = {}
 
     def group_choices(self, overrides: Sequence[str]) -> tuple[str, ...]:
         """Return the overrides that choose a config file."""
@@ -56,14 +53,8 @@ class Composer:
         Raises:
             HydraException: if the overrides cannot be applied.
         """
-        choices = self.group_choices(overrides)
-        if choices not in self._composed:
-            self._composed[choices] = self.loader.load_sweep_config(self.master, list(choices))
-        cfg = self._composed[choices].copy()
-        options = [override for override in overrides if override not in choices]
-        ConfigLoaderImpl._apply_overrides_to_config(self._parser.parse_overrides(options), cfg)
+        cfg = self.loader.load_sweep_config(self.master, list(overrides))
         with read_write(cfg.hydra), open_dict(cfg.hydra):
-            cfg.hydra.overrides.task = list(overrides)
             cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
             cfg.hydra.runtime.output_dir = str(Path(cfg.hydra.sweep.dir) / "job")
         return cfg

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hydra.core.config_store import ConfigStore
 from wandb.sdk.launch.sweeps.utils import create_sweep_command_args
 
-from src.cli.entry import arrange_arguments, validate_command_line
-from src.cli.presets import store_variants
+from src.cli.entry import open_repository, validate_command_line
+from src.config.hydra_adapter import parse_flags
 from tests.helpers import ROOT
 
 sweeps = pytest.importorskip("sweeps.config")
@@ -31,24 +30,29 @@ def line(definition: dict[str, Any], values: dict[str, Any]) -> list[str]:
 def test_it_is_one_by_the_schema_of_wandb(definition: dict[str, Any]) -> None:
     assert sweeps.schema_violations_from_proposed_config(definition) == []
     wrong = {**definition, "parameters": {"model/encoder": {"values": ["rnn"]}}}
-    assert sweeps.schema_violations_from_proposed_config(wrong), "a slash in a name: or the presets were needless"
+    assert sweeps.schema_violations_from_proposed_config(wrong), "a slash in a name: then groups can be parameters"
 
 
 def test_every_value_is_a_command_line_of_ours(definition: dict[str, Any]) -> None:
-    """Each preset is there, and each other value, and both ends of each range, make a run."""
+    """Each value, and both ends of each range, make a run."""
     choices = {
         name: spec.get("values") or [spec[key] for key in ("value", "min", "max") if key in spec]
         for name, spec in definition["parameters"].items()
     }
-    store_variants(ROOT / "conf")
-    assert {f"{name}.yaml" for name in choices["experiment"]} <= set(ConfigStore.instance().list("experiment"))
-    for i in range(max(len(values) for name, values in choices.items() if name != "experiment")):
+    for i in range(max(map(len, choices.values()))):
         values = {name: values[i % len(values)] for name, values in choices.items()}
         words = line(definition, values)
-        assert words[:5] == ["/usr/bin/env", "python", "-m", "src.train", "logger.wandb.offline=false"]
-        assert f"experiment={values['experiment']}" in words
-        _, flags = arrange_arguments(words[3:])
-        validate_command_line(flags, "train")  # raises what the command would report
+        assert words[:6] == [
+            "/usr/bin/env",
+            "python",
+            "-m",
+            "src.train",
+            "logger.wandb.offline=false",
+            "experiment=report",
+        ]
+        assert {"experiment=report", f"optimizer.lr={values['optimizer.lr']}"} <= set(words)
+        flags = parse_flags(words[4:])
+        validate_command_line(flags, open_repository(flags, "train"))  # raises what the command would report
 
 
 def test_it_optimizes_what_runs_log(definition: dict[str, Any]) -> None:
