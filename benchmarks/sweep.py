@@ -14,12 +14,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
 from src.cli.entry import CONF
-from src.cli.presets import grid
 from src.errors import UserError
 from src.run_result import RESULT_FILE
 
@@ -44,7 +44,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=40, help="jobs of the sweep whose memory is measured (40)")
     options = parser.parse_args(arguments)
-    options.choices = grid(CONF)
+    experiment = yaml.safe_load((CONF / "experiment" / "twenty_variants.yaml").read_text(encoding="utf-8"))
+    params = experiment["hydra"]["sweeper"]["params"]
+    options.choices = {group: choices.split(",") for group, choices in params.items()}
     if options.quick:
         options.choices = {group: names[: 1 + (group == "model/attention")] for group, names in options.choices.items()}
         options.reviews, options.jobs = 60, AFTER + 2

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from hydra import compose, initialize_config_dir
 
-from src.cli.presets import store_variants
+from src.cli.overrides import command_line_mistakes
+from src.config.composition import Repository
 from src.config.validation import validate_config
 from tests.helpers import CONF, recorded, run
 from tests.loggers.records import records
@@ -42,13 +43,19 @@ def test_the_report_has_twenty_variants() -> None:
 
 
 @pytest.mark.parametrize(("encoder", "attention"), list(product(ENCODERS, ATTENTIONS)))
-def test_each_variant_is_a_preset_of_its_own(encoder: str, attention: str) -> None:
-    store_variants(Path(CONF))
-    name, unused = f"report_{encoder}_{attention}", "paths.output_dir=unused"
-    swept = ["experiment=twenty_variants", f"model/encoder={encoder}", f"model/attention={attention}"]
+def test_each_variant_is_a_report_with_two_choices(encoder: str, attention: str) -> None:
+    choices = [f"model/encoder={encoder}", f"model/attention={attention}", "paths.output_dir=unused"]
     with initialize_config_dir(CONF, version_base="1.3"):
-        preset = compose("train", [f"experiment={name}", unused])
-        assert preset == compose("train", [*swept, f"task_name={name}", unused])
+        variant = compose("train", ["experiment=report", *choices])
+        assert variant == compose("train", ["experiment=twenty_variants", "task_name=report", *choices])
+
+
+@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "none"), ("bilstm", "luong_general")])
+def test_the_preset_of_an_earlier_version_names_its_replacement(encoder: str, attention: str) -> None:
+    line = f"experiment=report_{encoder}_{attention}"
+    (mistake,) = command_line_mistakes(Repository(Path(CONF), "train"), [line], sweeps=False, deep=False)
+    replacement = f"experiment=report model/encoder={encoder} model/attention={attention}"
+    assert mistake == (line, f"no such choice; write {replacement}")
 
 
 def imdb(folder: Path) -> Path:
