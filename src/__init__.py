@@ -1,8 +1,21 @@
-"""Heed."""
+"""Heed. From Python: `from src import load; load("best.ckpt").predict(["A film to remember"])`."""
 
 import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from src.inference import load as load
 
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
     from src.process.startup import prepare
 
     prepare()
+
+
+def __getattr__(name: str) -> Any:
+    """Import `load` when it is used: the commands start without torch."""
+    if name == "load":
+        from src.inference import load
+
+        return load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

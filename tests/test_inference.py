@@ -1,0 +1,75 @@
+"""Trained models in Python: `from src import load`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import src
+from src import load
+from src.errors import UserError
+from src.inference import Prediction
+from tests.helpers import ROOT, command, run
+
+
+def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    checkpoint = finished[0] / "checkpoints" / "best.ckpt"
+    texts = ["A great film, a film to remember", "dull"]
+    predictions = load(checkpoint).predict(texts)
+    lines = run(tmp_path, "predict", f"ckpt_path='{checkpoint}'", given="\n".join(texts)).splitlines()
+    for prediction, line, text in zip(predictions, lines, texts, strict=True):
+        record = json.loads(line)
+        assert prediction.text == text
+        assert prediction.label == record["label"]
+        assert prediction.probabilities == pytest.approx(record["probabilities"], abs=1e-6)
+        assert sorted(word for word, _ in prediction.tokens) == sorted(word["word"] for word in record["words"])
+        assert sum(weight for _, weight in prediction.tokens) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_single_text_is_refused(checkpoint: Path) -> None:
+    with pytest.raises(TypeError, match="a list of texts"):
+        load(checkpoint).predict("A film to remember")
+
+
+def test_no_texts_and_empty_texts(checkpoint: Path) -> None:
+    model = load(checkpoint)
+    assert model.predict([]) == []
+    (prediction,) = model.predict([""])
+    assert prediction.tokens == []
+    assert "</p>" in prediction._repr_html_()
+
+
+def test_notebook_display_escapes_the_text() -> None:
+    prediction = Prediction("<b>", "a&b", {"a&b": 0.75}, [("<b>", 0.2), ("film", 0.8)])
+    html = prediction._repr_html_()
+    assert "<b>a&amp;b</b> 0.750" in html
+    assert "&lt;b&gt;</span>" in html
+    assert "0.900)" in html and "0.225)" in html  # the opacities of the highest weight and of a quarter of it
+
+
+def test_missing_file() -> None:
+    with pytest.raises(UserError, match=r"missing\.ckpt: no such checkpoint"):
+        load("missing.ckpt")
+
+
+def test_import_of_the_package_loads_no_torch() -> None:
+    code = "import sys, src; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_other_attributes_are_missing() -> None:
+    with pytest.raises(AttributeError, match="'missing'"):
+        src.missing  # noqa: B018
+
+
+def test_notebook_runs(tmp_path: Path) -> None:
+    notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    line, options = command(tmp_path, "train")
+    script = "\n".join([*cells, 'assert list(model.class_names) == ["negative", "neutral", "positive"]'])
+    done = subprocess.run([line[0], "-c", script], **options, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("outputs/notebook/*/result.json"))) == 2
