@@ -1,12 +1,21 @@
-"""The page that --help shows: the groups with their choices, the options with their values, and the flags."""
+"""The page that --help shows: the groups with their choices, the options with their values, and the flags.
+
+Hydra's template for help has neither the comments of options nor the selected choices.
+"""
 
 import os
 import sys
 import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
+import yaml
 from omegaconf import OmegaConf
 
 from src.config.composition import Repository, without_hydra
+from src.config.hydra_adapter import file_of
+
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the former is fast, and not on every machine
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
@@ -31,11 +40,61 @@ def help_page(repository: Repository, overrides: list[str], about: str, width: i
     selected = repository.choices(overrides)
     for group, choices in sorted(repository.groups.items()):
         if choices and group.split("/")[0] != "hydra":
-            text = " ".join(f"{choice}*" if f"{group}/{choice}" in selected else choice for choice in sorted(choices))
+            hidden = _shared_bases(repository, group)
+            text = " ".join(
+                f"{choice}*" if f"{group}/{choice}" in selected else choice
+                for choice in sorted(choices)
+                if choice not in hidden
+            )
             lines += textwrap.wrap(text, width, initial_indent=f"  {group:<18}", subsequent_indent=" " * 20)
     options = OmegaConf.to_yaml(without_hydra(repository.compose(overrides)))
-    lines += ["", "Options, path.of.option=value, with their current values:", "", textwrap.indent(options, "  ")]
+    options = "\n".join(_with_comments(options, _comments(repository, overrides)))
+    lines += ["", "Options, path.of.option=value, with their current values:", "", textwrap.indent(options, "  "), ""]
     return "\n".join([*lines, "Flags:", "", FLAGS])
+
+
+def _shared_bases(repository: Repository, group: str) -> set[str]:
+    """The files of a group that most of the others include, such as data/base; they are not choices of their own."""
+    counts: Counter[str] = Counter()
+    for choice in repository.groups[group]:
+        if path := file_of(repository.files, f"{group}/{choice}"):
+            content = yaml.load(path.read_text(encoding="utf-8"), YAML)
+            defaults = content.get("defaults") if isinstance(content, dict) else None
+            counts.update(str(default) for default in defaults or ())
+    return {choice for choice, count in counts.items() if 2 * count > len(repository.groups[group])} - {"_self_"}
+
+
+def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
+    """The comment behind each option in the config files, by the option's dotted path."""
+    comments: dict[str, str] = {}
+    for path, package in repository.selected_files(overrides):
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for option, line, column in _positions(text, package):
+            rest = lines[line][column:].lstrip(": ")
+            if rest.startswith("# "):
+                comments[option] = rest
+    return comments
+
+
+def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
+    """The lines of a YAML text, each with the comment of its option."""
+    options = {line: option for option, line, _ in _positions(text, "")}
+    for number, line in enumerate(text.splitlines()):
+        comment = comments.get(options.get(number, ""), "")
+        yield f"{line} {comment}".rstrip()
+
+
+def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
+    """The dotted path of each option in a YAML text, and the line and column at which its value, or its key, ends."""
+    pending = [(package, yaml.compose(text, YAML))]
+    while pending:
+        parent, node = pending.pop()
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            path = f"{parent}.{key.value}" if parent else str(key.value)
+            end = value.end_mark if value.start_mark.line == value.end_mark.line == key.end_mark.line else key.end_mark
+            yield path, end.line, end.column
+            pending.append((path, value))
 
 
 def print_page(text: str) -> None:

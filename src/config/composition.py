@@ -1,6 +1,6 @@
 """The folder of config files: its groups, its choices, and the configuration that overrides compose."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict, read_write
 from yaml import YAMLError
 
-from src.config.hydra_adapter import Loader, group_choices, primary_configs
+from src.config.hydra_adapter import Loader, file_of, group_choices, primary_configs
 from src.config.hydra_errors import explain, explain_yaml
 from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
@@ -66,6 +66,12 @@ class Repository:
         """The groups that need a choice: those for which the primary config chooses exactly one file."""
         choices = self.compose([]).hydra.runtime.choices
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
+
+    def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
+        """The files that overrides compose, in the order of the composition, and the dotted path of each one's node."""
+        for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
+            if default.config_path and (path := file_of(self.files, default.config_path)):
+                yield path, default.package or ""
 
     def choices(self, overrides: list[str]) -> set[str]:
         """The files, as `group/choice`, that the primary config and `overrides` name directly."""

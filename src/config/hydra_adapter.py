@@ -127,6 +127,15 @@ def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
     cfg.hydra.job.override_dirname = get_overrides_dirname(task, form.exclude_keys, form.item_sep, form.kv_sep)
 
 
+def file_of(files: CachingConfigRepository, name: str) -> Path | None:
+    """The path of a config file, such as data/imdb; None if it is not a file, as Hydra's own configs."""
+    for source in files.get_sources():
+        path = Path(source.path) / f"{name}.yaml"
+        if source.scheme() == "file" and path.is_file():
+            return path
+    return None
+
+
 def group_choices(files: CachingConfigRepository) -> dict[str, list[str]]:
     """The choices of each group, including Hydra's groups; a folder that contains only groups has none."""
     choices: dict[str, list[str]] = {}

@@ -1,0 +1,30 @@
+"""The page that --help shows."""
+
+from pathlib import Path
+
+import pytest
+
+from src.cli.help import help_page
+from src.config.composition import Repository
+from tests.helpers import CONF
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    overrides = ["data=csv", "experiment=report", "optimizer.lr=0.5"]
+    return help_page(Repository(Path(CONF), "train"), overrides, "What it does.", 100)
+
+
+def test_each_option_has_the_comment_of_its_file(page: str) -> None:
+    assert "\n  test: true # test the best checkpoint\n" in page
+    assert "\n    path: ??? # relative to the current folder\n" in page  # data/csv
+    assert "\n    limit: null # maximum number of texts per split\n" in page  # data/base
+    assert "\n  sweep: # with -m\n    dry_run: false # validate" in page
+    assert "\n    lr: 0.5\n" in page
+
+
+def test_files_that_the_choices_of_a_group_share_are_no_choices(page: str) -> None:
+    assert "\n  data              csv* hub imdb rotten_tomatoes small_csv\n" in page
+    assert "\n  trainer           cpu* ddp ddp_sim gpu mps\n" in page
+    assert " report* " in page  # which one other experiment includes
+    assert "\n  callbacks         attention checkpoints default*" in page
