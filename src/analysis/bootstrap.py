@@ -1,14 +1,18 @@
-"""Scores of bootstrap resamples, for percentile intervals (Efron and Tibshirani 1993, chapter 13).
+"""Bootstrap resamples of texts, and their scores for percentile intervals (Efron and Tibshirani 1993, chapter 13).
 
 A resample is a count for each text. A score is then a sum of counts times terms that are computed once.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from src.analysis.auroc import auroc
 from src.analysis.calibration import assign_bins
 
 RESAMPLES = 1000
 CELLS = 1_000_000  # counts in memory at a time
+MAX_DRAWS = 5_000_000  # text indices drawn in one call; limits memory
 
 
 def replicates(
@@ -37,7 +41,8 @@ def replicates(
     step = max(1, CELLS // n)
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("auroc", "ece", "calibrated_ece", *losses)}
     for start in range(0, RESAMPLES, step):
-        counts = _resample(n, min(step, RESAMPLES - start), rng)
+        draws = rng.integers(0, n, (n, min(step, RESAMPLES - start)))
+        counts = _count(draws * draws.shape[1] + np.arange(draws.shape[1])).astype(np.float64)  # n×B
         calibrated = confidence[:, None] - (rng.random(counts.shape) < confidence[:, None])
         parts["auroc"].append(auroc(counts, probabilities, labels))
         parts["ece"].append(np.abs(np.add.reduceat(gaps * counts, first)).sum(0) / n)
@@ -60,33 +65,18 @@ def macro_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
     return {name: scores.sum(1) / present for name, scores in per_class.items()}
 
 
-def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of weighted texts: n×B, n×C, n → B, NaN where a class has no weight.
-
-    The fraction of pairs of a text of the class and a text of another class whose scores are in the right order; ties
-    count half (Mann and Whitney 1947). Of two classes the area of class 1, otherwise the mean over classes.
-    """
-    classes = probabilities.shape[1]
-    positives = [1] if classes == 2 else range(classes)
-    return np.mean([_area(counts, probabilities[:, c], labels == c) for c in positives], axis=0)
+def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield blocks of resamples of n texts as counts: rows×n, `times` rows in total."""
+    step = max(1, MAX_DRAWS // n)
+    for start in range(0, times, step):
+        draws = rng.integers(0, n, (min(step, times - start), n))
+        yield _count(draws + n * np.arange(len(draws))[:, None])
 
 
-def _area(counts: np.ndarray, scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    negatives = np.flatnonzero(~positive)
-    negatives = negatives[scores[negatives].argsort()]
-    below = np.zeros((len(negatives) + 1, counts.shape[1]))
-    np.cumsum(counts[negatives], axis=0, out=below[1:])
-    lower = below[scores[negatives].searchsorted(scores[positive], "left")]
-    upper = below[scores[negatives].searchsorted(scores[positive], "right")]
-    weight = counts[positive]
-    pairs = np.einsum("nb,nb->b", weight, lower + upper) / 2
-    return _ratio(pairs, weight.sum(0) * below[-1], np.nan)
+def _count(cells: np.ndarray) -> np.ndarray:
+    """How often the index of each element of an array occurs in an array of that shape."""
+    return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
 
 
-def _resample(n: int, times: int, rng: np.random.Generator) -> np.ndarray:
-    cells = rng.integers(0, n, (n, times)) * times + np.arange(times)
-    return np.bincount(cells.ravel(), minlength=n * times).reshape(n, times).astype(np.float64)
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
-    return np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)

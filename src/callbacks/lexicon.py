@@ -8,10 +8,10 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
+from src.analysis.bootstrap import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 
-RESAMPLES = 1000
 MIN_COUNT = 20  # occurrences of a listed word
 SHOWN = 40  # listed words
 
@@ -91,12 +91,10 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
 
     The ratio is 0 if no text contains a word of the lexicon.
     """
-    rng = np.random.default_rng(0)
     means = [weight.mean(), chance.mean()]
-    draws = np.array(
-        [np.bincount(rng.integers(0, len(weight), len(weight)), minlength=len(weight)) for _ in range(RESAMPLES)]
-    )
-    ratios = np.divide(draws @ weight, draws @ chance, out=np.zeros(RESAMPLES), where=draws @ chance > 0)
+    blocks = list(resample_counts(len(weight), RESAMPLES, np.random.default_rng(0)))
+    sums, expected = (np.concatenate([block @ values for block in blocks]) for values in (weight, chance))
+    ratios = np.divide(sums, expected, out=np.zeros(RESAMPLES), where=expected > 0)
     low, high = np.percentile(ratios, [2.5, 97.5])
     ratio = means[0] / means[1] if means[1] else 0.0
     return {

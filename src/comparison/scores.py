@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
+from src.analysis.auroc import auroc_by_text
 from src.analysis.calibration import assign_bins
 from src.analysis.metrics import losses
 
@@ -28,27 +28,6 @@ def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.mean(by_class, axis=0)
 
 
-def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-    """AUROC of class 1 of two classes; of more classes, the mean over one class against the rest.
-
-    A text contributes its share of correctly ordered pairs (DeLong et al. 1988). None where a class has no text.
-    """
-    classes = probabilities.shape[1]
-    if len(np.unique(labels)) < classes:
-        return None
-    return np.mean([_area(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))], axis=0)
-
-
-def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    share, above = positive.mean(), np.empty(len(scores))
-    ranks = rankdata(scores)  # ties get their mean rank and count half
-    for side in (positive, ~positive):  # the share of the other side that ranks below each text
-        above[side] = (ranks[side] - rankdata(scores[side])) / (~side).sum()
-    above[~positive] = 1 - above[~positive]
-    area = above[positive].mean()
-    return area + (above - area) / np.where(positive, share, 1 - share)
-
-
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Calibration error of the predicted class (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
@@ -68,7 +47,7 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 SCORES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray | None]] = {
     "acc": accuracy,
     "f1_macro": f1_macro,
-    "auroc": auroc,
+    "auroc": auroc_by_text,
     "ece": ece,
     "nll": nll,
     "brier": brier,

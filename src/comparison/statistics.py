@@ -7,8 +7,9 @@ import numpy as np
 from scipy.stats import binomtest, chi2
 from scipy.stats import t as student
 
+from src.analysis.bootstrap import resample_counts
+
 RESAMPLES = 2000
-MAX_DRAWS = 5_000_000  # text indices drawn in one call; limits memory
 LEVEL = 0.05
 MIN_SEEDS = 5  # with fewer, a verdict is "exploratory"
 
@@ -67,7 +68,9 @@ def draw_samples(
         seeds: for each variant the S seeds of its runs. None: no two variants share a seed.
     """
     profiles = np.stack([scores.mean(0) for scores in variant_scores])  # V×n
-    deviations = _resample_means(profiles, np.random.default_rng(seed)) - profiles.mean(1)  # B×V
+    texts = profiles.shape[1]
+    counts = resample_counts(texts, RESAMPLES, np.random.default_rng(seed))
+    deviations = np.concatenate([block @ profiles.T / texts for block in counts]) - profiles.mean(1)  # B×V
     run_seeds = [None] * len(variant_scores) if seeds is None else [tuple(row) for row in seeds]
     return [
         Sample(scores.mean(1), deviations[:, column], _interaction(scores), run_seeds[column])
@@ -164,19 +167,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
     return adjusted.tolist()
-
-
-def _resample_means(profiles: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Means of resampled texts: V×n → RESAMPLES×V."""
-    n = profiles.shape[1]
-    step = max(1, MAX_DRAWS // n)
-    means = []
-    for start in range(0, RESAMPLES, step):
-        times = min(step, RESAMPLES - start)
-        indices = rng.integers(0, n, (times, n)) + n * np.arange(times)[:, None]
-        counts = np.bincount(indices.ravel(), minlength=times * n).reshape(times, n)
-        means.append(counts @ profiles.T / n)
-    return np.concatenate(means)
 
 
 def _interaction(values: np.ndarray) -> np.ndarray | None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from src.analysis.bootstrap import RESAMPLES, auroc, macro_scores, replicates
+from src.analysis.auroc import auroc
+from src.analysis.bootstrap import RESAMPLES, macro_scores, replicates
 from src.analysis.metrics import confusion_matrix, evaluate, losses
 from tests.reports.runs import predictions
 
