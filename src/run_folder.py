@@ -6,7 +6,7 @@ from typing import Any
 from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
-from src.run_result import RunResult, exists
+from src.run_result import RunResult, has_result
 
 
 def is_main_process() -> bool:
@@ -33,7 +33,7 @@ class RunFolder:
     def create(self) -> None:
         """Create the folder, and write the configuration unless there is an earlier run."""
         self.path.mkdir(parents=True, exist_ok=True)
-        if not exists(self.path):
+        if not has_result(self.path):
             self.replace_earlier_run()
 
     def replace_earlier_run(self) -> None:

@@ -174,11 +174,11 @@ class RunResult:
 EMPTY = RunResult()
 
 
-def exists(folder: Path) -> bool:
+def has_result(folder: Path) -> bool:
     """Whether the folder contains the record of a run."""
     return (folder / RESULT_FILE).exists()
 
 
-def delete(folder: Path) -> None:
+def delete_result(folder: Path) -> None:
     """Delete the record in the folder, if there is one."""
     (folder / RESULT_FILE).unlink(missing_ok=True)

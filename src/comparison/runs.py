@@ -12,7 +12,7 @@ import yaml
 from src.config.keys import with_present_names
 from src.errors import UserError
 from src.reports.files import Predictions, read_predictions
-from src.run_result import RESULT_FILE, RunResult, exists
+from src.run_result import RESULT_FILE, RunResult, has_result
 
 _parse = partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
@@ -96,7 +96,7 @@ def _run_folders(folder: Path) -> Iterator[Path]:
 
 
 def _read(folder: Path) -> FinishedRun | ExcludedRun:
-    if not exists(folder):
+    if not has_result(folder):
         return ExcludedRun(folder, "unfinished", f"no {RESULT_FILE}: the run was killed or is still running")
     try:
         result = RunResult.load(folder)

@@ -11,7 +11,7 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, open_dict
 
-from src import run_result
+from src.run_result import delete_result
 from src.sweep import processes
 from src.sweep.child import OUTPUT, run_job
 from src.sweep.jobs import Job
@@ -72,7 +72,7 @@ class Task:
         return outcome.score
 
     def _run(self, job: Job, cfg: DictConfig, hydra: DictConfig, folder: Path) -> None:
-        run_result.delete(folder)
+        delete_result(folder)
         if self.callbacks:
             with open_dict(cfg):
                 added = {name: {**options, "trial": job.number} for name, options in self.callbacks.items()}
