@@ -26,6 +26,7 @@ from src.files.plain import require_plain
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 MAX_BYTES = 1_000_000  # of a study file
+MAX_NAME, MAX_MISTAKES = 60, 20  # letters of a name, and mistakes, in a message
 METRICS = (*SCORES, *RUN_STATISTICS)
 Value = TypeVar("Value", bound=Collection[Any])
 
@@ -55,7 +56,7 @@ def _parse_choices(value: Any) -> Any:
     names = value if isinstance(value, list) else [value]
     if not names or any(name is None or isinstance(name, (dict, list)) for name in names):
         raise ValueError("expects a choice, a list of choices, or {not: [choice, …]}")
-    return Choices(names=tuple(map(format_value, names)), is_negated=is_negated)
+    return Choices(names=tuple(_check_line(format_value(name)) for name in names), is_negated=is_negated)
 
 
 def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
@@ -75,6 +76,7 @@ def _check_metric(name: str) -> str:
 
 def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
     if name not in names:
+        name = name[:MAX_NAME]
         raise ValueError(f"no such {kind} {name!r}{did_you_mean(nearest(name, names))} ({format_names(names)})")
 
 
@@ -84,11 +86,18 @@ def _check_filled(value: Value) -> Value:
     return value
 
 
+def _check_line(text: str) -> str:
+    text = text.strip()
+    if not text.isprintable():
+        raise ValueError("contains a line break or a control character")
+    return text
+
+
 FILLED = AfterValidator(_check_filled)
 Selector = Annotated[
     dict[str, Annotated[Choices, BeforeValidator(_parse_choices)]], FILLED, AfterValidator(_check_selector)
 ]
-Text = Annotated[str, FILLED]
+Text = Annotated[str, AfterValidator(_check_line), FILLED]
 
 
 class Pairing(_Record):
@@ -176,7 +185,8 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     except ValidationError as errors:
         mistakes = list(dict.fromkeys(_message(error) for error in errors.errors()))
     count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    raise UserError("\n  ".join([f"{path}: {count} in the study", *mistakes]))
+    more = [f"and {len(mistakes) - MAX_MISTAKES} more"] if len(mistakes) > MAX_MISTAKES else []
+    raise UserError("\n  ".join([f"{path}: {count} in the study", *mistakes[:MAX_MISTAKES], *more]))
 
 
 def choice_of(variant: Variant, name: str) -> str | None:
@@ -207,10 +217,10 @@ def _message(error: Any) -> str:
     *parents, key = error["loc"] or ("the file",)
     fields = FIELDS.get(next((name for name in reversed(parents) if isinstance(name, str)), ""), Study).model_fields
     if error["type"] == "extra_forbidden":
-        text = f"no such key{did_you_mean(nearest(str(key), fields))} ({format_names(fields)})"
+        text = f"no such key{did_you_mean(nearest(str(key)[:MAX_NAME], fields))} ({format_names(fields)})"
     else:
         text = MESSAGES.get(error["type"]) or error["msg"].removeprefix("Value error, ").replace(
             "Input should", "should"
         )
-    path = "".join(f"[{name}]" if isinstance(name, int) else f".{str(name)[:60]}" for name in (*parents, key))
+    path = "".join(f"[{name}]" if isinstance(name, int) else f".{str(name)[:MAX_NAME]}" for name in (*parents, key))
     return f"{path.removeprefix('.')}: {text}"

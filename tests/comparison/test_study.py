@@ -130,6 +130,10 @@ def selecting(**selector: Any) -> dict[str, Any]:
         ({"decided_by": "median"}, "claims[0].decided_by: should be 'mean' or 'strongest_rival'"),
         ({"claim": ""}, "claims[0].claim: is empty"),
         ({"source": 7}, "claims[0].source: expects text"),
+        ({"claim": "a\nb"}, "claims[0].claim: contains a line break or a control character"),
+        ({"source": "\x1b[31mred"}, "claims[0].source: contains a line break or a control character"),
+        ({"metric": "x" * 100_000}, f"no such metric '{'x' * 60}'"),
+        (selecting(attention="\x1b[31m"), "variants.attention: contains a line break or a control character"),
         ({"negligible": -1}, "claims[0].negligible: should be greater than 0"),
         ({"negligible": float("nan")}, "claims[0].negligible: should be a finite number"),
         ({"also_for_each": "atention"}, "no such component of `variants` 'atention'; did you mean attention?"),
@@ -177,6 +181,12 @@ def test_all_mistakes_are_reported_together(variants: list[Variant], tmp_path: P
 
 
 ALIASES = b"a: &a [x, x]\n" + b"".join(b"%c: &%c [*%c, *%c]\n" % (n + 1, n + 1, n, n) for n in range(97, 119))
+
+
+def test_a_long_list_of_mistakes_is_cut(variants: list[Variant], tmp_path: Path) -> None:
+    path = write_study(tmp_path, *[CLAIM | {"metric": f"auc{number}"} for number in range(99)])
+    with pytest.raises(UserError, match=r"99 mistakes in the study(?s:.*)claims\[19\](?s:.*)\n  and 79 more$"):
+        load_study(path, variants)
 
 
 @pytest.mark.parametrize(

@@ -120,5 +120,6 @@ def test_the_compared_metric_is_the_first_column(tmp_path: Path) -> None:
 
 
 def test_markup_in_a_claim_is_text(comparison: Comparison) -> None:
-    claim = Claim("A claim", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
+    claim = Claim("A <claim>", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
     assert "[red]why[/red]" in show(replace(comparison, claims=(claim,)), 100)
+    assert "**A &lt;claim>**" in render_markdown(replace(comparison, claims=(claim,)))
