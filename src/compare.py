@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         args = arguments().parse_args(argv)
         out = args.out or (args.folders[0] if len(args.folders) == 1 else _default_folder())
 
-        from src.config.outputs import unwritable_reason
+        from src.config.paths import unwritable_reason
 
         if (args.out or out.is_dir()) and (reason := unwritable_reason(out)):
             raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")

@@ -13,14 +13,15 @@ from omegaconf import DictConfig, OmegaConf
 from src import build
 from src.build.invalid_options import BuildResult, Make, build_valid, check_mistakes, try_build, without_options
 from src.build.objects import class_at
-from src.config import signature
 from src.config.keys import PARTS
-from src.config.mistakes import Mistake, format_mistakes, format_value
+from src.config.mistakes import Mistake, format_mistakes
+from src.config.options import of_class
 from src.config.required import missing_components
 from src.config.validation import is_validated
 from src.config.values import describe_type, describe_value, matches_type
 from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.errors import UserError
+from src.formatting import format_value
 from src.kernels.malloc import require_memory
 from src.models.shapes import check_shapes
 
@@ -136,7 +137,7 @@ def _param_group_mistakes(cfg: DictConfig, optimizer: Make, component: Any, stri
         if component is None:
             continue
         yield from check_mistakes(partial(build.require_options, options, component, path), path)
-        takes = signature.of_class(type(component)).options  # type: ignore[arg-type]  # it has a hash
+        takes = of_class(type(component)).options  # type: ignore[arg-type]  # it has a hash
         single = cfg.copy()
         plain: Any = OmegaConf.to_container(options, resolve=True)
         for name, value in plain.items():

@@ -21,7 +21,7 @@ from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
 from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
-from src.config.absolute_paths import make_paths_absolute
+from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.tracker import Report, Trackers

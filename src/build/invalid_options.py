@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from src.build.objects import class_at
-from src.config import signature
-from src.config.mistakes import Mistake, format_value
+from src.config.mistakes import Mistake
+from src.config.options import of_class
 from src.errors import UserError
+from src.formatting import format_value
 from src.kernels.malloc import is_size_error
 
 log = logging.getLogger(__name__)
@@ -133,5 +134,5 @@ def _option_by_elimination(cfg: DictConfig, path: str, options: dict[str, Any], 
 def _required(cfg: DictConfig, path: str) -> set[str]:
     """Options without a default."""
     cls = class_at(cfg, path)
-    options = signature.of_class(cls).options if cls is not None else {}
+    options = of_class(cls).options if cls is not None else {}
     return {name for name, option in options.items() if option.required}

@@ -21,8 +21,7 @@ from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository
 from src.config.hydra_adapter import execute, parse_flags
 from src.config.hydra_errors import explain
-from src.config.job_folder import job_folder
-from src.config.job_names import job_name
+from src.config.jobs import job_folder, job_name
 from src.config.mistakes import format_mistakes
 from src.config.quoting import quote_values
 from src.config.validation import mark_validated, validate_config

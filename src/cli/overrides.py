@@ -14,11 +14,12 @@ from src.cli.keys import check_key
 from src.cli.parsing import ParsedOverride, parse_overrides
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_node import hydra_mistakes
-from src.config.mistakes import Mistake, format_value
-from src.config.outputs import hydra_output_mistakes, output_folder
+from src.config.mistakes import Mistake
+from src.config.paths import hydra_output_mistakes, output_folder
 from src.config.quoting import quote
 from src.config.targets import TRUSTED
 from src.config.validation import config_mistakes, sweep_value_mistakes, trusted_modules
+from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 
 SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether to sweep, and over which values

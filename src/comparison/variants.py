@@ -9,7 +9,7 @@ from typing import Any
 
 from src.comparison.runs import FinishedRun
 from src.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
-from src.config.mistakes import format_value
+from src.formatting import format_value
 
 GROUPS = {  # config groups and their keys, in the order of a variant's name
     key.rpartition(".")[2]: key

@@ -8,9 +8,10 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, format_value
+from src.config.mistakes import Mistake
 from src.config.places import place_at
 from src.config.targets import TRUSTED, find_subclass
+from src.formatting import format_value
 
 PLUGIN_MODULES = frozenset({"hydra", "hydra_plugins"})
 LOG_MODULES = frozenset({"logging", "colorlog", "hydra"})

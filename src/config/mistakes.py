@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from src.formatting import format_names
 
 WIDEST = 48  # characters of the left column; a longer entry gets its own line
-LISTED = 12  # names in a list before an ellipsis
 SYNONYMS = {  # names of options in other programs → the end of the path in Heed
     "learning_rate": "lr",
     "base_lr": "lr",
@@ -96,26 +97,8 @@ def did_you_mean(names: list[str]) -> str:
     return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
-def format_names(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
-
-
 def no_such_choice(name: object, choices: list[str]) -> str:
     return f"no such choice{did_you_mean(nearest(str(name), choices))} ({format_names(sorted(choices))})"
-
-
-def format_value(value: Any) -> str:
-    """A value as it is written on the command line, truncated to 60 characters."""
-    if isinstance(value, bool) or value is None:
-        text = {True: "true", False: "false", None: "null"}[value]
-    elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{key}: {format_value(item)}" for key, item in value.items()) + "}"
-    elif isinstance(value, list):
-        text = "[" + ", ".join(map(format_value, value)) + "]"
-    else:
-        text = str(value)
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def format_mistakes(mistakes: Iterable[Mistake]) -> str:

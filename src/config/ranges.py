@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, format_value
+from src.config.mistakes import Mistake
+from src.formatting import format_value
 
 LARGEST = 2**63 - 1  # the largest integer of torch and numpy
 CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity

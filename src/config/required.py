@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.keys import COLLECTIONS, COMPONENTS
-from src.config.mistakes import Mistake, format_names
+from src.config.mistakes import Mistake
+from src.formatting import format_names
 
 
 def missing_classes(cfg: DictConfig, command: str) -> Iterator[Mistake]:

@@ -7,8 +7,9 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from src.config.mistakes import did_you_mean, format_names, nearest
+from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
+from src.formatting import format_names
 
 TRUSTED = frozenset(
     {

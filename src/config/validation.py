@@ -3,23 +3,23 @@
 import re
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from typing import Any, NamedTuple, is_typeddict
+from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config import signature, targets
+from src.config import targets
 from src.config.keys import paths_in, present_name
-from src.config.mistakes import Mistake, did_you_mean, format_mistakes, format_names, format_value, nearest
-from src.config.monitors import monitor_mistakes
-from src.config.outputs import output_mistakes
+from src.config.metrics import monitor_mistakes
+from src.config.mistakes import Mistake, did_you_mean, format_mistakes, nearest
+from src.config.options import COMMANDS, WITHIN, Option, Signature, of_class, of_record
+from src.config.paths import output_mistakes
 from src.config.places import Place, accepted_classes, place_at
 from src.config.ranges import range_mistakes
 from src.config.required import missing_classes, missing_weights
-from src.config.schema import COMMANDS, WITHIN
-from src.config.signature import Option, Signature
 from src.config.values import describe_type, describe_value, matches_type
 from src.errors import UserError
+from src.formatting import format_names, format_value
 
 HYDRA_KEYS = (
     "_target_",
@@ -71,7 +71,7 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
 
 def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
     """Find all mistakes of a composed configuration."""
-    yield from _record(cfg, COMMANDS[command], "")
+    yield from _records(cfg, command)
     yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
     yield from output_mistakes(cfg)
     yield from missing_classes(cfg, command)
@@ -93,13 +93,13 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
     parent, _, name = path.rpartition(".")
     record = WITHIN.get(parent) if parent else COMMANDS[command]
     if record is not None:
-        return signature.of_record(record).options.get(name)
+        return of_record(record).options.get(name)
     node = OmegaConf.select(cfg, parent)
     if not isinstance(node, DictConfig) or "_target_" not in node:
         return None
     try:
         cls = targets.find_class(_value(node, "_target_"), trusted_modules(cfg))
-        return signature.of_class(cls).options.get(name)
+        return of_class(cls).options.get(name)
     except ValueError:  # reported by the check of the target
         return None
 
@@ -124,13 +124,13 @@ def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Se
     return built_in | {str(module) for module in (modules if isinstance(modules, list) else [])}
 
 
-def _record(cfg: DictConfig, record: type, path: str) -> Iterator[Mistake]:
-    """Check the keys of a node without a class, and of its nested records."""
-    accepted = signature.of_record(record)
-    yield from _options(cfg, accepted, path, frozenset())
-    for name, option in accepted.options.items():
-        if is_typeddict(option.hint) and name in cfg and isinstance(_value(cfg, name), dict):
-            yield from _record(cfg[name], option.hint, _join(path, name))
+def _records(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+    """Check the keys of the command, and those of its nodes with fixed keys."""
+    record = COMMANDS[command]
+    yield from _options(cfg, of_record(record), "", frozenset())
+    for name in WITHIN:
+        if name in record and name in cfg and isinstance(_value(cfg, name), dict):
+            yield from _options(cfg[name], of_record(WITHIN[name]), name, frozenset())
 
 
 def _nodes(
@@ -157,8 +157,8 @@ def _nodes(
         except ValueError as error:
             yield Mistake(f"{_join(path, '_target_')}={format_value(_value(node, '_target_'))}", str(error))
         else:
-            options = signature.of_class(cls).options
-            yield from _object(node, signature.of_class(cls), path, place)
+            options = of_class(cls).options
+            yield from _object(node, of_class(cls), path, place)
     keys: Iterable[Any] = node if isinstance(node, DictConfig) else range(len(node))
     for key in keys:
         here = _join(path, key)

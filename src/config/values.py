@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from src.config.mistakes import format_names, format_value
+from src.formatting import format_names, format_value
 
 PATHS = (Path, PurePath, os.PathLike)
 LISTS = (list, tuple, set, frozenset, Sequence, Collection, Iterable)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from src.data.examples import Examples
-from src.data.listing import listed, shown
 from src.data.paths import nearest
 from src.errors import UserError
+from src.formatting import format_list, format_repr
 
 MOST_FRACTIONS = 100  # distinct fractional numbers that may still be classes, such as ratings
 WHOLE = re.compile(r"[-+]?\d+")
@@ -24,14 +24,16 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
     """
     names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
     if len(names) < 2:
-        raise UserError(f"{source}: every row has the label {shown(names[0])}; training needs at least two classes")
+        raise UserError(
+            f"{source}: every row has the label {format_repr(names[0])}; training needs at least two classes"
+        )
     if all(map(WHOLE.fullmatch, names)):
         return tuple(sorted(names, key=int))
     if all(map(NUMBER.fullmatch, names)):
         names.sort(key=float)
         if len(names) > MOST_FRACTIONS:
             raise UserError(
-                f"{source}: the labels are {len(names):,} different numbers, {listed(names, plain=True)}. Heed "
+                f"{source}: the labels are {len(names):,} different numbers, {format_list(names, plain=True)}. Heed "
                 "classifies; it does no regression. Name a column of classes with data.label, or put the numbers "
                 "into a few classes"
             )
@@ -49,8 +51,8 @@ def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
         name = examples.labels[bad[0]]
         places = examples.rows.describe_places([examples.positions[i] for i in bad])
         raise UserError(
-            f"{examples.rows.source}: {places}: label {shown(name)} is not among the classes "
-            f"{listed(class_names, plain=True)}{nearest(name, class_names)}"
+            f"{examples.rows.source}: {places}: label {format_repr(name)} is not among the classes "
+            f"{format_list(class_names, plain=True)}{nearest(name, class_names)}"
         )
     return np.array([number[name] for name in examples.labels], dtype=np.int64)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from src.data.listing import LISTED, listed, shown
 from src.errors import UserError
+from src.formatting import LISTED_VALUES, format_list, format_repr
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ def _describe(value: Any) -> str:
     """The type, shape and first values of a value, for messages."""
     type_name = type(value).__name__
     if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} of shape {value.shape}, {listed(value.ravel()[:LISTED].tolist())}"
+        return (
+            f"an array of {value.dtype} of shape {value.shape}, {format_list(value.ravel()[:LISTED_VALUES].tolist())}"
+        )
     if isinstance(value, list | tuple):
-        return f"a {type_name} of {len(value):,}: {listed(value)}"
-    return f"a value of type {type_name}, {shown(value)}"
+        return f"a {type_name} of {len(value):,}: {format_list(value)}"
+    return f"a value of type {type_name}, {format_repr(value)}"

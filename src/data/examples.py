@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from src.data.listing import shown
 from src.data.rows import Rows
 from src.errors import UserError
+from src.formatting import format_repr
 
 log = logging.getLogger(__name__)
 LONGEST_LABEL = 1000  # characters; longer labels are not classes, and int() refuses 5,000 digits
@@ -54,7 +54,7 @@ def _check_lengths(rows: Rows, column: str, labels: Sequence[str]) -> None:
     if long:
         label = labels[long[0]]
         raise UserError(
-            f"{rows.source}: {rows.describe_places(long)}: the label {shown(label)} has {len(label):,} "
+            f"{rows.source}: {rows.describe_places(long)}: the label {format_repr(label)} has {len(label):,} "
             f"characters, so column {column!r} does not hold classes; name the column that does with data.label"
         )
 
@@ -93,13 +93,13 @@ def _string(value: Any) -> str:
         try:
             value = value.decode()
         except UnicodeDecodeError:
-            raise ValueError(f"bytes that are not UTF-8, {shown(value)}; save the column as strings") from None
+            raise ValueError(f"bytes that are not UTF-8, {format_repr(value)}; save the column as strings") from None
     if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(
-                f"an unpaired surrogate, which is not a character, in {shown(value)}; correct it"
+                f"an unpaired surrogate, which is not a character, in {format_repr(value)}; correct it"
             ) from None
         return value
     if isinstance(value, float | Decimal):
@@ -108,4 +108,4 @@ def _string(value: Any) -> str:
         return str(int(value)) if value % 1 == 0 else str(value)
     if isinstance(value, int):  # includes bool
         return str(value)
-    raise ValueError(f"a value of type {type(value).__name__}, {shown(value)}; save strings or numbers there")
+    raise ValueError(f"a value of type {type(value).__name__}, {format_repr(value)}; save strings or numbers there")

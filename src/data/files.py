@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from src.data.listing import listed
 from src.data.paths import existing_path, os_reason
 from src.data.utf8 import decode
 from src.errors import UserError
+from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
 KINDS = {
@@ -97,5 +97,5 @@ def _require_readable_kind(path: Path, source: str, pipes: bool) -> None:
     if kind == stat.S_IFDIR:
         with suppress(OSError):
             file_names = sorted(entry.name for entry in path.iterdir() if entry.is_file())
-    files = f"; name one of its files: {listed(file_names, plain=True)}" if file_names else ""
+    files = f"; name one of its files: {format_list(file_names, plain=True)}" if file_names else ""
     raise UserError(f"{source}: is {KINDS.get(kind, 'something else')}, not a file{files}")

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from src.data.files import existing_file, open_file
-from src.data.listing import listed, shown
 from src.data.utf8 import require_one_byte_units
 from src.errors import UserError
+from src.formatting import format_list, format_repr
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
 LARGE = 50_000_000  # bytes; larger files get a progress bar
@@ -67,7 +67,7 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
             with zipfile.ZipFile(raw) as archive:
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 if len(members) != 1:
-                    names = listed([member.filename for member in members], plain=True)
+                    names = format_list([member.filename for member in members], plain=True)
                     raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the path of one")
                 with archive.open(members[0]) as file:
                     yield file, members[0].file_size
@@ -121,6 +121,6 @@ def _numbers(fields: list[bytes], path: Path, line: int) -> np.ndarray:
     if not finite.all():
         field = fields[int(finite.argmin())].decode(errors="replace")
         raise UserError(
-            f"{path}: line {line}: {shown(field)} is not a finite 32-bit number; correct or delete the line"
+            f"{path}: line {line}: {format_repr(field)} is not a finite 32-bit number; correct or delete the line"
         )
     return numbers

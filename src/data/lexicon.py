@@ -3,9 +3,9 @@
 import math
 
 from src.data.files import existing_file, read_text
-from src.data.listing import shown
 from src.data.utf8 import lines_of
 from src.errors import UserError
+from src.formatting import format_repr
 
 
 def read_lexicon(path: str) -> dict[str, float]:
@@ -40,5 +40,5 @@ def _strength(field: str, place: str, word: str) -> float:
     except ValueError:
         strength = math.nan
     if not math.isfinite(strength):
-        raise UserError(f"{place}: the strength {shown(field)} of {shown(word)} is not a number")
+        raise UserError(f"{place}: the strength {format_repr(field)} of {format_repr(word)} is not a number")
     return strength

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from src.data.listing import listed
 from src.data.paths import nearest
 from src.errors import UserError
+from src.formatting import format_list
 
 SHOWN = 5  # rows named in a message
 
@@ -33,8 +33,8 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
     for name in required:
         if name not in columns:
             raise UserError(
-                f"{source}: no column {name!r}{nearest(name, columns)}; its columns are {listed(columns) or 'none'}. "
-                "Name yours with data.text and data.label"
+                f"{source}: no column {name!r}{nearest(name, columns)}; its columns are "
+                f"{format_list(columns) or 'none'}. Name yours with data.text and data.label"
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all of them but one")

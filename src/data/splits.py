@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from src.data.corpus import Corpus
-from src.data.listing import listed
 from src.errors import UserError
+from src.formatting import format_list
 
 TEST_DRAW, VAL_DRAW, LIMIT_DRAW = range(3)  # independent draws of one seed
 
@@ -74,7 +74,9 @@ def hold_out(
     classes, counts = np.unique(labels[first], return_counts=True)
     if single := [class_names[c] for c in classes[counts < 2]]:
         subject = (
-            f"class {listed(single)} has" if len(single) == 1 else f"{len(single):,} classes ({listed(single)}) have"
+            f"class {format_list(single)} has"
+            if len(single) == 1
+            else f"{len(single):,} classes ({format_list(single)}) have"
         )
         raise UserError(
             f"cannot split: {subject} a single {'row' if groups is None else 'group'}, and each class needs one to "

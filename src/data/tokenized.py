@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from src.data.corpus import Corpus
-from src.data.listing import listed, shown
 from src.data.paths import nearest
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
+from src.formatting import format_list, format_repr
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
@@ -76,8 +76,8 @@ def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> Token
     for name in data.class_names:
         if name not in number:
             raise UserError(
-                f"data: class {shown(name)} is not among the classes of the model, {listed(class_names, plain=True)}"
-                f"{nearest(name, class_names)}"
+                f"data: class {format_repr(name)} is not among the classes of the model, "
+                f"{format_list(class_names, plain=True)}{nearest(name, class_names)}"
             )
     numbers = np.array([number[name] for name in data.class_names])
     splits = {split: getattr(data, split) for split in SPLITS}

@@ -10,7 +10,7 @@ from typing import Any
 from filelock import FileLock
 from pytorch_lightning.loggers import MLFlowLogger
 
-from src.config.outputs import unwritable_reason
+from src.config.paths import unwritable_reason
 from src.extras import require
 from src.loggers.tracker import Report, Tracker, costs, description
 from src.run_result import RunResult

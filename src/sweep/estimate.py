@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.absolute_paths import make_paths_absolute
 from src.config.keys import COLLECTIONS, RELATED_TO_DURATION, UNRELATED_TO_DURATION, is_within, options_in
+from src.config.paths import make_paths_absolute
 from src.run_result import RESULT_FILE, RunResult
 from src.sweep.outcome import load_or_warn
 

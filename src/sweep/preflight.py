@@ -10,10 +10,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config.hydra_errors import explain
-from src.config.mistakes import Mistake, format_value
-from src.config.outputs import relative_path_mistakes
+from src.config.mistakes import Mistake
+from src.config.paths import relative_path_mistakes
 from src.config.validation import config_mistakes
 from src.errors import UserError
+from src.formatting import format_value
 from src.sweep.compose import Composer, plan_job, task_config
 from src.sweep.jobs import Job, count_jobs, varying_overrides
 from src.sweep.processes import map_in_processes

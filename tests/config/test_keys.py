@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from src.config import keys
-from src.config.signature import of_class
+from src.config.options import of_class
 from src.models.classifier import Classifier
 from tests.helpers import CONF
 

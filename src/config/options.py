@@ -1,11 +1,64 @@
-"""Read the options of a class from its constructor."""
+"""The options of a command, and of a class as its constructor declares them."""
 
 import inspect
 import typing
+from collections.abc import Mapping
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from src.config.keys import PARTS
+
+NODE = dict[str, Any]
+COMMON = {"task_name": str, "paths": Any, "extras": Any}
+COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of each key
+    "train": {
+        **COMMON,
+        "tags": list[str],
+        "train": bool,
+        "test": bool,
+        "ckpt_path": str | None,
+        "seed": int | None,
+        "data": NODE,
+        "model": Any,
+        "loss": NODE,
+        "optimizer": NODE,
+        "param_groups": Any,
+        "sweep": Any,
+        "scheduler": NODE,
+        "trainer": NODE,
+        "callbacks": NODE | None,
+        "logger": NODE | None,
+    },
+    "eval": {
+        **COMMON,
+        "tags": list[str],
+        "ckpt_path": str,
+        "split": Literal["val", "test"],
+        "seed": int | None,
+        "data": NODE,
+        "trainer": NODE,
+        "callbacks": NODE | None,
+        "logger": NODE | None,
+    },
+    "predict": {
+        **COMMON,
+        "ckpt_path": str,
+        "text": str | None,
+        "file": str | None,
+        "top": int,
+        "json": bool | None,
+        "pictures": str | None,
+        "batch_size": int,
+    },
+}
+WITHIN: dict[str, dict[str, Any]] = {  # nodes of fixed keys
+    "paths": {"root_dir": str, "output_dir": str},
+    "extras": {"print_config": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
+    "model": dict.fromkeys(PARTS, NODE),
+    "param_groups": dict.fromkeys(PARTS, NODE),
+    "sweep": {"dry_run": bool, "resume": str | None},
+}
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -53,10 +106,8 @@ def of_class(cls: type) -> Signature:
     return Signature(options, open=has_kwargs)
 
 
-@cache
-def of_record(record: type) -> Signature:
-    """The options of a TypedDict: its keys, none of them required."""
-    hints = typing.get_type_hints(record)
+def of_record(hints: Mapping[str, Any]) -> Signature:
+    """The options of a node with fixed keys, none of them required."""
     return Signature({name: Option(hint, False, False, False) for name, hint in hints.items()}, open=False)
 
 

@@ -1,8 +1,8 @@
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from src.config.signature import of_class, of_record
+from src.config.options import of_class, of_record
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -35,11 +35,6 @@ class Half:
 
 
 class Bare: ...
-
-
-class Record(TypedDict):
-    a: int
-    b: str
 
 
 def test_options_of_a_constructor() -> None:
@@ -77,7 +72,7 @@ def test_one_annotation_that_cannot_be_read_hides_no_other() -> None:
 
 
 def test_a_record_requires_nothing() -> None:
-    options, is_open = of_record(Record)
+    options, is_open = of_record({"a": int, "b": str})
     assert not is_open
     assert {name: option.hint for name, option in options.items()} == {"a": int, "b": str}
     assert not any(option.required for option in options.values())

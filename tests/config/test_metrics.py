@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.metrics import LOGGED
-from src.config.monitors import monitor_mistakes
+from src.config.metrics import LOGGED, monitor_mistakes
 from src.lit import classification_metrics
 
 STOP = "pytorch_lightning.callbacks.EarlyStopping"

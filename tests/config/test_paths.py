@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.outputs import hydra_output_mistakes, output_mistakes, unwritable_reason
+from src.config.paths import hydra_output_mistakes, output_mistakes, unwritable_reason
 from tests.config.conftest import FindMistakes
 
 LONG = "x" * 300
@@ -90,7 +90,7 @@ def test_a_folder_without_permission_is_named(tmp_path: Path, monkeypatch: pytes
         assert options == {"dir": tmp_path}
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("src.config.outputs.tempfile.TemporaryFile", denied)
+    monkeypatch.setattr("src.config.paths.tempfile.TemporaryFile", denied)
     assert unwritable_reason(tmp_path / "new" / "folder") == "Permission denied"
 
 

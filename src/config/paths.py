@@ -1,4 +1,4 @@
-"""Validate output paths and names: not empty, inside their folder, and writable."""
+"""Paths and names in a configuration: made absolute, and checked to be inside their folder and writable."""
 
 import errno
 import os
@@ -10,7 +10,8 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, format_value
+from src.config.mistakes import Mistake
+from src.formatting import format_value
 
 PATHS = ("path", "dir", "folder", "file", "pictures")  # last words of options that contain a path
 WRITTEN = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")  # output folders
@@ -18,6 +19,20 @@ READ = ("data.", "model.")  # nodes that contain input paths only, except the ca
 LONGEST_NAME = 200  # bytes; file suffixes are added to it
 LONGEST_COMPONENT = 255  # bytes of one name in a path, a limit of file systems
 LONGEST_TAG = 64  # characters, as W&B allows
+
+
+def make_paths_absolute(node: Any) -> Any:
+    """Return the configuration with absolute paths, so that a checkpoint works from any folder."""
+    if not isinstance(node, dict):
+        return node
+
+    def make_absolute(key: str, value: Any) -> Any:
+        if not isinstance(value, str) or not key.endswith(("path", "_dir")):
+            return make_paths_absolute(value)
+        path = Path(value).expanduser().absolute()
+        return str(path) if key.endswith("_dir") or path.exists() else value  # a name on the hub is not a path
+
+    return {key: make_absolute(str(key), value) for key, value in node.items()}
 
 
 def output_mistakes(cfg: DictConfig) -> Iterator[Mistake]:

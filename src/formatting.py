@@ -1,0 +1,49 @@
+"""Formatting of values and lists in messages, with a limit on their number and length."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+LISTED_NAMES = 12  # names in a list before an ellipsis
+LISTED_VALUES = 5  # values in a list; the others are counted
+LONGEST_OPTION = 60  # characters of an option's value
+LONGEST_VALUE = 40  # characters of a value in a data file
+
+
+def format_names(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:LISTED_NAMES]) + (", …" if len(names) > LISTED_NAMES else "")
+
+
+def format_value(value: Any) -> str:
+    """A value as it is written on the command line, truncated."""
+    if isinstance(value, bool) or value is None:
+        text = {True: "true", False: "false", None: "null"}[value]
+    elif isinstance(value, dict):
+        text = "{" + ", ".join(f"{key}: {format_value(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list):
+        text = "[" + ", ".join(map(format_value, value)) + "]"
+    else:
+        text = str(value)
+    return text if len(text) <= LONGEST_OPTION else text[: LONGEST_OPTION - 1] + "…"
+
+
+def format_repr(value: Any) -> str:
+    """The repr of a value, truncated to a readable length."""
+    if isinstance(value, str | bytes):
+        value = value[: LONGEST_VALUE + 1]  # a text may be long
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE + 2 else f"{text[:LONGEST_VALUE]}…{text[-1]}"
+
+
+def format_list(values: Collection[Any], plain: bool = False) -> str:
+    """Format the first values and count the rest: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
+
+    Args:
+        values: to list, in this order.
+        plain: omit the quotes around strings.
+    """
+    first = [format_repr(value) for value, _ in zip(values, range(LISTED_VALUES), strict=False)]
+    if plain:
+        first = [text[1:-1] if text[0] in "'\"" else text for text in first]
+    rest = len(values) - len(first)
+    return ", ".join(first) + (f" and {rest:,} more" if rest > 0 else "")
