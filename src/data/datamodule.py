@@ -104,8 +104,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Read all texts with their classes."""
 
     def require_tokenizer(self) -> None:
-        """Raise a UserError if the tokenizer is of another kind."""
-        if not isinstance(self.tokenizer, TokenizerBuilder):
+        """Raise a UserError if the tokenizer is of another kind; a user's class may have none before `setup`."""
+        if hasattr(self, "tokenizer") and not isinstance(self.tokenizer, TokenizerBuilder):
             raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
 
     def require_columns(self) -> None:
