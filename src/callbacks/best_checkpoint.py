@@ -14,9 +14,9 @@ class BestCheckpoint(ModelCheckpoint):
     """
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        previous = Path(state_dict["best_model_path"])
-        if previous.is_file() and previous.parent != Path(str(self.dirpath)):
-            copy = Path(str(self.dirpath)) / previous.name
+        previous, folder = Path(state_dict["best_model_path"]), Path(str(self.dirpath))
+        if previous.is_file() and previous.parent != folder:
+            copy = folder / previous.name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(previous, copy)
             state_dict = {

@@ -14,8 +14,10 @@ class PartsSummary(ModelSummary):
         if not trainer.is_global_zero:
             return
         table = Table(box=box.SIMPLE_HEAD)
-        for column in ("part", "kind", "features", "parameters", "trained"):
-            table.add_column(column, justify="left" if column in ("part", "kind") else "right")
+        for column in ("component", "class"):
+            table.add_column(column)
+        for column in ("features", "parameters", "trained"):
+            table.add_column(column, justify="right")
         total, trained = 0, 0
         for name, component in pl_module.model.named_children():  # type: ignore[union-attr]
             count = sum(p.numel() for p in component.parameters())

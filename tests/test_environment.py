@@ -1,0 +1,25 @@
+"""What a run records about its process."""
+
+import sys
+
+import pytest
+import torch
+
+from src import environment
+
+
+def test_the_command_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/a/src/train.py", "seed=1", "data.path=my file.csv"])
+    assert environment.command_line() == "python -m src.train seed=1 'data.path=my file.csv'"
+
+
+def test_outside_of_hydra_there_are_no_overrides() -> None:
+    assert (environment.overrides(), environment.choices()) == ((), {})
+
+
+def test_versions_and_memory() -> None:
+    versions = environment.versions()
+    assert versions["torch"] == torch.__version__ and versions["python"].startswith("3.")
+    assert environment.device_name(torch.device("cpu"))
+    process = environment.peak_memory().process
+    assert process is not None and 50 < process < 100_000  # MB; torch alone takes more than 50
