@@ -6,7 +6,7 @@ from pathlib import Path
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, open_dict, read_write
 
 from src.config.composition import without_hydra
 from src.config.hydra_adapter import combinations
@@ -47,8 +47,8 @@ class Composer:
         key = override.lstrip("+~").partition("=")[0].partition("@")[0]
         return "/" in key or key in self._groups
 
-    def compose(self, number: int, overrides: Sequence[str]) -> DictConfig:
-        """Compose the whole configuration of a job, with a placeholder as its output folder.
+    def compose(self, number: int, overrides: Sequence[str]) -> tuple[Job, DictConfig]:
+        """Compose a job: its folder, and its configuration as the command receives it.
 
         Raises:
             HydraException: if the overrides cannot be applied.
@@ -56,17 +56,6 @@ class Composer:
         cfg = self.loader.load_sweep_config(self.master, list(overrides))
         with read_write(cfg.hydra), open_dict(cfg.hydra):
             cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
-            cfg.hydra.runtime.output_dir = str(Path(cfg.hydra.sweep.dir) / "job")
-        return cfg
-
-
-def plan_job(number: int, overrides: Sequence[str], cfg: DictConfig) -> Job:
-    """Return the job with its folder, which Hydra computes from the overrides."""
-    HydraConfig.instance().set_config(cfg)
-    return Job(number, list(overrides), str(OmegaConf.select(cfg, "hydra.sweep.subdir")))
-
-
-def task_config(cfg: DictConfig) -> DictConfig:
-    """Return a job's configuration as the command receives it, without Hydra's node."""
-    HydraConfig.instance().set_config(cfg)
-    return without_hydra(cfg)
+            cfg.hydra.runtime.output_dir = str(Path(cfg.hydra.sweep.dir) / "job")  # a placeholder
+        HydraConfig.instance().set_config(cfg)  # for interpolations of ${hydra:…}
+        return Job(number, list(overrides), str(cfg.hydra.sweep.subdir)), without_hydra(cfg)

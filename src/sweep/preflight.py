@@ -15,7 +15,7 @@ from src.config.paths import relative_path_mistakes
 from src.config.validation import config_mistakes
 from src.errors import UserError
 from src.formatting import format_value
-from src.sweep.compose import Composer, plan_job, task_config
+from src.sweep.compose import Composer
 from src.sweep.jobs import Job, count_jobs, varying_overrides
 from src.sweep.processes import map_in_processes
 
@@ -55,17 +55,15 @@ def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]])
     Raises:
         UserError: with all mistakes and the jobs that contain them.
     """
-    by_group_choices = sorted(
-        range(len(requests)), key=lambda index: (composer.group_choices(requests[index][1]), index)
-    )
 
-    def validate(indices: Sequence[int]) -> list[tuple[int, ValidatedJob]]:
+    def validate(requests: Sequence[tuple[int, list[str]]]) -> list[ValidatedJob]:
         from src.sweep.job_build import TrialBuilder
 
         builder = TrialBuilder()
-        return [(index, _validate_job(composer, *requests[index], builder)) for index in indices]
+        return [_validate_job(composer, number, overrides, builder) for number, overrides in requests]
 
-    results = [result for _, result in sorted(map_in_processes(validate, by_group_choices))]
+    similar_together = sorted(requests, key=lambda request: (composer.group_choices(request[1]), request[0]))
+    results = sorted(map_in_processes(validate, similar_together), key=lambda result: result.job.number)
     _add_duplicate_mistakes(results)
     if any(result.mistakes for result in results):
         raise UserError(_format_report(results))
@@ -74,11 +72,10 @@ def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]])
 
 def _validate_job(composer: Composer, number: int, overrides: list[str], builder: Any) -> ValidatedJob:
     try:
-        cfg = composer.compose(number, overrides)
+        job, task = composer.compose(number, overrides)
     except (HydraException, OmegaConfBaseException) as error:
         reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return ValidatedJob(Job(number, overrides, ""), [Mistake("", reason)], "")
-    job, task = plan_job(number, overrides, cfg), task_config(cfg)
     mistakes = [*_config_mistakes(task), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
     if not mistakes:
         mistakes = _device_mistakes(task.trainer) + builder.find_mistakes(task)

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.config.quoting import quote
 from src.errors import UserError
 from src.sweep import stop
-from src.sweep.compose import Composer, task_config
+from src.sweep.compose import Composer
 from src.sweep.jobs import FILE, Job, Sweep, count_jobs
 from src.sweep.launch import launch, module_name
 from src.sweep.outcome import DONE, read_outcome
@@ -87,7 +87,7 @@ class SweepRunner:
         from src.sweep.estimate import estimate_seconds
         from src.sweep.table import describe_total, plan_table, show
 
-        configs = [task_config(self.composer.compose(job.number, job.overrides)) for job in jobs]
+        configs = [self.composer.compose(job.number, job.overrides)[1] for job in jobs]
         seconds = estimate_seconds(configs, OUTPUTS)
         others = f" ({completed} more completed)" if completed else ""
         show(
