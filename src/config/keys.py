@@ -8,19 +8,20 @@ MODEL = tuple(f"model.{part}" for part in PARTS)
 COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # those that a training requires
 COLLECTIONS = ("callbacks", "logger")  # groups of components
 
-# An option affects everything that its key is not listed under.
-UNRELATED_TO_BUILD = (  # which components a run has, and whether they work together
-    *("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras"),
-)
-UNRELATED_TO_RESULT = (  # what a model learns; seeds and the fingerprint of the data are compared separately
+# An option affects a build and a result unless its key is listed here, and a duration only if it is.
+# Build: which components a run has, and whether they work together.
+UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
+# Result: what a model learns. Seeds and the fingerprint of the data are compared separately.
+UNRELATED_TO_RESULT = (
     *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep"),
     *("data.path", "data.val_path", "data.test_path", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
+# Duration: seconds of an epoch, and of start and reports.
 UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress")
-RELATED_TO_DURATION = (  # of epochs and reports; the number of epochs and the names of COLLECTIONS count separately
+RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately
     *("data", "model", "loss", "optimizer._target_", "train", "test"),
     *("trainer.accelerator", "trainer.precision", "trainer.accumulate_grad_batches"),
     *("trainer.limit_train_batches", "trainer.limit_val_batches", "trainer.limit_test_batches"),
