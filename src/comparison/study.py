@@ -132,9 +132,7 @@ class ClaimDefinition(_Record):
             if self.also_for_each is not None:
                 raise ValueError("also_for_each requires decided_by: mean")
             if len(self.pairs) > 1 or len(self.pairs[0].against) > 1:
-                raise ValueError(
-                    "decided_by: strongest_rival requires one entry in `pairs`, with one name in `against`"
-                )
+                raise ValueError("decided_by: strongest_rival requires one entry in `pairs`, one name in `against`")
         return self
 
 
@@ -166,21 +164,19 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     Raises:
         UserError: the file is missing, unreadable or invalid, with the path of each mistake and the nearest name.
     """
+    if not path.is_file():
+        guess = did_you_mean(nearest(str(path), map(str, path.parent.glob("*.yaml"))))
+        raise UserError(f"--study {path}: no such file{guess}")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; name a study file")
         content = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         require_plain(content, str(path))
-    except FileNotFoundError:
-        guess = did_you_mean(nearest(str(path), map(str, path.parent.glob("*.yaml"))))
-        raise UserError(f"--study {path}: no such file{guess}") from None
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UserError(f"{path}{line}: no valid YAML ({error.problem})") from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(
-            f"{path} cannot be read ({getattr(error, 'strerror', None) or error or type(error).__name__})"
-        ) from None
+        raise UserError(f"{path} cannot be read ({str(error) or type(error).__name__})") from None
     try:
         return Study.model_validate(content, context=_names(variants))
     except ValidationError as errors:
@@ -214,14 +210,12 @@ def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
 
 
 def _message(error: Any) -> str:
-    """One line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (acc, …)"."""
+    """One line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (acc, f1_macro, …)"."""
     *parents, key = error["loc"] or ("the file",)
     fields = FIELDS.get(next((name for name in reversed(parents) if isinstance(name, str)), ""), Study).model_fields
     if error["type"] == "extra_forbidden":
         text = f"no such key{did_you_mean(nearest(str(key)[:MAX_NAME], fields))} ({format_names(fields)})"
     else:
-        text = MESSAGES.get(error["type"]) or error["msg"].removeprefix("Value error, ").replace(
-            "Input should", "should"
-        )
+        text = MESSAGES.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     path = "".join(f"[{name}]" if isinstance(name, int) else f".{str(name)[:MAX_NAME]}" for name in (*parents, key))
     return f"{path.removeprefix('.')}: {text}"

@@ -62,9 +62,8 @@ def render_markdown(comparison: Comparison) -> str:
         blocks += ["## Claims", RULES]
         for claim in comparison.claims:
             evidence = [claim.numbers] * bool(claim.numbers) + [*claim.evidence, *claim.merged]
-            blocks += [
-                f"**{claim.text.translate(MARKDOWN_ESCAPES)}**: {claim.verdict}. ({claim.source.translate(MARKDOWN_ESCAPES)})"
-            ]
+            text, source = claim.text.translate(MARKDOWN_ESCAPES), claim.source.translate(MARKDOWN_ESCAPES)
+            blocks += [f"**{text}**: {claim.verdict}. ({source})"]
             blocks += ["\n".join(f"- {line.translate(MARKDOWN_ESCAPES)}" for line in evidence)]
     if comparison.excluded:
         lines = [f"- {run.folder}: {run.status}: {run.error}" for run in comparison.excluded]

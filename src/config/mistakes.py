@@ -55,6 +55,7 @@ SYNONYMS = {  # names of options in other programs → the end of the path in He
     "resume_from": "ckpt_path",
     "dropout_rate": "dropout",
     "fp16": "precision",
+    "accuracy": "acc",
 }
 
 

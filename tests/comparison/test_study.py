@@ -125,6 +125,7 @@ def selecting(**selector: Any) -> dict[str, Any]:
     ("claim", "message"),
     [
         ({"metric": "f1_marco"}, "claims[0].metric: no such metric 'f1_marco'; did you mean f1_macro?"),
+        ({"metric": "accuracy"}, "claims[0].metric: no such metric 'accuracy'; did you mean acc?"),
         ({"directon": "lower"}, "claims[0].directon: no such key; did you mean direction?"),
         ({"direction": "up"}, "claims[0].direction: should be 'higher' or 'lower'"),
         ({"decided_by": "median"}, "claims[0].decided_by: should be 'mean' or 'strongest_rival'"),
@@ -220,5 +221,5 @@ def test_a_missing_file_names_the_nearest(variants: list[Variant], tmp_path: Pat
     path = write_study(tmp_path, CLAIM)
     with pytest.raises(UserError, match=rf"--study .*studdy.yaml: no such file; did you mean {path}\?"):
         load_study(tmp_path / "studdy.yaml", variants)
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="no such file"):
         load_study(tmp_path, variants)
