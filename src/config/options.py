@@ -78,6 +78,7 @@ class Signature(NamedTuple):
 def of_class(cls: type) -> Signature:
     """The options of `cls`: those of its constructor and, if that accepts **kwargs, those of the next base class.
 
+    Positional-only parameters with a default, or of a base class, are for subclasses: key=value cannot set them.
     Only parameters of the class's own constructor are required: it may pass those of its base classes itself.
     """
     options: dict[str, Option] = {}
@@ -92,7 +93,8 @@ def of_class(cls: type) -> Signature:
             return Signature(options, open=True)
         names = getattr(inspect.unwrap(constructor), "__globals__", {})
         for parameter in parameters:
-            if parameter.kind not in VARIADIC:
+            is_optional = has_kwargs or parameter.default is not parameter.empty
+            if parameter.kind not in VARIADIC and not (is_optional and parameter.kind is parameter.POSITIONAL_ONLY):
                 option = Option(
                     hint=_hint(parameter, names),
                     required=not has_kwargs and parameter.default is parameter.empty,

@@ -37,6 +37,12 @@ class DropoutMask:
         return torch.from_numpy(self._generator.random_raw(-(-count // 8)).view(np.uint8)[:count]).view(shape)
 
 
+def require_rate(rate: float, name: str) -> None:
+    """Raise a ValueError if the option `name` is not a probability in [0, 1)."""
+    if not 0 <= rate < 1:
+        raise ValueError(f"{name}={rate} must lie in [0, 1)")
+
+
 def dropout(numbers: Tensor, rate: float) -> Tensor:
     """Set each number to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate).
 
@@ -55,10 +61,15 @@ class Dropout(nn.Module):
 
     Args:
         rate: probability in [0, 1).
+        name: the option with the rate, for the message.
+
+    Raises:
+        ValueError: if `rate` is outside its range.
     """
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, name: str = "dropout") -> None:
         super().__init__()
+        require_rate(rate, name)
         self.rate = rate
 
     def forward(self, numbers: Tensor) -> Tensor:

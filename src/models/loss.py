@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -64,14 +64,8 @@ class Loss(nn.Module, ABC):
 class CrossEntropy(Loss):
     """p = softmax(logits), with as many logits as classes."""
 
-    def __init__(
-        self,
-        class_counts: Sequence[int],
-        *,
-        label_smoothing: float = 0.0,
-        class_weights: Sequence[float] | Literal["balanced"] | None = None,
-    ) -> None:
-        super().__init__(class_counts, label_smoothing=label_smoothing, class_weights=class_weights)
+    def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
+        super().__init__(class_counts, **options)
         self.num_logits = len(class_counts)
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -92,16 +86,10 @@ class BinaryCrossEntropy(Loss):
 
     num_logits = 1
 
-    def __init__(
-        self,
-        class_counts: Sequence[int],
-        *,
-        label_smoothing: float = 0.0,
-        class_weights: Sequence[float] | Literal["balanced"] | None = None,
-    ) -> None:
+    def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
         if len(class_counts) != 2:
             raise ValueError(f"one logit separates 2 classes, the data has {len(class_counts)}: use loss=cross_entropy")
-        super().__init__(class_counts, label_smoothing=label_smoothing, class_weights=class_weights)
+        super().__init__(class_counts, **options)
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         target = labels.float() * (1 - self.label_smoothing) + self.label_smoothing / 2  # N

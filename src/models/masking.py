@@ -3,10 +3,10 @@
 Masks are multiplied and added, which on a CPU is several times as fast as filling. Values on padding must be finite.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
+
+from src.kernels.row_exchange import exchange_rows
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
@@ -69,21 +69,4 @@ def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
     steps = torch.arange(mask.shape[1], device=mask.device)  # T
     source = torch.where(mask, lengths - 1 - steps, steps)  # N×T
     rows = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1) * mask.shape[1]  # N×1
-    reversed_states: Tensor = _Permutation.apply(states, (rows + source).flatten())
-    return reversed_states
-
-
-class _Permutation(torch.autograd.Function):
-    """Permutes all N T states N×T×D by an order that is its own inverse.
-
-    The gradients are permuted in the same way: torch's scattered addition takes several times as long.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:
-        ctx.order = order
-        return states.flatten(0, 1).index_select(0, order).view_as(states)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return _Permutation.apply(gradient, ctx.order), None
+    return exchange_rows(states, (rows + source).flatten())

@@ -1,5 +1,6 @@
-"""Norms, residual connection and dropout of a sublayer."""
+"""Norms, residual connection and dropout around an attention or a feed-forward network."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ Norm = Literal["none", "pre", "post", "both"]
 
 
 class Sublayer(nn.Module):
-    """Prepares the input x of a sublayer f with `prepare`, and combines x and f(x) with `combine`.
+    """The sublayer of a function f from the states x.
 
     post: LayerNorm(x + Dropout(f(x))) (Vaswani et al. 2017, section 5.4);
     pre: x + Dropout(f(LayerNorm(x))) (Xiong et al. 2020, arXiv 2002.04745);
@@ -23,6 +24,7 @@ class Sublayer(nn.Module):
         norm: position of layer norm: none, pre, post or both.
         norm_eps: added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping a feature of f(x).
+        output_dropout: probability in [0, 1) of dropping a feature of the result, the last step.
 
     Raises:
         ValueError: if an option is outside its range, or if `residual` is set and f(x) has another size than x.
@@ -37,19 +39,23 @@ class Sublayer(nn.Module):
         norm: Norm = "pre",
         norm_eps: float = 1e-5,
         dropout: float = 0.0,
+        output_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         result_dim = input_dim if output_dim is None else output_dim
         if norm not in ("none", "pre", "post", "both"):
             raise ValueError(f"norm={norm!r} must be one of none, pre, post, both")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         if residual and result_dim != input_dim:
             raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim}")
         self.residual = residual
         self.before = nn.LayerNorm(input_dim, norm_eps) if norm in ("pre", "both") else nn.Identity()
         self.after = nn.LayerNorm(result_dim, norm_eps) if norm in ("post", "both") else nn.Identity()
         self.dropout = Dropout(dropout)
+        self.output_dropout = Dropout(output_dropout, "output_dropout")
+
+    def apply_around(self, function: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
+        """The result for f=`function` and x=`states`: N×L×D → N×L×D'."""
+        return self.combine(states, function(self.prepare(states)))
 
     def prepare(self, states: Tensor) -> Tensor:
         """The input of f from x: N×L×D → N×L×D."""
@@ -58,4 +64,4 @@ class Sublayer(nn.Module):
     def combine(self, states: Tensor, output: Tensor) -> Tensor:
         """The result from x N×L×D and f(x) N×L×D' → N×L×D'."""
         output = self.dropout(output)
-        return self.after(states + output if self.residual else output)
+        return self.output_dropout(self.after(states + output if self.residual else output))

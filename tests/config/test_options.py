@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from src.config.options import of_class, of_record
+from src.models.attention.qkv import QkvAttention
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -87,3 +88,17 @@ def test_torch_and_lightning_are_read() -> None:
     assert {"max_epochs", "precision"} <= set(of_class(Trainer).options)
     assert of_class(Trainer).options["max_epochs"].hint == int | None
     assert not of_class(OneCycleLR).open
+
+
+def test_parameters_that_only_a_subclass_can_pass_are_no_options() -> None:
+    class Base:
+        def __init__(self, input_dim: int, output_dim: int | None = None, /, *, rate: float = 0.0) -> None: ...
+
+    class Derived(Base):
+        def __init__(self, size: int, *, width: int = 1, **options: float) -> None:
+            super().__init__(size, width, **options)
+
+    assert list(of_class(Base).options) == ["input_dim", "rate"]
+    assert list(of_class(Derived).options) == ["size", "width", "rate"]
+    assert "output_dim" not in of_class(QkvAttention).options
+    assert {"attention_units", "norm", "output_dropout"} <= set(of_class(QkvAttention).options)

@@ -78,9 +78,6 @@ class WeightsWithoutHeads(SelfAttention):
 
 
 class ProjectWithoutHeads(DotProductAttention):
-    def __init__(self, input_dim: int) -> None:
-        super().__init__(input_dim, head_dim=input_dim)
-
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return states, states, states
 

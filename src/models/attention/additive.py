@@ -1,5 +1,7 @@
 """The additive score of Bahdanau's attention and Luong's concat attention."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +14,7 @@ class AdditiveAttention(QueryAttention):
     Args:
         attention_dim: A, size of the hidden layer; None takes D.
         bias: add b.
+        options: those of `QueryAttention`.
 
     Raises:
         ValueError: if `attention_dim` is below 1.
@@ -21,13 +24,11 @@ class AdditiveAttention(QueryAttention):
         self,
         input_dim: int,
         *,
-        attention_dim: int | None,
-        bias: bool,
-        scaled: bool,
-        dropout: float,
-        attentional: bool,
+        attention_dim: int | None = None,
+        bias: bool = True,
+        **options: Any,
     ) -> None:
-        super().__init__(input_dim, scaled=scaled, dropout=dropout, attentional=attentional)
+        super().__init__(input_dim, **options)
         hidden = input_dim if attention_dim is None else attention_dim
         if hidden < 1:
             raise ValueError(f"attention_dim={attention_dim} must be at least 1")

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor
 
-from src.kernels.dropped_attention import dropped_attention
+from src.kernels.attention import fused_attention
 from src.models.attention.self_attention import SelfAttention
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary
@@ -21,13 +20,16 @@ class DotProductAttention(SelfAttention):
 
     Args:
         input_dim: D, features of a state.
-        head_dim: d, features of a head's queries and keys.
+        output_dim: D', features of a mixture; None takes D.
         options: those of `SelfAttention`.
+
+    Attributes:
+        head_dim: d, features of a head's queries and keys; D unless a subclass changes it.
     """
 
-    def __init__(self, input_dim: int, *, head_dim: int, **options: Any) -> None:
-        super().__init__(input_dim, **options)
-        self.head_dim = head_dim
+    def __init__(self, input_dim: int, output_dim: int | None = None, /, **options: Any) -> None:
+        super().__init__(input_dim, output_dim, **options)
+        self.head_dim = input_dim
         self.rotary: Rotary | None = None
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -52,7 +54,7 @@ class DotProductAttention(SelfAttention):
 
     @property
     def drop_rate(self) -> float:
-        return self.dropout if self.training else 0.0
+        return self.dropout.rate if self.training else 0.0
 
     def use_rotary(self, rotary: Rotary) -> None:
         """Rotate queries and keys by their positions from now on.
@@ -81,14 +83,3 @@ class DotProductAttention(SelfAttention):
         require_shape(self, "score", scores, "N×H×L×L", (*queries.shape[:3], keys.shape[2]))
         weights = masked_softmax(scores, self.visible(encoded.mask))
         return weights.masked_fill(~encoded.mask[:, None, :, None], 0.0)
-
-
-def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
-    """softmax(q kᵀ) v over the visible keys of each query, without materializing the weights.
-
-    A query without visible keys would give NaN on some backends: it attends to all keys, and the caller zeroes it.
-    """
-    visible = visible | ~visible.any(-1, keepdim=True)
-    if drop_rate and queries.device.type == "cpu":
-        return dropped_attention(queries, keys, values, visible, drop_rate)
-    return F.scaled_dot_product_attention(queries, keys, values, visible, drop_rate, scale=1.0)

@@ -1,7 +1,7 @@
 """Elementwise self-attention through one global vector, in O(L)."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -76,18 +76,10 @@ class ElementwiseAttention(SelfAttention):
         vector_norm: VectorNorm = "layer",
         residual: bool = True,
         norm: Norm = "pre",
-        norm_eps: float = 1e-5,
         dropout: float = 0.0,
-        output_dropout: float = 0.0,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            input_dim,
-            residual=residual,
-            norm=norm,
-            norm_eps=norm_eps,
-            dropout=dropout,
-            output_dropout=output_dropout,
-        )
+        super().__init__(input_dim, residual=residual, norm=norm, dropout=dropout, **options)
         vector_dim = input_dim if expanded_dim is None else expanded_dim
         self.mixing = ElementwiseMixing(
             input_dim, expanded_dim=vector_dim, gate=gate, vector_norm=vector_norm, dropout=dropout

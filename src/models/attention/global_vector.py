@@ -30,8 +30,6 @@ class GlobalVector(nn.Module):
             raise ValueError(f"a global vector of {output_dim} features must have at least 1")
         if norm not in ("none", "layer", "batch"):
             raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.scores = nn.Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias
         self.values = nn.Linear(input_dim, output_dim, bias=False)
         norms = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}

@@ -1,25 +1,24 @@
 """The scores of Keras' `Attention` layer, with the states as query, key and value."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from src.kernels.dropout import dropout
 from src.models.attention.dot_product import DotProductAttention
 from src.models.masking import masked_softmax
 from src.models.position.rotary import Rotary
-from src.models.sublayer import Norm
 
 
 class KerasAttention(DotProductAttention):
-    """softmax(score) x, with the scores of `keras.layers.Attention`. Other options as in `SelfAttention`.
+    """softmax(score) x, with the scores of `keras.layers.Attention`.
 
     Args:
         input_dim: D, features of a state.
         score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which needs N×L×L×D numbers.
         use_scale: learn s, a scalar that starts at 1; without it s = 1, so the scores are not divided by √D. (c also
             starts at 1, and is always learned.)
+        options: those of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -31,23 +30,11 @@ class KerasAttention(DotProductAttention):
         *,
         score_mode: Literal["dot", "concat"] = "dot",
         use_scale: bool = False,
-        residual: bool = False,
-        norm: Norm = "none",
-        norm_eps: float = 1e-5,
-        dropout: float = 0.0,
-        output_dropout: float = 0.0,
+        **options: Any,
     ) -> None:
         if score_mode not in ("dot", "concat"):
             raise ValueError(f"score_mode={score_mode!r} must be one of dot, concat")
-        super().__init__(
-            input_dim,
-            head_dim=input_dim,
-            residual=residual,
-            norm=norm,
-            norm_eps=norm_eps,
-            dropout=dropout,
-            output_dropout=output_dropout,
-        )
+        super().__init__(input_dim, **options)
         self.scale = nn.Parameter(torch.ones(())) if use_scale else None
         self.concat_weight = nn.Parameter(torch.ones(())) if score_mode == "concat" else None
 
@@ -72,4 +59,4 @@ class KerasAttention(DotProductAttention):
         if self.concat_weight is None:
             return super().attend(queries, keys, values, mask)
         weights = masked_softmax(self.score(queries, keys), self.visible(mask))
-        return dropout(weights, self.drop_rate) @ values  # no fused kernel has this score
+        return self.dropout(weights) @ values  # no fused kernel has this score

@@ -1,5 +1,7 @@
 """Attention with a learned query that all texts share."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -20,24 +22,14 @@ class LearnedQueryAttention(QueryAttention):
         input_dim: D, features of a state.
         edge_steps: number B of steps from either end, in [0, 32]; 2B parameters, which start at zero. The last step
             includes all tokens at least 2^(B-1) tokens away. 0 omits the biases.
-        scaled: divide the scores by √D, without the biases.
-        dropout: probability in [0, 1) of dropping a weight while training.
-        attentional: return tanh(W_c [c; q]) with the text's summary q (Luong et al. 2015, eq. 5).
+        options: those of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:
         ValueError: if an option is outside its range.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        edge_steps: int = 0,
-        scaled: bool = False,
-        dropout: float = 0.0,
-        attentional: bool = False,
-    ) -> None:
-        super().__init__(input_dim, scaled=scaled, dropout=dropout, attentional=attentional)
+    def __init__(self, input_dim: int, *, edge_steps: int = 0, **options: Any) -> None:
+        super().__init__(input_dim, **options)
         if not 0 <= edge_steps <= 32:
             raise ValueError(f"edge_steps={edge_steps} must lie in [0, 32]")
         self.question = nn.Parameter(torch.zeros(input_dim))

@@ -16,22 +16,3 @@ class LuongConcatAttention(AdditiveAttention):
         dropout: probability in [0, 1) of dropping a weight while training.
         attentional: return tanh(W_c [c; q]) (the paper's eq. 5); the report uses c itself.
     """
-
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        attention_dim: int | None = None,
-        bias: bool = True,
-        scaled: bool = False,
-        dropout: float = 0.0,
-        attentional: bool = False,
-    ) -> None:
-        super().__init__(
-            input_dim,
-            attention_dim=attention_dim,
-            bias=bias,
-            scaled=scaled,
-            dropout=dropout,
-            attentional=attentional,
-        )

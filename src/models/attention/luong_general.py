@@ -1,5 +1,7 @@
 """General attention (Luong, Pham & Manning 2015)."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -9,10 +11,8 @@ from src.models.attention.query import QueryAttention
 class LuongGeneralAttention(QueryAttention):
     """score(q, h) = qᵀ W_a h (Luong et al. 2015, section 3.1, 'general'; the twenty-model report's eq. 7)."""
 
-    def __init__(
-        self, input_dim: int, *, scaled: bool = False, dropout: float = 0.0, attentional: bool = False
-    ) -> None:
-        super().__init__(input_dim, scaled=scaled, dropout=dropout, attentional=attentional)
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__(input_dim, **options)
         self.general = nn.Linear(input_dim, input_dim, bias=False)
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:

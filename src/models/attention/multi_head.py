@@ -1,20 +1,20 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2.2)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from src.models.attention.dot_product import DotProductAttention
-from src.models.sublayer import Norm
 
 
 class MultiHeadAttention(DotProductAttention):
     """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h.
 
-    Other options as in `SelfAttention`.
-
     Args:
         input_dim: D, features of a state.
         heads: H; it must divide D.
         bias: add biases to the projections.
+        options: those of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.
@@ -26,23 +26,12 @@ class MultiHeadAttention(DotProductAttention):
         *,
         heads: int = 4,
         bias: bool = True,
-        residual: bool = False,
-        norm: Norm = "none",
-        norm_eps: float = 1e-5,
-        dropout: float = 0.0,
-        output_dropout: float = 0.0,
+        **options: Any,
     ) -> None:
         if heads < 1 or input_dim % heads:
             raise ValueError(f"heads={heads} must divide the {input_dim} features of a state")
-        super().__init__(
-            input_dim,
-            head_dim=input_dim // heads,
-            residual=residual,
-            norm=norm,
-            norm_eps=norm_eps,
-            dropout=dropout,
-            output_dropout=output_dropout,
-        )
+        super().__init__(input_dim, **options)
+        self.head_dim = input_dim // heads
         self.heads = heads
         self.projections = nn.Linear(input_dim, 3 * input_dim, bias)
         self.output = nn.Linear(input_dim, input_dim, bias)

@@ -1,18 +1,15 @@
 """Single-head attention with projections, as in the from-scratch document and in Keras with projections."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from src.models.attention.dot_product import DotProductAttention
-from src.models.sublayer import Norm
 
 
 class QkvAttention(DotProductAttention):
     """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
-
-    Other options as in `SelfAttention`.
 
     Args:
         input_dim: D, features of a state.
@@ -22,6 +19,7 @@ class QkvAttention(DotProductAttention):
             error in the from-scratch document; none: 1, as in Keras' layer.
         values_from_keys: initialize W_v as a copy of W_k, as the from-scratch document does.
         init_std: standard deviation of the initial weights, with zero biases; None keeps torch's default.
+        options: those of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -36,11 +34,7 @@ class QkvAttention(DotProductAttention):
         scale: Literal["dim", "numel", "none"] = "dim",
         values_from_keys: bool = False,
         init_std: float | None = None,
-        residual: bool = False,
-        norm: Norm = "none",
-        norm_eps: float = 1e-5,
-        dropout: float = 0.0,
-        output_dropout: float = 0.0,
+        **options: Any,
     ) -> None:
         units = input_dim if attention_units is None else attention_units
         if units < 1:
@@ -49,16 +43,8 @@ class QkvAttention(DotProductAttention):
             raise ValueError(f"scale={scale!r} must be one of dim, numel, none")
         if init_std is not None and init_std <= 0:
             raise ValueError(f"init_std={init_std} must be above 0")
-        super().__init__(
-            input_dim,
-            head_dim=units,
-            output_dim=units,
-            residual=residual,
-            norm=norm,
-            norm_eps=norm_eps,
-            dropout=dropout,
-            output_dropout=output_dropout,
-        )
+        super().__init__(input_dim, units, **options)
+        self.head_dim = units
         self.scale = scale
         self.queries = nn.Linear(input_dim, units, bias)
         self.keys = nn.Linear(input_dim, units, bias)

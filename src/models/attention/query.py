@@ -32,8 +32,6 @@ class QueryAttention(Attention):
         self, input_dim: int, *, scaled: bool = False, dropout: float = 0.0, attentional: bool = False
     ) -> None:
         super().__init__()
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.output_dim = input_dim
         self.scale = input_dim**-0.5 if scaled else 1.0
         self.dropout = Dropout(dropout)

@@ -34,8 +34,9 @@ class SelfAttention(Attention):
     def __init__(
         self,
         input_dim: int,
-        *,
         output_dim: int | None = None,
+        /,
+        *,
         residual: bool = False,
         norm: Norm = "none",
         norm_eps: float = 1e-5,
@@ -43,13 +44,16 @@ class SelfAttention(Attention):
         output_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        for name, rate in (("dropout", dropout), ("output_dropout", output_dropout)):
-            if not 0 <= rate < 1:
-                raise ValueError(f"{name}={rate} must lie in [0, 1)")
         self.output_dim = input_dim if output_dim is None else output_dim
-        self.around = Sublayer(input_dim, output_dim=self.output_dim, residual=residual, norm=norm, norm_eps=norm_eps)
-        self.dropout = dropout
-        self.output_dropout = Dropout(output_dropout)
+        self.dropout = Dropout(dropout)
+        self.around = Sublayer(
+            input_dim,
+            output_dim=self.output_dim,
+            residual=residual,
+            norm=norm,
+            norm_eps=norm_eps,
+            output_dropout=output_dropout,
+        )
 
     @abstractmethod
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -61,7 +65,7 @@ class SelfAttention(Attention):
 
     def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
         """The resulting states from the input and its mixtures N×L×D'."""
-        return zero_padding(self.output_dropout(self.around.combine(encoded.states, mixed)), encoded.mask)
+        return zero_padding(self.around.combine(encoded.states, mixed), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
         """N×L×D → N×L×D'."""

@@ -1,26 +1,26 @@
 """Multi-head attention in a local window (Beltagy, Peters & Cohan 2020, section 3.1)."""
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from src.models.attention.dot_product import fused_attention
+from src.kernels.attention import fused_attention
 from src.models.attention.multi_head import MultiHeadAttention
-from src.models.sublayer import Norm
 
 
 class WindowedAttention(MultiHeadAttention):
     """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
     `forward` divides the text into chunks of w tokens. The queries of a chunk meet the keys of this chunk and its two
-    neighbours alone, so time and memory grow as L·w, not L². Other options as in
-    `MultiHeadAttention`.
+    neighbours alone, so time and memory grow as L·w, not L².
 
     Args:
         input_dim: D, features of a state.
         window: w, visible tokens on each side.
+        options: those of `MultiHeadAttention`.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.
@@ -31,26 +31,11 @@ class WindowedAttention(MultiHeadAttention):
         input_dim: int,
         *,
         window: int = 32,
-        heads: int = 4,
-        bias: bool = True,
-        residual: bool = False,
-        norm: Norm = "none",
-        norm_eps: float = 1e-5,
-        dropout: float = 0.0,
-        output_dropout: float = 0.0,
+        **options: Any,
     ) -> None:
         if window < 1:
             raise ValueError(f"window={window} must be at least 1")
-        super().__init__(
-            input_dim,
-            heads=heads,
-            bias=bias,
-            residual=residual,
-            norm=norm,
-            norm_eps=norm_eps,
-            dropout=dropout,
-            output_dropout=output_dropout,
-        )
+        super().__init__(input_dim, **options)
         self.window = window
 
     def visible(self, mask: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from src.data.trained_tokenizer import UNKNOWN_ID
-from src.kernels.dropout import Dropout
+from src.kernels.dropout import Dropout, require_rate
 from src.models.component import Embedding
 from src.models.masking import zero_padding
 
@@ -46,9 +46,7 @@ class LearnedEmbedding(Embedding):
             raise ValueError(f"init={init!r} must be one of normal, uniform")
         if not 0 < init_scale < math.inf:
             raise ValueError(f"init_scale={init_scale} must be a finite number above 0")
-        for name, value in (("dropout", dropout), ("word_dropout", word_dropout)):
-            if not 0 <= value < 1:
-                raise ValueError(f"{name}={value} must lie in [0, 1)")
+        require_rate(word_dropout, "word_dropout")
         self.output_dim = dim
         self.table: nn.Embedding | nn.EmbeddingBag = nn.Embedding(len(vocabulary), dim)
         with torch.no_grad():

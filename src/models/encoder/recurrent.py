@@ -51,8 +51,6 @@ class Recurrent(Encoder):
             raise ValueError(f"hidden_dim={hidden_dim} must be at least 1")
         if not 1 <= layers <= MOST_LAYERS:
             raise ValueError(f"layers={layers} must lie in [1, {MOST_LAYERS}]")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         self.output_dim = hidden_dim * (2 if bidirectional else 1)
         input_dims = [input_dim] + [self.output_dim] * (layers - 1)
         self.forwards = nn.ModuleList(CELLS[cell](dim, hidden_dim, batch_first=True) for dim in input_dims)

@@ -29,7 +29,7 @@ class AttentionSublayer(Sublayer):
         self.attention = attention
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        return self.combine(states, self.attention.transform(self.prepare(states), mask))
+        return self.apply_around(lambda prepared: self.attention.transform(prepared, mask), states)
 
 
 class Block(nn.Module):
@@ -65,7 +65,7 @@ class Block(nn.Module):
         """N×L×D → N×L×D; rows of padding may have any values."""
         for attention in self.attentions:
             states = attention(states, mask)
-        return self.around.combine(states, self.feed_forward(self.around.prepare(states)))
+        return self.around.apply_around(self.feed_forward, states)
 
 
 class Stack(Encoder):

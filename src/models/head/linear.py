@@ -30,8 +30,6 @@ class LinearHead(Head):
         freeze: bool = False,
     ) -> None:
         super().__init__()
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         if init_std is not None and init_std < 0:
             raise ValueError(f"init_std={init_std} must not be negative")
         self.dropout = Dropout(dropout)

@@ -43,8 +43,6 @@ class MlpHead(Head):
             raise ValueError(f"hidden_dims={list(hidden_dims)} must be sizes of at least 1")
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation={activation!r} must be one of {', '.join(ACTIVATIONS)}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout={dropout} must lie in [0, 1)")
         if init not in (None, "glorot_uniform"):
             raise ValueError(f"init={init!r} must be glorot_uniform or null")
         sizes = [input_dim, *hidden_dims]
