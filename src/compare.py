@@ -25,10 +25,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")
 
         from src.comparison.comparison import compare
-        from src.comparison.tables import show, write
+        from src.comparison.tables import print_comparison, write
 
         comparison = compare(args.folders, args.baseline, args.metric, args.study)
-        show(comparison, write(comparison, out))
+        print_comparison(comparison, write(comparison, out))
 
 
 def arguments() -> argparse.ArgumentParser:

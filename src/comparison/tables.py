@@ -146,7 +146,7 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
     return written
 
 
-def show(comparison: Comparison, written: Sequence[Path]) -> None:
+def print_comparison(comparison: Comparison, written: Sequence[Path]) -> None:
     """Print the tables and the paths of the files."""
     console = Console(width=None if sys.stdout.isatty() else 100)
     console.print(render_terminal(comparison))

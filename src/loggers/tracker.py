@@ -9,7 +9,8 @@ from typing import Any
 from pytorch_lightning.loggers import Logger
 
 from src.analysis.metrics import Metric
-from src.reports.files import Example, Predictions, read_examples, read_predictions
+from src.reports.examples import Example, read_examples
+from src.reports.files import Predictions, read_predictions
 from src.run_result import RunResult
 
 log = logging.getLogger(__name__)

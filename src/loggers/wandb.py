@@ -12,7 +12,7 @@ from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
 from src.loggers.tracker import Report, Tracker, costs, description
-from src.reports.files import Example
+from src.reports.examples import Example
 from src.reports.page.attention import coloured_words
 from src.reports.page.document import macro
 from src.reports.words import clean_text, top_words

@@ -3,16 +3,15 @@
 import csv
 import logging
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from src.errors import UserError
 from src.files.arrays import read_arrays
-from src.files.record import NUMBER, TEXT, read_json
+from src.files.record import NUMBER, read_json
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
@@ -28,38 +27,6 @@ class Predictions(NamedTuple):
     index: np.ndarray  # type: ignore[assignment]  # n int64, row number in the split
 
 
-@dataclass(frozen=True)
-class Example:
-    """One text with its prediction and the attention weight of each word."""
-
-    split: str
-    index: int
-    label: str | None  # None if the true class is unknown
-    predicted: str
-    probabilities: dict[str, float]
-    words: list[str]
-    weights: np.ndarray  # L
-    matrix: np.ndarray | None  # H×L×L if every word attends to every word
-    layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
-
-    @property
-    def maps(self) -> dict[str, np.ndarray]:
-        """Word × word weights H×L×L by the name of the layer."""
-        return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
-
-    @property
-    def name(self) -> str:
-        """Split and row number, for file names."""
-        return f"{PurePath(self.split).name}_{self.index}"
-
-    @property
-    def title(self) -> str:
-        """Split, row number, true class and predicted class with its probability."""
-        prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
-        classes = prediction if self.label is None else f"{self.label}, {prediction}"
-        return f"{self.split} {self.index}: {classes}"
-
-
 class Statistics(NamedTuple):
     """Position and entropy of the attention weights of many texts."""
 
@@ -69,19 +36,6 @@ class Statistics(NamedTuple):
     length: np.ndarray  # n, words
 
 
-EXAMPLES = [
-    {
-        "split": str,
-        "index": int,
-        "label": TEXT,
-        "predicted": str,
-        "probabilities": [float],
-        "words": [str],
-        "weights": [float],
-        "matrix": (None, list),
-        "layers?": {str: list},
-    }
-]
 LEXICON = {
     **dict.fromkeys(("weight", "chance", "ratio", "low", "high"), float),
     "texts": int,
@@ -107,7 +61,7 @@ def read_predictions(run: Path) -> Predictions | None:
             raise ValueError("probabilities are not finite or labels are out of range")
         return Predictions(path.stem, probabilities, labels, names, index)
 
-    return _read(run / "predictions" / "test.npz", read) or _read(run / "predictions" / "val.npz", read)
+    return read_existing(run / "predictions" / "test.npz", read) or read_existing(run / "predictions" / "val.npz", read)
 
 
 def read_history(run: Path) -> History | None:
@@ -135,7 +89,7 @@ def read_history(run: Path) -> History | None:
                 history.setdefault(name, {})[epoch] = mean_or_last
         return history
 
-    return _read(run / "csv" / "metrics.csv", read) or None
+    return read_existing(run / "csv" / "metrics.csv", read) or None
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
@@ -147,7 +101,7 @@ def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
             norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
         return {component: np.array(sorted(points)) for component, points in norms.items()}
 
-    return _read(run / "gradients.csv", read) or None
+    return read_existing(run / "gradients.csv", read) or None
 
 
 def read_statistics(run: Path) -> Statistics | None:
@@ -163,37 +117,12 @@ def read_statistics(run: Path) -> Statistics | None:
             raise ValueError("the arrays must contain one finite number for each text")
         return statistics
 
-    return _read(run / "attention_stats.npz", read)
-
-
-def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Read the texts with their attention weights; `class_names` are the names of the probabilities."""
-
-    def read(path: Path) -> list[Example]:
-        return [
-            Example(
-                split=example["split"],
-                index=example["index"],
-                label=example["label"],
-                predicted=example["predicted"],
-                probabilities=dict(zip(class_names, example["probabilities"], strict=True)),
-                words=example["words"],
-                weights=_to_weights(example["weights"], len(example["words"])),
-                matrix=_to_map(example["matrix"], len(example["words"])),
-                layers={
-                    name: _to_layer_map(matrix, len(example["words"]))
-                    for name, matrix in example.get("layers", {}).items()
-                },
-            )
-            for example in read_json(path, EXAMPLES)
-        ]
-
-    return _read(run / "attention.json", read) or []
+    return read_existing(run / "attention_stats.npz", read)
 
 
 def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
     """Read the attention weights of lexicon words."""
-    return _read(run / "lexicon.json", lambda path: read_json(path, LEXICON))
+    return read_existing(run / "lexicon.json", lambda path: read_json(path, LEXICON))
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
@@ -205,36 +134,17 @@ def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
         return None
 
 
-def _to_map(matrix: Any, length: int) -> np.ndarray | None:
-    """H×T×L weights as an array if every word has a row (T = L), otherwise None."""
-    if matrix is None:
-        return None
-    weights = np.asarray(matrix, dtype=np.float64)
-    if weights.ndim != 3 or not np.isfinite(weights).all():
-        raise ValueError(f"a matrix of shape {weights.shape} is not H×T×L or not finite")
-    return weights if weights.shape[1:] == (length, length) and len(weights) else None
-
-
-def _to_layer_map(matrix: Any, length: int) -> np.ndarray:
-    """H×L×L weights of an encoder layer as an array."""
-    weights = _to_map(matrix, length)
-    if weights is None:
-        raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
-    return weights
-
-
-def _to_weights(values: list[float], length: int) -> np.ndarray:
-    if len(values) != length:
-        raise ValueError(f"{len(values)} weights for {length} words")
-    return np.array(values, dtype=np.float64)
-
-
 def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def _read(path: Path, read: Callable[[Path], Value]) -> Value | None:
+def read_existing(path: Path, read: Callable[[Path], Value]) -> Value | None:
+    """Read a file that may be absent.
+
+    Raises:
+        UserError: the file is damaged.
+    """
     if not path.exists():
         return None
     try:

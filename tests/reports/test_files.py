@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.errors import UserError
-from src.reports.files import (
-    Example,
-    read_examples,
-    read_gradients,
-    read_history,
-    read_lexicon_weights,
-    read_predictions,
-    read_statistics,
-)
+from src.reports.examples import Example, read_examples
+from src.reports.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
 from src.run_result import RunResult
 from tests.reports.runs import example, write_rows
 

@@ -10,7 +10,8 @@ import numpy as np
 from src.comparison.comparison import Comparison
 from src.comparison.runs import FinishedRun
 from src.comparison.variants import Variant
-from src.reports.files import Example, read_examples, read_or_warn
+from src.reports.examples import Example, read_examples
+from src.reports.files import read_or_warn
 from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 

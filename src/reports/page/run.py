@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from src.analysis.metrics import confusion_matrix
-from src.reports.files import Example, read_examples, read_history, read_predictions
+from src.reports.examples import Example, read_examples
+from src.reports.files import read_history, read_predictions
 from src.reports.page.attention import coloured_words, token_maps
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.confusion import confusion

@@ -1,0 +1,106 @@
+"""Read `attention.json`: texts with their predictions and the attention weight of each word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from src.files.record import TEXT, read_json
+from src.reports.files import read_existing
+
+EXAMPLES = [
+    {
+        "split": str,
+        "index": int,
+        "label": TEXT,
+        "predicted": str,
+        "probabilities": [float],
+        "words": [str],
+        "weights": [float],
+        "matrix": (None, list),
+        "layers?": {str: list},
+    }
+]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text with its prediction and the attention weight of each word."""
+
+    split: str
+    index: int
+    label: str | None  # None if the true class is unknown
+    predicted: str
+    probabilities: dict[str, float]
+    words: list[str]
+    weights: np.ndarray  # L
+    matrix: np.ndarray | None  # H×L×L if every word attends to every word
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
+
+    @property
+    def maps(self) -> dict[str, np.ndarray]:
+        """Word × word weights H×L×L by the name of the layer."""
+        return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
+
+    @property
+    def name(self) -> str:
+        """Split and row number, for file names."""
+        return f"{PurePath(self.split).name}_{self.index}"
+
+    @property
+    def title(self) -> str:
+        """Split, row number, true class and predicted class with its probability."""
+        prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
+        classes = prediction if self.label is None else f"{self.label}, {prediction}"
+        return f"{self.split} {self.index}: {classes}"
+
+
+def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
+    """Read the texts with their attention weights; `class_names` are the names of the probabilities."""
+
+    def read(path: Path) -> list[Example]:
+        return [
+            Example(
+                split=example["split"],
+                index=example["index"],
+                label=example["label"],
+                predicted=example["predicted"],
+                probabilities=dict(zip(class_names, example["probabilities"], strict=True)),
+                words=example["words"],
+                weights=_to_weights(example["weights"], len(example["words"])),
+                matrix=_to_map(example["matrix"], len(example["words"])),
+                layers={
+                    name: _to_layer_map(matrix, len(example["words"]))
+                    for name, matrix in example.get("layers", {}).items()
+                },
+            )
+            for example in read_json(path, EXAMPLES)
+        ]
+
+    return read_existing(run / "attention.json", read) or []
+
+
+def _to_map(matrix: Any, length: int) -> np.ndarray | None:
+    """H×T×L weights as an array if every word has a row (T = L), otherwise None."""
+    if matrix is None:
+        return None
+    weights = np.asarray(matrix, dtype=np.float64)
+    if weights.ndim != 3 or not np.isfinite(weights).all():
+        raise ValueError(f"a matrix of shape {weights.shape} is not H×T×L or not finite")
+    return weights if weights.shape[1:] == (length, length) and len(weights) else None
+
+
+def _to_layer_map(matrix: Any, length: int) -> np.ndarray:
+    """H×L×L weights of an encoder layer as an array."""
+    weights = _to_map(matrix, length)
+    if weights is None:
+        raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
+    return weights
+
+
+def _to_weights(values: list[float], length: int) -> np.ndarray:
+    if len(values) != length:
+        raise ValueError(f"{len(values)} weights for {length} words")
+    return np.array(values, dtype=np.float64)
