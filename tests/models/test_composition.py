@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from src.models.classifier import Classifier, mean_weights
+from src.models.types import Encoded
 from tests.models.combinations import (
     ATTENTIONS,
     ENCODERS,
@@ -50,6 +52,20 @@ def contributing(encoder: str, attention: str) -> frozenset[str]:
     return frozenset(gradients)
 
 
+@cache
+@torch.no_grad()
+def attended(encoder: str, attention: str) -> tuple[list[Encoded], Encoded, Encoded]:
+    """What a pooling reads: of each text alone, of the texts beside a longer one, and of empty texts."""
+    model = composed(encoder, attention).eval()
+    tokens, mask = texts()
+
+    def attend(tokens: Tensor, mask: Tensor) -> Encoded:
+        return model.attention(model._encode(tokens, mask)[0])
+
+    alone = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
+    return alone, attend(*texts((*LENGTHS, 13), width=17)), attend(tokens, torch.zeros_like(mask))
+
+
 COMBINATIONS = [
     pytest.param(encoder, attention, pooling, id=f"{encoder}-{attention}-{pooling}")
     for encoder in ENCODERS
@@ -78,11 +94,12 @@ def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
             assert torch.isfinite(parameter.grad).all(), name
 
     model.eval()
+    alone, together, empty = attended(encoder, attention)
     with torch.no_grad():
-        alone = torch.cat([model(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)])
-        together = model(*texts((*LENGTHS, 13), width=17))[: len(LENGTHS)]
-        assert torch.allclose(together, alone, rtol=0, atol=1e-10), "padding or a longer text changed the output"
-        assert torch.isfinite(model(tokens, torch.zeros_like(mask))).all(), "an empty text gave NaN"
+        expected = torch.cat([model.head(model.pooling(encoded)) for encoded in alone])
+        logits = model.head(model.pooling(together))[: len(LENGTHS)]
+        assert torch.allclose(logits, expected, rtol=0, atol=1e-10), "padding or a longer text changed the output"
+        assert torch.isfinite(model.head(model.pooling(empty))).all(), "an empty text gave NaN"
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
