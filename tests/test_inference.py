@@ -19,7 +19,7 @@ def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, 
     checkpoint = finished[0] / "checkpoints" / "best.ckpt"
     texts = ["A great film, a film to remember", "dull"]
     predictions = load(checkpoint).predict(texts)
-    lines = run(tmp_path, "predict", f"ckpt_path='{checkpoint}'", given="\n".join(texts)).splitlines()
+    lines = run(tmp_path, "predict", f"ckpt_path='{checkpoint}'", stdin="\n".join(texts)).splitlines()
     for prediction, line, text in zip(predictions, lines, texts, strict=True):
         record = json.loads(line)
         assert prediction.text == text

@@ -58,9 +58,12 @@ def _shared_bases(repository: Repository, group: str) -> set[str]:
     counts: Counter[str] = Counter()
     for choice in repository.groups[group]:
         if path := file_of(repository.files, f"{group}/{choice}"):
-            content = yaml.load(path.read_text(encoding="utf-8"), YAML)
+            try:
+                content = yaml.load(path.read_text(encoding="utf-8"), YAML)
+            except (OSError, ValueError, yaml.YAMLError):  # reported if the file is chosen
+                continue
             defaults = content.get("defaults") if isinstance(content, dict) else None
-            counts.update(str(default) for default in defaults or ())
+            counts.update(map(str, defaults if isinstance(defaults, list) else ()))
     return {choice for choice, count in counts.items() if 2 * count > len(repository.groups[group])} - {"_self_"}
 
 

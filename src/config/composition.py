@@ -20,7 +20,7 @@ class Repository:
 
     Args:
         folder: contains the primary config and the groups.
-        command: train, eval or predict.
+        command: train, eval, predict or export.
         config_name: its primary config, if it is not named after the command.
         extra: a folder that is searched first, as `--config-dir` adds it.
         search: the overrides of `hydra.searchpath`, which add more folders.

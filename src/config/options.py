@@ -51,6 +51,7 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
         "pictures": str | None,
         "batch_size": int,
     },
+    "export": {**COMMON, "ckpt_path": str, "out": str, "int8": bool},
 }
 WITHIN: dict[str, dict[str, Any]] = {  # nodes of fixed keys
     "paths": {"root_dir": str, "output_dir": str},

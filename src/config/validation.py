@@ -58,7 +58,7 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
 
     Args:
         cfg: the configuration.
-        command: train, eval or predict; each accepts other options.
+        command: train, eval, predict or export; each accepts other options.
         trusted: modules whose classes are allowed, in addition to `extras.trusted_modules`.
 
     Raises:
