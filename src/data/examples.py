@@ -32,8 +32,8 @@ def select_examples(rows: Rows, text: str, label: str, on_bad_rows: str) -> Exam
         UserError: if `on_bad_rows` is "error" and a row lacks one, if no row has both, if a value is neither text nor a
             number, or if a label is too long for a class.
     """
-    texts = _strings(rows, text)
-    labels = [value.strip() for value in _strings(rows, label)]
+    texts = cell_texts(rows, text)
+    labels = [value.strip() for value in cell_texts(rows, label)]
     _check_lengths(rows, label, labels)
     positions = [i for i in range(len(texts)) if texts[i].strip() and labels[i]]
     if bad := sorted(set(range(len(texts))) - set(positions)):
@@ -66,7 +66,7 @@ def validate_policy(on_bad_rows: str) -> str:
     return on_bad_rows
 
 
-def _strings(rows: Rows, column: str) -> list[str]:
+def cell_texts(rows: Rows, column: str) -> list[str]:
     """The cells of a column as text.
 
     Raises:

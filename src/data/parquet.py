@@ -11,20 +11,22 @@ from src.errors import UserError
 BATCH = 1000  # rows decoded at a time
 
 
-def read_parquet(path: Path, columns: Sequence[str]) -> Rows:
-    """Read columns of a Parquet file.
+def read_parquet(path: Path, columns: Sequence[str] | None) -> Rows:
+    """Read columns of a Parquet file; None are all.
 
     Raises:
         UserError: if the file is damaged, or a column is missing or not unique.
     """
     import pyarrow.parquet as pq
 
-    values: dict[str, list[Any]] = {name: [] for name in columns}
     count = 0
     with _explain_errors(str(path)):
         file = pq.ParquetFile(path, page_checksum_verification=True)
     with file:
-        check_columns(str(path), columns, file.schema_arrow.names)
+        names = file.schema_arrow.names
+        columns = names if columns is None else columns
+        check_columns(str(path), columns, names)
+        values: dict[str, list[Any]] = {name: [] for name in columns}
         batches = file.iter_batches(BATCH, columns=list(columns))  # not the whole file at once, next to its values
         while True:
             with _explain_errors(f"{path}: after row {count:,}"):

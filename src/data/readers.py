@@ -16,8 +16,8 @@ from src.errors import UserError
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> Rows:
-    """Read columns of a file; its extension determines the format.
+def read_rows(path: Path, columns: Sequence[str] | None) -> Rows:
+    """Read columns of a file, None all of them; its extension determines the format.
 
     Raises:
         UserError: if the extension is unknown, the file is unreadable, empty, damaged or not UTF-8, a line is
@@ -35,9 +35,10 @@ def read_rows(path: Path, columns: Sequence[str]) -> Rows:
     return rows
 
 
-def _read_delimited(path: Path, columns: Sequence[str], delimiter: str) -> Rows:
+def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str) -> Rows:
     records = _numbered_records(path, delimiter)
     _, header = next(records, (1, []))
+    columns = header if columns is None else columns
     check_columns(str(path), columns, header)
     position = {name: header.index(name) for name in columns}
     places: list[int] = []
@@ -70,23 +71,26 @@ def _numbered_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[st
         ) from None
 
 
-def _read_jsonl(path: Path, columns: Sequence[str]) -> Rows:
+def _read_jsonl(path: Path, columns: Sequence[str] | None) -> Rows:
     lines = enumerate(_read_lines(path).split("\n"), start=1)
     records = {line: _parse_object(text, f"{path}: line {line}", columns) for line, text in lines if text.strip()}
     names = list(dict.fromkeys(name for record in records.values() for name in record))
+    columns = names if columns is None else columns
     check_columns(str(path), columns, names)
     return Rows(
         str(path), "line", list(records), {name: [record.get(name) for record in records.values()] for name in columns}
     )
 
 
-def _parse_object(text: str, place: str, columns: Sequence[str]) -> dict[str, Any]:
-    """Parse a line of JSON; of `columns`, none may occur twice in it."""
+def _parse_object(text: str, place: str, columns: Sequence[str] | None) -> dict[str, Any]:
+    """Parse a line of JSON; of `columns`, none may occur twice in it; None are all."""
 
     def to_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) < len(pairs):
-            check_columns(place, [name for name in columns if name in record], [name for name, _ in pairs])
+            check_columns(
+                place, [name for name in record if columns is None or name in columns], [name for name, _ in pairs]
+            )
         return record
 
     try:
@@ -111,7 +115,7 @@ def _read_lines(path: Path) -> str:
     return text
 
 
-READERS: dict[str, Callable[[Path, Sequence[str]], Rows]] = {
+READERS: dict[str, Callable[[Path, Sequence[str] | None], Rows]] = {
     ".csv": partial(_read_delimited, delimiter=","),
     ".tsv": partial(_read_delimited, delimiter="\t"),
     ".jsonl": _read_jsonl,

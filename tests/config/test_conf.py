@@ -12,7 +12,7 @@ from src.config.mistakes import Mistake
 from src.config.options import COMMANDS, WITHIN
 
 REQUIRED = {
-    *("ckpt_path", "callbacks.lexicon.path"),
+    *("ckpt_path", "out", "callbacks.lexicon.path"),
     *("data._target_", "data.path", "data.name", "data.tokenizer.name_or_path"),
 }
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from src.data.readers import read_rows
 from src.errors import UserError
 from tests.data.data_files import read_examples, write_parquet
 
@@ -73,3 +74,9 @@ def test_a_damaged_page_of_parquet_is_located(tmp_path: Path, checksum: bool) ->
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"a\.parquet: after row 1,0\d\d: .* is damaged"):
         read_examples(path)
+
+
+def test_all_columns_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["good", "bad"], "id": [7, 8]}), path)
+    assert read_rows(path, None).columns == {"text": ["good", "bad"], "id": [7, 8]}

@@ -72,6 +72,24 @@ def test_mistakes_in_a_file_are_reported(tmp_path: Path, name: str, content: str
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "id,text\n1,good\n2,bad\n"),
+        ("a.jsonl", '{"id": "1", "text": "good"}\n{"text": "bad", "id": "2"}'),
+    ],
+)
+def test_all_columns_on_request(tmp_path: Path, name: str, content: str) -> None:
+    assert read_rows(write(tmp_path / name, content), None).columns == {"id": ["1", "2"], "text": ["good", "bad"]}
+
+
+def test_columns_of_one_name_are_reported_if_all_are_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="2 columns are called 'id'"):
+        read_rows(write(tmp_path / "a.csv", "id,text,id\n1,a,2\n"), None)
+    with pytest.raises(UserError, match="line 1: 2 columns are called 'id'"):
+        read_rows(write(tmp_path / "a.jsonl", '{"id": 1, "id": 2}'), None)
+
+
 def test_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.csv").mkdir()
     with pytest.raises(UserError, match="is a folder"):
