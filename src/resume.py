@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.build.objects import class_at
 from src.checkpoint import read_checkpoint
-from src.config.keys import with_present_names
+from src.config.keys import changed_options, with_present_names
 from src.dry_build import dry_optimizer
 from src.errors import UserError
 from src.files.plain import require
@@ -33,6 +33,9 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
         UserError: if the file is not a valid checkpoint, or lacks the state of the training.
     """
     content = read_checkpoint(path, mmap=True)
+    if "optimizer_states" not in content:
+        last = Path(path).with_name("last.ckpt")
+        raise UserError(f"{path}: has the model, but not the state of its training: resume from {last}")
     try:
         require(content, TRAINING)
         if min(content["epoch"], content["global_step"]) < 0:
@@ -66,6 +69,8 @@ def require_resumable(cfg: DictConfig) -> None:
         saved, current = ((node.get(key) or {}).get("_target_", "none") for node in (saved_config, config))
         if saved != current:
             raise _refusal(cfg, f"{key}: was {saved}, and is {current}")
+        if changes := changed_options({key: saved_config.get(key)}, {key: config.get(key)}):
+            raise _refusal(cfg, "; ".join(changes))  # torch restores the earlier values with the state
     saved_groups, groups = (node.get("param_groups") or {} for node in (saved_config, config))
     if saved_groups != groups:
         raise _refusal(cfg, f"param_groups: was {saved_groups}, and is {groups}")

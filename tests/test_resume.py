@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from src.checkpoint import read_checkpoint
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 from tests.helpers import train, trained
@@ -29,6 +30,8 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
         ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.AdamW"),
         ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.optim\.adagrad\.Adagrad"),
         ("scheduler=plateau", r"scheduler: was none, and is torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
+        ("optimizer.lr=0.5", r"optimizer\.lr: was 0\.\d+, and is 0\.5\. Restore the earlier value"),
+        ("+optimizer.amsgrad=true", r"optimizer\.amsgrad: was None, and is True"),
         ("+param_groups.encoder.lr=0.01", r"param_groups: was \{\}, and is \{'encoder': \{'lr': 0\.01\}\}"),
         ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, and has groups of \[\d+\]"),
         (
@@ -71,6 +74,21 @@ def test_a_damaged_state_is_reported_before_the_data_are_read(
     torch.save(content, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=message):
         train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'")
+
+
+def test_another_option_of_the_scheduler_is_refused(tmp_path: Path) -> None:
+    path = trained(tmp_path / "run", "scheduler=plateau", "scheduler.patience=0")
+    with pytest.raises(UserError, match=r"scheduler\.patience: was 0, and is 3"):
+        train(tmp_path / "resumed", *OPTIONS, "scheduler=plateau", f"ckpt_path='{path}'", "scheduler.patience=3")
+
+
+def test_the_best_checkpoint_has_the_model_only(checkpoint: Path, tmp_path: Path, no_data: None) -> None:
+    best = checkpoint.with_name("best.ckpt")
+    assert best.stat().st_size < 0.5 * checkpoint.stat().st_size
+    assert read_checkpoint(best)["epoch"] >= 0
+    message = rf"best\.ckpt: has the model, but not the state of its training: resume from {checkpoint}"
+    with pytest.raises(UserError, match=message):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{best}'")
 
 
 def test_training_resumes_for_as_many_epochs_or_more(checkpoint: Path, tmp_path: Path) -> None:

@@ -48,6 +48,13 @@ def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, 
     return {path: value for path, value in _leaves(config, "") if not is_within(path, unrelated)}
 
 
+def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Collection[str] = ()) -> list[str]:
+    """The options that differ between two plain configurations, except `unrelated`: `optimizer.lr: was 1, and is 2`."""
+    old, new = (options_in(config, unrelated) for config in (before, after))
+    paths = (path for path in {**old, **new} if path and old.get(path) != new.get(path))
+    return [f"{path}: was {old.get(path)}, and is {new.get(path)}" for path in paths]
+
+
 def is_within(path: str, keys: Collection[str]) -> bool:
     """Whether a dotted path is one of `keys` or below one."""
     return any(path == key or path.startswith(f"{key}.") for key in keys)
