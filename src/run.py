@@ -10,12 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 
 from src import environment
+from src.analysis.data_summary import summarize_data
 from src.callbacks.predictions import Predictions
 from src.callbacks.pruning import Pruned
 from src.callbacks.speed import Speed
@@ -25,11 +27,12 @@ from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.tracker import Report, Trackers
+from src.models.embedding.glove import GloveEmbedding
 from src.process.startup import announce
 from src.reports.draw import draw_all
 from src.run_folder import RunFolder, is_main_process
-from src.run_result import Best, Data, Parameters, RunResult, Score, Seconds
-from src.summary import final_metrics, print_summary
+from src.run_result import Best, Parameters, RunResult, Score, Seconds
+from src.summary import final_metrics, print_data, print_summary
 
 
 class Run:
@@ -103,14 +106,17 @@ class Run:
         return Card({**self.config, "choices": dict(self.result.choices)}, data.codec, data.class_counts)
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record data, parameters, device and versions, and replace the files of an earlier run."""
+        """Record data, parameters, device and versions, and replace the files of an earlier run.
+
+        Before a training, the summary of the data is printed.
+        """
         self.folder.replace_earlier_run()
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         self._record(
             choices={**module.card["config"].get("choices", {}), **selected},
-            data=Data(data.fingerprint_, tuple(data.class_names), len(data.vocabulary), **data.sizes),
+            data=summarize_data(data, _words_with_vectors(module)),
             parameters=Parameters(sum(parts.values()), trainable, parts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),
@@ -118,6 +124,8 @@ class Run:
             git_commit=environment.git_commit(),
         )
         self.trackers.describe(self.result)
+        if self.cfg.get("train") and trainer.is_global_zero:
+            print_data(self.result.data)
 
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
         """Select the checkpoint to evaluate: the best one, or `ckpt_path` if nothing was trained."""
@@ -170,6 +178,14 @@ class Run:
             finished=_now(),
         )
         self.folder.write_result(self.result)
+
+
+def _words_with_vectors(module: LitClassifier) -> np.ndarray | None:
+    """Whether each token of the vocabulary has a GloVe vector; None without such vectors."""
+    embedding = module.model.embedding
+    if not isinstance(embedding, GloveEmbedding) or not embedding.has_vector.any():
+        return None
+    return embedding.has_vector.cpu().numpy()
 
 
 def _now() -> str:

@@ -13,8 +13,42 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
+class SplitSummary:
+    """The texts of a split before truncation.
+
+    Args:
+        texts: their number.
+        class_counts: texts of each class.
+        majority_accuracy: accuracy of always predicting the most frequent class of the training split.
+        tokens: their number.
+        lengths: quantiles of the tokens per text, by names such as median.
+        cut_texts: texts longer than `data.max_length`.
+        cut_share: of the tokens, those that `data.max_length` cuts.
+        unknown_share: of the tokens, those that are not in the vocabulary.
+        vector_share: of the tokens, those with a pretrained vector; None without such vectors.
+        duplicates: texts that equal an earlier text of the split.
+        in_train: texts that equal a text of the training split; None for the training split itself.
+    """
+
+    texts: int | None = None
+    class_counts: Mapping[str, int] = field(default_factory=dict)
+    majority_accuracy: float | None = None
+    tokens: int | None = None
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    cut_texts: int | None = None
+    cut_share: float | None = None
+    unknown_share: float | None = None
+    vector_share: float | None = None
+    duplicates: int | None = None
+    in_train: int | None = None
+
+
+@dataclass(frozen=True)
 class Data:
-    """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits."""
+    """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits.
+
+    `vectors` is the number of words of the vocabulary with a pretrained vector.
+    """
 
     fingerprint: str | None = None
     class_names: tuple[str, ...] = ()
@@ -22,6 +56,10 @@ class Data:
     train: int | None = None
     val: int | None = None
     test: int | None = None
+    max_length: int | None = None
+    majority_class: str | None = None
+    vectors: int | None = None
+    splits: Mapping[str, SplitSummary] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, int]:

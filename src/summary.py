@@ -1,4 +1,4 @@
-"""Final metrics of a run with intervals, and their table on the terminal."""
+"""The data of a run and its final metrics with intervals, and their tables on the terminal."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,9 @@ from rich.console import Console
 
 from src.analysis.metrics import Metric, evaluate
 from src.files.arrays import read_arrays
+from src.reports.data_table import data_table
 from src.reports.tables import files_table, metric_table
+from src.run_result import Data
 
 
 def final_metrics(folder: Path) -> dict[str, Metric]:
@@ -22,12 +24,22 @@ def final_metrics(folder: Path) -> dict[str, Metric]:
     return metrics
 
 
+def print_data(data: Data) -> None:
+    """Print the summary of the data."""
+    _console().print(data_table(data))
+
+
 def print_summary(metrics: dict[str, Metric], folder: Path) -> None:
     """Print the metrics of the test split, or of validation without a test, and the written files."""
     tested = {name: metric for name, metric in metrics.items() if name.startswith("test/")}
-    console = Console(width=None if sys.stdout.isatty() else 100)
+    console = _console()
     console.print(metric_table(tested or metrics))
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
         console.print(f"W&B run, offline: to upload it, run wandb sync {offline}", soft_wrap=True)
+
+
+def _console() -> Console:
+    """A console as wide as the terminal, or of 100 columns in a pipe."""
+    return Console(width=None if sys.stdout.isatty() else 100)

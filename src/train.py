@@ -22,10 +22,10 @@ def main(cfg: DictConfig) -> float | None:
         module = build.module(cfg, run.card(data))
         if cfg.ckpt_path is not None:
             build.load_weights(module, load_checkpoint(cfg.ckpt_path)[1], cfg.ckpt_path)
+        elif cfg.train:
+            module.model.load_pretrained()
         run.describe(data, module, trainer)
         if cfg.train:
-            if cfg.ckpt_path is None:
-                module.model.load_pretrained()
             trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
             run.stop.check()
         if cfg.test:

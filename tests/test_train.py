@@ -44,8 +44,19 @@ def test_a_run_leaves_what_the_design_lists(finished: tuple[Path, dict[str, Any]
     assert result["error"] is None
     assert result["data"]["train"] + result["data"]["val"] + result["data"]["test"] == 39
     assert result["parameters"]["total"] == sum(result["parameters"]["by_part"].values())
+    splits = result["data"]["splits"]
+    assert {split: summary["texts"] for split, summary in splits.items()} == {"train": 28, "val": 3, "test": 8}
+    assert splits["train"]["vector_share"] > 0.5  # counted after the vectors are read
+    assert 'id="data"' in (folder / "page.html").read_text()
     assert len(result["seconds"]["per_epoch"]) == 2
     assert result["versions"]["torch"] == torch.__version__
+
+
+def test_the_data_are_printed_once_before_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(tmp_path / "run", "callbacks=none", "data.max_length=3")
+    output = capsys.readouterr().out
+    assert output.count("tokens cut by data.max_length") == 1
+    assert output.index("texts are longer than 3 tokens; ") < output.index("test/acc")
 
 
 def test_metrics_have_the_same_names_and_values_everywhere(finished: tuple[Path, dict[str, Any]]) -> None:

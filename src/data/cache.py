@@ -17,7 +17,7 @@ from src.errors import UserError
 from src.files.arrays import read_arrays
 
 log = logging.getLogger(__name__)
-ARRAYS = ("tokens", "offsets", "labels", "rows")  # of a TokenizedSplit
+ARRAYS = ("tokens", "offsets", "labels", "rows", "digests")  # of a TokenizedSplit
 
 
 def code_version(*classes: type) -> str:

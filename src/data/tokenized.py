@@ -1,5 +1,6 @@
 """Tokenized texts: what the cache stores and batches are built from."""
 
+import hashlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ class TokenizedSplit:
     offsets: np.ndarray  # n+1 int64, into tokens
     labels: np.ndarray  # n int64
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
+    digests: np.ndarray  # n int64, hashes of the texts: equal for duplicates
     origin: str  # train, val or test
 
 
@@ -57,7 +59,11 @@ def tokenize(
     tokenizer = builder.train(texts["train"], progress)
     splits = {
         split: TokenizedSplit(
-            *tokenizer.encode(texts[split], progress), getattr(corpus, origin).labels[rows], rows, origin
+            *tokenizer.encode(texts[split], progress),
+            getattr(corpus, origin).labels[rows],
+            rows,
+            text_digests(texts[split]),
+            origin,
         )
         for split, (origin, rows) in rows_by_split.items()
     }
@@ -68,6 +74,12 @@ def tokenize(
         f"{len(tokenizer.vocabulary):,}",
     )
     return TokenizedCorpus(**splits, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
+
+
+def text_digests(texts: Sequence[str]) -> np.ndarray:
+    """A hash of each text, n int64: two different texts have the same with a probability of 2**-64."""
+    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), dtype=np.int64)
 
 
 def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:

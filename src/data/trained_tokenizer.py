@@ -1,5 +1,6 @@
 """The trained tokenizer: texts to token ids and words, with the `tokenizers` library (Rust, all cores)."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
@@ -42,6 +43,16 @@ class Tokenizer:
         for token, i in ids.items():
             tokens[i] = token
         return (PAD, UNKNOWN, *tokens) if self.shift else tuple(tokens)
+
+    @cached_property
+    def unknown_id(self) -> int | None:
+        """The id of an unknown word; None if a pretrained tokenizer has none, as one of bytes."""
+        if not self.shift:
+            return UNKNOWN_ID
+        model = json.loads(self._backend.to_str())["model"]
+        own = self._backend.token_to_id(model.get("unk_token") or "")
+        own = model.get("unk_id") if own is None else own
+        return None if own is None else own + self.shift
 
     def encode(self, texts: Sequence[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Encode texts, without truncation and without the special tokens of a model.

@@ -27,6 +27,7 @@ def make_corpus(seed: int = 0) -> TokenizedCorpus:
             np.concatenate([[0], lengths.cumsum()]),
             rng.integers(0, 2, n),
             rng.permutation(n),
+            rng.integers(0, 99, n),
             origin,
         )
 
@@ -41,7 +42,7 @@ def are_equal(first: TokenizedCorpus, second: TokenizedCorpus) -> bool:
         np.array_equal(getattr(getattr(first, split), name), getattr(getattr(second, split), name))
         and getattr(first, split).origin == getattr(second, split).origin
         for split in ("train", "val", "test")
-        for name in ("tokens", "offsets", "labels", "rows")
+        for name in ("tokens", "offsets", "labels", "rows", "digests")
     )
     return metadata and arrays
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from src.analysis.metrics import confusion_matrix
+from src.reports.data_table import data_notes, data_rows
 from src.reports.examples import Example, read_examples
 from src.reports.files import read_history, read_predictions
 from src.reports.page.attention import coloured_words, token_maps
@@ -34,7 +35,9 @@ def run_page(run: Path) -> str | None:
         counts = confusion_matrix(predictions.probabilities, predictions.labels)
         table = confusion(counts, names, f"{predictions.split} split, {counts.sum():,} texts")
     scores = _scores(result.metrics)
+    rows = data_rows(result.data)
     sections = {
+        "data": {"splits": list(result.data.splits), "rows": rows, "notes": data_notes(result.data)} if rows else None,
         "scores": scores,
         "split_names": {split: split for split in scores},
         "curves": run_curves(history) if history else [],

@@ -71,6 +71,17 @@ def test_absent_file_omits_its_section_only(absent: str, section: str, make_run:
     assert before - {part.attributes["id"] for part in Reader(read_page(run)).all("section")} == {section}
 
 
+def test_data_section_has_the_numbers_of_the_record(make_run: MakeRun) -> None:
+    split = {"texts": 30, "cut_texts": 30, "cut_share": 0.97, "tokens": 9, "class_counts": {MALICIOUS: 30}}
+    data = {"class_names": [MALICIOUS], "max_length": 500, "splits": {"train": split}}
+    html = read_page(add_result(make_run(), data=data))
+    reader = check_page(html)
+    assert [part.attributes["id"] for part in reader.all("section")][-1] == "data"
+    content = " ".join(text for _, text in reader.texts)
+    assert "30 of 30 texts are longer than 500 tokens; 97.0 % of the tokens are not read" in content
+    assert MALICIOUS not in html
+
+
 def test_empty_run_has_no_page(tmp_path: Path) -> None:
     assert write_page(tmp_path) is None
     assert list(tmp_path.iterdir()) == []

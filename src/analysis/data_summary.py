@@ -1,0 +1,64 @@
+"""Describe tokenized data before training: classes, lengths, truncation, unknown tokens and duplicates."""
+
+import numpy as np
+
+from src.data.datamodule import TextDataModule
+from src.data.tokenized import SPLITS, TokenizedSplit
+from src.run_result import Data, SplitSummary
+
+QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}
+
+
+def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -> Data:
+    """Describe the data of a run from its cached arrays, without work per text.
+
+    Args:
+        data: set up.
+        has_vector: for each token of the vocabulary, whether it has a pretrained vector; None without such vectors.
+    """
+    majority = int(np.argmax(data.class_counts))
+    return Data(
+        data.fingerprint_,
+        tuple(data.class_names),
+        len(data.vocabulary),
+        **data.sizes,
+        max_length=data.truncation.max_length,
+        majority_class=data.class_names[majority],
+        vectors=None if has_vector is None else int(has_vector.sum()),
+        splits={split: _summarize(split, data, majority, has_vector) for split in SPLITS},
+    )
+
+
+def _summarize(split: str, data: TextDataModule, majority: int, has_vector: np.ndarray | None) -> SplitSummary:
+    tokenized = data.tokenized(split)
+    counts = np.bincount(tokenized.labels, minlength=len(data.class_names))
+    lengths = np.diff(tokenized.offsets)
+    excess = np.maximum(lengths - data.truncation.max_length, 0)
+    tokens = len(tokenized.tokens)
+    unknown = _count(tokenized.tokens == data.codec.tokenizer.unknown_id)
+    quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
+    return SplitSummary(
+        texts=len(lengths),
+        class_counts=dict(zip(data.class_names, counts.tolist(), strict=True)),
+        majority_accuracy=counts[majority].item() / len(lengths),
+        tokens=tokens,
+        lengths=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
+        cut_texts=_count(excess),
+        cut_share=_share(int(excess.sum()), tokens),
+        unknown_share=_share(unknown, tokens),
+        vector_share=None if has_vector is None else _share(_count(has_vector[tokenized.tokens]), tokens),
+        duplicates=len(lengths) - len(np.unique(tokenized.digests)),
+        in_train=None if split == "train" else _shared_texts(tokenized, data.tokenized("train")),
+    )
+
+
+def _shared_texts(split: TokenizedSplit, other: TokenizedSplit) -> int:
+    return _count(np.isin(split.digests, other.digests))
+
+
+def _count(condition: np.ndarray) -> int:
+    return int(np.count_nonzero(condition))
+
+
+def _share(count: int, total: int) -> float:
+    return count / total if total else 0.0

@@ -1,0 +1,111 @@
+"""The table of the data of a run: classes, lengths, truncation, unknown tokens and duplicates of each split."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from src.reports.tables import UNKNOWN
+from src.reports.words import clean_text
+from src.run_result import Data, SplitSummary
+
+MAX_CLASSES = 10  # listed; of more, the most frequent ones
+NOTED_SHARE = 0.05  # of all tokens; if more are cut, a sentence says so
+
+Row = tuple[str, list[str]]  # the name of a number, and its value in each split
+
+
+def data_rows(data: Data) -> list[Row]:
+    """The rows of the table, each with a cell for each split of the record; none without splits."""
+    splits = list(data.splits.values())
+
+    def row(name: str, cell: Callable[[SplitSummary], str]) -> Row:
+        return name, [cell(split) for split in splits]
+
+    names = _frequent_classes(data)
+    rows = [
+        row("texts", lambda split: _count(split.texts)),
+        *(row(clean_text(name), lambda split, name=name: _class_cell(split, [name])) for name in names),  # type: ignore[misc]
+    ]
+    if others := [name for name in data.class_names if name not in names]:
+        rows.append(row(f"{len(others):,} other classes", lambda split: _class_cell(split, others)))
+    majority = clean_text(data.majority_class or UNKNOWN)
+    rows += [
+        row(f"accuracy of always “{majority}”", lambda split: _number(split.majority_accuracy, "{:.3f}")),
+        *(
+            row(f"tokens per text, {name}", lambda split, name=name: _count(split.lengths.get(name)))  # type: ignore[misc]
+            for name in dict.fromkeys(name for split in splits for name in split.lengths)
+        ),
+        row(f"texts longer than {_count(data.max_length)}", lambda split: _count(split.cut_texts)),
+        row("tokens cut by data.max_length", lambda split: _percent(split.cut_share)),
+        row("unknown tokens", lambda split: _percent(split.unknown_share)),
+    ]
+    if data.vectors is not None:
+        rows.append(row("tokens with a GloVe vector", lambda split: _percent(split.vector_share)))
+    rows += [
+        row("repeat a text of the split", lambda split: _count(split.duplicates)),
+        row("repeat a training text", lambda split: _count(split.in_train)),
+    ]
+    return rows if splits else []
+
+
+def data_notes(data: Data) -> list[str]:
+    """Sentences about texts that are cut, and about evaluated texts that are also trained on."""
+    notes = []
+    splits = data.splits.values()
+    tokens = sum(split.tokens or 0 for split in splits)
+    cut_share = sum((split.cut_share or 0.0) * (split.tokens or 0) for split in splits) / max(tokens, 1)
+    if cut_share >= NOTED_SHARE:
+        cut, texts = sum(split.cut_texts or 0 for split in splits), sum(split.texts or 0 for split in splits)
+        notes.append(
+            f"{cut:,} of {texts:,} texts are longer than {_count(data.max_length)} tokens; {_percent(cut_share)} of "
+            "the tokens are not read (data.max_length, data.keep)"
+        )
+    for name, split in data.splits.items():
+        if split.in_train:
+            notes.append(
+                f"{name}: {split.in_train:,} of {_count(split.texts)} texts are also in the training split, so its "
+                "scores may be too high"
+            )
+    return notes
+
+
+def data_table(data: Data) -> RenderableType:
+    """The table for a terminal, and the sentences below it."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("data")
+    for split in data.splits:
+        table.add_column(Text(clean_text(split)), justify="right", no_wrap=True)
+    for name, cells in data_rows(data):
+        table.add_row(Text(name), *cells)
+    return Group(table, *(Text(note) for note in data_notes(data)))
+
+
+def _frequent_classes(data: Data) -> list[str]:
+    """The classes to list, in their order: all, or the most frequent of many."""
+    if len(data.class_names) <= MAX_CLASSES:
+        return list(data.class_names)
+    total = {name: sum(split.class_counts.get(name, 0) for split in data.splits.values()) for name in data.class_names}
+    frequent = set(sorted(total, key=lambda name: -total[name])[:MAX_CLASSES])
+    return [name for name in data.class_names if name in frequent]
+
+
+def _class_cell(split: SplitSummary, names: list[str]) -> str:
+    count = sum(split.class_counts.get(name, 0) for name in names)
+    return f"{count:,} ({_percent(count / split.texts)})" if split.texts else f"{count:,}"
+
+
+def _count(value: int | None) -> str:
+    return _number(value, "{:,}")
+
+
+def _percent(share: float | None) -> str:
+    """Whole per cents with one decimal; a small share is not rounded to 0."""
+    return "<0.1 %" if share is not None and 0 < share < 0.0005 else _number(share, "{:.1%}").replace("%", " %")
+
+
+def _number(value: Any, form: str) -> str:
+    return UNKNOWN if value is None else form.format(value)

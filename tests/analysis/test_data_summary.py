@@ -1,0 +1,83 @@
+"""The summary of the data before training, from the cached arrays alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokenizers
+from tokenizers import models
+
+from src.analysis.data_summary import summarize_data
+from src.data.sources.table import Table
+from src.data.tokenizer import Word
+from src.data.trained_tokenizer import Tokenizer
+from src.run_result import Data, SplitSummary
+
+TRAIN = ["good film,a", "good film,a", "a good long film,a", "bad,b"]
+TEST = ["bad,b", "Bad,b", "unseen words here,a"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Table:
+    for name, rows in (("train", TRAIN), ("test", TEST)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    options = {"cache_dir": str(tmp_path / "cache"), "max_length": 2, "progress": False, "val_fraction": 0.5}
+    module = Table(
+        str(tmp_path / "train.csv"),
+        val_path=str(tmp_path / "test.csv"),
+        test_path=str(tmp_path / "test.csv"),
+        tokenizer=Word(min_frequency=1),
+        **options,
+    )
+    module.setup()
+    return module
+
+
+def test_every_number_of_a_split(data: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
+    has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
+    summary = summarize_data(data, has_vector)
+    assert summary.splits["train"] == SplitSummary(
+        texts=4,
+        class_counts={"a": 3, "b": 1},
+        majority_accuracy=0.75,
+        tokens=9,
+        lengths={"min": 1, "median": 2, "95 %": 4, "max": 4},
+        cut_texts=1,
+        cut_share=2 / 9,
+        unknown_share=0.0,
+        vector_share=6 / 9,
+        duplicates=1,
+        in_train=None,
+    )
+    test = summary.splits["test"]
+    assert (test.majority_accuracy, test.unknown_share, test.vector_share) == (1 / 3, 3 / 5, 0.0)
+    assert (test.duplicates, test.in_train) == (0, 1)  # Bad is not bad
+    assert (summary.max_length, summary.majority_class, summary.vectors) == (2, "a", 2)
+    assert (summary.train, summary.val, summary.test) == (4, 3, 3)
+
+
+def test_without_vectors_there_is_no_coverage(data: Table) -> None:
+    summary = summarize_data(data)
+    assert isinstance(summary, Data)
+    assert summary.vectors is None and summary.splits["train"].vector_share is None
+
+
+def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> None:
+    rows = [f"{word},{'ab'[i % 2]}" for i, word in enumerate(["x", "y", "z", "u", "v", "w", "x", "q"])]
+    (tmp_path / "a.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    options = {"cache_dir": str(tmp_path / "cache"), "progress": False}
+    module = Table(str(tmp_path / "a.csv"), tokenizer=Word(min_frequency=9), **options)
+    module.setup()
+    splits = summarize_data(module).splits
+    assert {split.unknown_share for split in splits.values()} == {1.0}
+    assert sum(split.duplicates + (split.in_train or 0) for split in splits.values()) <= 1  # x
+
+
+def test_unknown_id_of_pretrained_tokenizers() -> None:
+    word_piece = models.WordPiece({"a": 0, "[UNK]": 1}, unk_token="[UNK]")
+    unigram = models.Unigram([("a", -1.0), ("b", -1.0), ("<unk>", -9.0)], unk_id=2)
+    without = models.BPE({"a": 0}, [])
+    ids = [Tokenizer(tokenizers.Tokenizer(model)).unknown_id for model in (word_piece, unigram, without)]
+    assert ids == [3, 4, None]
+    assert Word().train(["a a"]).unknown_id == 1
