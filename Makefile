@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks bench bench-gpu bench-costs bench-growth bench-sweep constraints clean
+.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-sweep constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,6 +34,9 @@ format: venv  ## fix style and formatting in place
 
 hooks: venv  ## run the checks at every git commit
 	$(RUN) -m pre_commit install
+
+docs: venv  ## write docs/options.md from the config files
+	$(RUN) -m docs.options
 
 # Options of a benchmark: make bench BENCH="--data-path=… --works=bilstm"; each says with --help what it takes.
 bench: venv  ## measure training speed on the CPU against plain PyTorch

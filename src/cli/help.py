@@ -71,12 +71,23 @@ def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
     """The comment behind each option in the config files, by the option's dotted path."""
     comments: dict[str, str] = {}
     for path, package in repository.selected_files(overrides):
-        text = path.read_text(encoding="utf-8")
-        lines = text.splitlines()
-        for option, line, column in _positions(text, package):
-            rest = lines[line][column:].lstrip(": ")
-            if rest.startswith("# "):
-                comments[option] = rest
+        comments |= file_comments(path.read_text(encoding="utf-8"), package)
+    return comments
+
+
+def file_comments(text: str, package: str) -> dict[str, str]:
+    """The comment behind each option in the text of a config file, by the option's dotted path.
+
+    Args:
+        text: YAML.
+        package: dotted path of the node that the file fills.
+    """
+    comments: dict[str, str] = {}
+    lines = text.splitlines()
+    for option, line, column in _positions(text, package):
+        rest = lines[line][column:].lstrip(": ")
+        if rest.startswith("# "):
+            comments[option] = rest
     return comments
 
 

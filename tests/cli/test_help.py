@@ -20,7 +20,7 @@ def test_each_option_has_the_comment_of_its_file(page: str) -> None:
     assert "\n    path: ??? # relative to the current folder\n" in page  # data/csv
     assert "\n    limit: null # maximum number of texts per split\n" in page  # data/base
     assert "\n  sweep: # with -m\n    dry_run: false # validate" in page
-    assert "\n    lr: 0.5\n" in page
+    assert "\n    lr: 0.5 # learning rate\n" in page
 
 
 def test_files_that_the_choices_of_a_group_share_are_no_choices(page: str) -> None:

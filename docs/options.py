@@ -1,0 +1,229 @@
+"""Write docs/options.md from the config files and the annotations of the classes: `make docs`."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from src.cli.help import file_comments
+from src.config.options import COMMANDS, WITHIN, of_class, of_record
+from src.config.targets import TRUSTED, find_class
+from src.config.values import describe_type
+
+ROOT = Path(__file__).parents[1]
+CONF = ROOT / "conf"
+PAGE = ROOT / "docs" / "options.md"
+SHARED = ("base", "default")  # files that the others of their group include
+BASES = (("data", "base"), ("trainer", "default"))  # those that are no choices of their own
+PRESETS = ("experiment", "debug")  # their files set options of other groups
+GROUPS = (
+    *("data", "data/tokenizer", "model/embedding", "model/position", "model/encoder", "model/attention"),
+    *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "trainer", "callbacks", "logger", "extras"),
+    *("paths", "hparams_search", "hydra/launcher", "hydra/sweeper", *PRESETS),
+)
+SHORTER = {  # words of messages → words of the table
+    "a list in [ ], each item": "list of",
+    "a list in [ ]": "list",
+    "true or false": "boolean",
+    "a whole number": "integer",
+    "a number": "number",
+    "a mapping": "mapping",
+    "another type or ": "",
+}
+INTRODUCTION = """\
+# Options
+
+Every option by config group. `group=choice` selects a choice, such as `model/encoder=bilstm`; `path.of.option=value`
+sets an option, such as `model.encoder.hidden_dim=64`. `python -m src.train --help` shows the options of the choices
+that you make, with their current values. Options that a class accepts beyond these need a plus sign:
+`+trainer.limit_train_batches=100`.
+
+This page is generated from the config files in `conf/` by `make docs`.
+"""
+
+
+class Row(NamedTuple):
+    """An option as the page shows it."""
+
+    option: str
+    type: str
+    meaning: str
+
+
+Defaults = dict[str, list[str]]  # each default value of an option → the choices with it
+
+
+def render() -> str:
+    """The text of the page."""
+    commands = {path.stem for path in CONF.glob("*.yaml")}
+    groups = {path.parent.relative_to(CONF).as_posix() for path in CONF.glob("*/**/*.yaml")} - {"hydra"}
+    lines = [INTRODUCTION]
+    for command in sorted(commands, key=_position([*COMMANDS])):
+        lines += [f"## `python -m src.{command}`", "", *_table(rows([CONF / f"{command}.yaml"], "")), ""]
+    for group in sorted(groups, key=_position(GROUPS)):
+        lines += [f"## `{group}`", "", *_group(group), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _position(order: Sequence[str]) -> Callable[[str], tuple[int, str]]:
+    """The sort key of names: those in `order` first."""
+    return lambda name: (order.index(name) if name in order else len(order), name)
+
+
+def _group(group: str) -> Iterator[str]:
+    """The choices of a group, and a table of their options."""
+    files = sorted((CONF / group).glob("*.yaml"), key=lambda path: (path.stem not in SHARED, path.stem))
+    for path in files:
+        about = _about(path)
+        if (group, path.stem) not in BASES:
+            yield f"- `{path.stem}`{f': {about}' if about else ''}"
+    if group not in PRESETS and (options := rows(files, group.replace("/", "."))):
+        yield ""
+        yield from _table(options, [path.stem for path in files])
+
+
+def rows(files: Sequence[Path], package: str) -> dict[Row, Defaults]:
+    """The options in config files.
+
+    Args:
+        files: the files of one group, or a command's primary config.
+        package: dotted path of the node that they fill.
+    """
+    options: dict[Row, Defaults] = {}
+    for path in files:
+        for row, default in _file_rows(path, package):
+            if not row.meaning:  # the file that this one includes has the comment
+                row = next((known for known in options if known[:2] == row[:2]), row)
+            options.setdefault(row, {}).setdefault(default, []).append(path.stem)
+    return options
+
+
+def _table(options: Mapping[Row, Defaults], choices: Sequence[str] = ()) -> Iterator[str]:
+    columns = ["option", "type", "default", "meaning", *(["choices"] if len(choices) > 1 else [])]
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    for row, defaults in options.items():
+        cells = [f"`{row.option}`", row.type, _defaults(defaults), re.sub(r"([*_<|])", r"\\\1", row.meaning)]
+        if len(choices) > 1:
+            names = [name for stems in defaults.values() for name in stems]
+            cells.append("all" if set(names) & {*SHARED} or len(names) == len(choices) else ", ".join(sorted(names)))
+        yield f"| {' | '.join(cells)} |"
+
+
+def _defaults(defaults: Defaults) -> str:
+    """The default value, or those of several choices: `gru` (bigru, gru), `lstm` (bilstm, lstm)."""
+    texts = {value: "required" if value == "???" else f"`{value}`".replace("|", r"\|") for value in defaults}
+    if len(defaults) == 1:
+        return texts[next(iter(defaults))]
+    return ", ".join(
+        texts[value] if {*SHARED} & {*choices} else f"{texts[value]} ({', '.join(choices)})"
+        for value, choices in defaults.items()
+    )
+
+
+def _about(path: Path) -> str:
+    """The comment at the top of a file, or else the first sentence of its class's documentation."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("# @package")]
+    comment = []
+    for line in lines:
+        if not line.startswith("#"):
+            break
+        comment.append(line.removeprefix("#").strip())
+    if comment:
+        return " ".join(comment)
+    target = (yaml.safe_load("\n".join(lines)) or {}).get("_target_")
+    if not str(target).startswith("src."):
+        return f"`{target}`" if target else ""
+    return " ".join(inspect.getdoc(find_class(target, TRUSTED)).split("\n\n")[0].split())  # type: ignore[union-attr]
+
+
+def _file_rows(path: Path, package: str) -> Iterator[tuple[Row, str]]:
+    """The options in a config file with their default values."""
+    text = path.read_text(encoding="utf-8")
+    if text.startswith("# @package _global_"):
+        package = ""
+    comments = file_comments(text, package)
+    yield from _node_rows(yaml.compose(text), package, path, text, comments)
+
+
+def _node_rows(
+    node: Any, package: str, path: Path, text: str, comments: Mapping[str, str]
+) -> Iterator[tuple[Row, str]]:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    documented = _documented(package, path.stem, _target(node, path))
+    for key, value in node.value:
+        name = str(key.value)
+        if name in ("defaults", "_target_"):
+            continue
+        option = f"{package}.{name}" if package else name
+        if isinstance(value, yaml.MappingNode) and not value.flow_style:
+            yield from _node_rows(value, option, path, text, comments)
+            continue
+        default = text[value.start_mark.index : value.end_mark.index]
+        hint, meaning = documented.get(name, (None, ""))
+        comment = comments.get(option, "").removeprefix("# ")
+        yield Row(option, _describe(hint, yaml.safe_load(default)), comment or meaning), default
+
+
+def _target(node: Any, path: Path) -> str | None:
+    """The class that a node names, or the first file that it includes."""
+    values = {key.value: value for key, value in node.value}
+    if "_target_" in values and values["_target_"].value != "???":
+        return str(values["_target_"].value)
+    if path.stem == "base" and path.parent.name == "data":
+        return "src.data.datamodule.TextDataModule"
+    for default in values["defaults"].value if "defaults" in values else ():
+        base = path.with_name(f"{default.value}.yaml") if isinstance(default.value, str) else path
+        if base != path and base.exists():
+            return _target(yaml.compose(base.read_text(encoding="utf-8")), base)
+    return None
+
+
+@cache
+def _documented(package: str, command: str, target: str | None) -> dict[str, tuple[Any, str]]:
+    """The annotation of each option and its meaning, as the class or the record at a place documents them."""
+    if target is None:
+        record = WITHIN.get(package, {}) if package else COMMANDS.get(command, {})
+        return {name: (option.hint, "") for name, option in of_record(record).options.items()}
+    if package.startswith("hydra"):  # its plugins may not be installed
+        return {}
+    cls = find_class(target, TRUSTED)
+    meanings: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("src."):
+            meanings |= _arguments(inspect.cleandoc(base.__doc__ or ""))
+    options = of_class(cls).options.items()
+    return {
+        name: (
+            option.hint | None if option.nullable and option.hint is not Any else option.hint,
+            meanings.get(name, ""),
+        )
+        for name, option in options
+    }
+
+
+def _arguments(documentation: str) -> dict[str, str]:
+    """The entries of the section `Args` of a docstring."""
+    section = re.search(r"^Args:\n((?:    .*\n?|\n)*)", documentation, re.MULTILINE)
+    entries = re.findall(r"^    (\w+): (.*(?:\n     .*)*)", section.group(1), re.MULTILINE) if section else []
+    return {name: re.sub(r"\bNone\b", "null", " ".join(text.split()).removesuffix(".")) for name, text in entries}
+
+
+def _describe(hint: Any, value: Any) -> str:
+    """The type of an option: its annotation, or else the type of its default value."""
+    words = "another type" if hint is None or hint is Any else describe_type(hint)
+    if words == "another type" or ("another type" in words and value is not None):
+        words = "any" if value is None or (isinstance(value, str) and "${" in value) else describe_type(type(value))
+    for long, short in SHORTER.items():
+        words = words.replace(long, short)
+    return words
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")
+    print(f"Written to {PAGE.relative_to(ROOT)}")
