@@ -19,8 +19,8 @@ from torchmetrics.classification import (
     MulticlassRecall,
 )
 
+from src.analysis.torch_metrics import BalancedAccuracy, MatthewsCorrelation
 from src.checkpoint import read_checkpoint
-from src.config.metrics import AVERAGED, AVERAGES, EVALUATED
 from src.data.batching import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
@@ -31,14 +31,17 @@ MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
 
 def classification_metrics(num_classes: int) -> MetricCollection:
     """The metrics of every evaluation, by their names in logs and tables."""
-    averaged = {"precision": MulticlassPrecision, "recall": MulticlassRecall, "f1": MulticlassF1Score}
     metrics: dict[str, Any] = {
-        f"{name}_{average}": averaged[name](num_classes, average=average) for name in AVERAGED for average in AVERAGES
+        "acc": MulticlassAccuracy(num_classes, average="micro"),
+        "balanced_acc": BalancedAccuracy(num_classes),
+        "precision_macro": MulticlassPrecision(num_classes),
+        "recall_macro": MulticlassRecall(num_classes),
+        "f1_macro": MulticlassF1Score(num_classes),
+        "mcc": MatthewsCorrelation(num_classes),
+        "auroc": MulticlassAUROC(num_classes),
+        "ece": MulticlassCalibrationError(num_classes, n_bins=15),
     }
-    metrics["acc"] = MulticlassAccuracy(num_classes, average="micro")
-    metrics["auroc"] = MulticlassAUROC(num_classes)
-    metrics["ece"] = MulticlassCalibrationError(num_classes, n_bins=15)
-    return MetricCollection({name: metrics[name] for name in EVALUATED})
+    return MetricCollection(metrics)
 
 
 class LitClassifier(pl.LightningModule):

@@ -31,8 +31,8 @@ from src.models.embedding.glove import GloveEmbedding
 from src.process.startup import announce
 from src.reports.draw import draw_all
 from src.run_folder import RunFolder, is_main_process
-from src.run_result import Best, Parameters, RunResult, Score, Seconds
-from src.summary import final_metrics, print_data, print_summary
+from src.run_result import Best, ClassScore, Parameters, RunResult, Score, Seconds
+from src.summary import evaluate_splits, print_data, print_summary, warn_of_single_class
 
 
 class Run:
@@ -149,12 +149,21 @@ class Run:
         """Compute final metrics, draw figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
-        metrics = final_metrics(self.path)
-        self._record(metrics={name: Score(*metric) for name, metric in metrics.items()})
+        card: Any = trainer.lightning_module.card
+        counts = card["class_counts"]
+        metrics, classes = evaluate_splits(self.path, majority=counts.index(max(counts)))
+        self._record(
+            metrics={name: Score(*metric) for name, metric in metrics.items()},
+            classes={
+                split: {name: ClassScore(*scores) for name, scores in by_name.items()}
+                for split, by_name in classes.items()
+            },
+        )
         self._write_result()  # before the figures, in case they fail
         figures = draw_all(self.path)
         self.trackers.show(Report.of(self.path, metrics, figures, trainer.global_step))
-        print_summary(metrics, self.path)
+        print_summary(self.result, self.path)
+        warn_of_single_class(self.path)
 
     def _record(self, **values: Any) -> None:
         self.result = replace(self.result, **values)

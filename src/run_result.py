@@ -98,6 +98,16 @@ class Score:
 
 
 @dataclass(frozen=True)
+class ClassScore:
+    """Precision, recall and F1 of a class in a split, and its number of texts."""
+
+    precision: float | None = nullable()
+    recall: float | None = nullable()
+    f1: float | None = nullable()
+    support: int | None = None
+
+
+@dataclass(frozen=True)
 class Seconds:
     """Durations: of the whole run, of all training epochs without validation, of each of them, and of the test."""
 
@@ -137,6 +147,7 @@ class RunResult:
         git_commit: the commit of Heed.
         best: the selected checkpoint.
         metrics: final metrics by names such as test/acc.
+        classes: scores of each class, by split and by the name of the class.
         seconds: durations.
         texts_per_second: training speed.
         peak_memory_mb: peak memory.
@@ -160,6 +171,7 @@ class RunResult:
     git_commit: str | None = nullable()
     best: Best = Best()
     metrics: Mapping[str, Score] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[str, ClassScore]] = field(default_factory=dict)
     seconds: Seconds = Seconds()
     texts_per_second: float | None = nullable()
     peak_memory_mb: PeakMemory = PeakMemory()

@@ -1,27 +1,36 @@
 """The data of a run and its final metrics with intervals, and their tables on the terminal."""
 
+import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 
-from src.analysis.metrics import Metric, evaluate
+from src.analysis.metrics import ClassScores, Metric, class_scores, evaluate
 from src.files.arrays import read_arrays
 from src.reports.data_table import data_table
-from src.reports.tables import files_table, metric_table
-from src.run_result import Data
+from src.reports.tables import class_table, files_table, metric_table
+from src.run_result import Data, RunResult
+
+log = logging.getLogger(__name__)
 
 
-def final_metrics(folder: Path) -> dict[str, Metric]:
-    """All metrics of all predicted splits, by names such as test/acc."""
+def evaluate_splits(folder: Path, majority: int) -> tuple[dict[str, Metric], dict[str, dict[str, ClassScores]]]:
+    """All metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
+
+    Args:
+        folder: of the run.
+        majority: the most frequent class of the training texts.
+    """
     metrics: dict[str, Metric] = {}
-    for path in sorted((folder / "predictions").glob("*.npz")):
-        arrays = read_arrays(path)
-        split_metrics = evaluate(
-            arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]]
-        )
-        metrics |= {f"{path.stem}/{name}": metric for name, metric in split_metrics.items()}
-    return metrics
+    classes: dict[str, dict[str, ClassScores]] = {}
+    for split, probabilities, labels, names in _predictions(folder):
+        scores = evaluate(probabilities, labels, names, majority=majority)
+        metrics |= {f"{split}/{name}": metric for name, metric in scores.items()}
+        classes[split] = class_scores(probabilities, labels, names)
+    return metrics, classes
 
 
 def print_data(data: Data) -> None:
@@ -29,11 +38,26 @@ def print_data(data: Data) -> None:
     _console().print(data_table(data))
 
 
-def print_summary(metrics: dict[str, Metric], folder: Path) -> None:
-    """Print the metrics of the test split, or of validation without a test, and the written files."""
-    tested = {name: metric for name, metric in metrics.items() if name.startswith("test/")}
+def warn_of_single_class(folder: Path) -> None:
+    """Warn if one class is predicted for all texts of the test, or of validation without a test."""
+    for split, probabilities, labels, names in list(_predictions(folder))[:1]:
+        predicted = np.unique(probabilities.argmax(1))
+        if len(predicted) == 1 and len(np.unique(labels)) > 1:
+            log.warning(
+                "All %s %s texts are predicted as %r: the model tells no class from another. If the classes differ in "
+                "size, train with loss.class_weights=balanced; otherwise train longer or with another optimizer.lr.",
+                f"{len(labels):,}",
+                {"val": "validation"}.get(split, split),
+                names[predicted[0]],
+            )
+
+
+def print_summary(result: RunResult, folder: Path) -> None:
+    """Print the metrics, the scores of the classes in the tested split, and the written files."""
     console = _console()
-    console.print(metric_table(tested or metrics))
+    console.print(metric_table(result.metrics, _describe_best(result)))
+    for split in [split for split in ("test", "val") if split in result.classes][:1]:
+        console.print(class_table(result.classes[split], split))
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
@@ -43,3 +67,18 @@ def print_summary(metrics: dict[str, Metric], folder: Path) -> None:
 def _console() -> Console:
     """A console as wide as the terminal, or of 100 columns in a pipe."""
     return Console(width=None if sys.stdout.isatty() else 100)
+
+
+def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:
+    """Split, probabilities, labels and class names of each file of predictions."""
+    for path in sorted((folder / "predictions").glob("*.npz")):
+        arrays = read_arrays(path)
+        yield path.stem, arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]]
+
+
+def _describe_best(result: RunResult) -> str:
+    """Such as "Best epoch: 3 (val/loss 0.4312)"; empty if no checkpoint was selected."""
+    best = result.best
+    if best.epoch is None or best.monitor is None or best.value is None:
+        return ""
+    return f"Best epoch: {best.epoch + 1} ({best.monitor} {best.value:.4f})"

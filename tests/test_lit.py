@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +47,9 @@ def test_metrics_by_hand() -> None:
     metrics = classification_metrics(3)
     metrics.update(probabilities, labels)
     values = {name: value.item() for name, value in metrics.compute().items()}
-    assert values["acc"] == values["f1_micro"] == values["precision_micro"] == values["recall_micro"] == 0.75
+    assert values["acc"] == 0.75
+    assert values["balanced_acc"] == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert values["mcc"] == pytest.approx((4 * 3 - 5) / math.sqrt((16 - 6) * (16 - 6)))  # predicted and true: 1, 2, 1
     assert values["precision_macro"] == pytest.approx((1 + 1 / 2 + 1) / 3)
     assert values["recall_macro"] == pytest.approx((1 / 2 + 1 + 1) / 3)
     assert values["f1_macro"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)

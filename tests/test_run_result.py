@@ -78,6 +78,7 @@ WHOLE: dict[str, Any] = {
     "git_commit": None,
     "best": BEST,
     "metrics": METRICS,
+    "classes": {"test": {"class 0": {"precision": 0.5, "recall": 1.0, "f1": None, "support": 3}}},
     "seconds": {"total": 9.0, "fit": 7.0, "per_epoch": [3.0, 2.0], "test": 0.5},
     "texts_per_second": 17.0,
     "peak_memory_mb": {"process": 700.0, "cuda": None},

@@ -66,7 +66,7 @@ def test_metrics_have_the_same_names_and_values_everywhere(finished: tuple[Path,
     with (folder / "csv" / "metrics.csv").open() as file:
         for row in csv.DictReader(file):
             logged |= {key: float(value) for key, value in row.items() if value}
-    for name in ("acc", "f1_macro", "f1_micro", "precision_macro", "recall_macro", "auroc", "ece"):
+    for name in ("acc", "balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "ece"):
         stated = result["metrics"][f"test/{name}"]
         assert stated["value"] == pytest.approx(logged[f"test/{name}"], abs=1e-5), name
         assert stated["low"] - 1e-6 <= stated["value"] <= stated["high"] + 1e-6

@@ -26,8 +26,8 @@ def replicates(
         losses: per-text losses (n each) whose mean is a score.
 
     Returns:
-        1,000 values each of the macro scores, auroc, ece, the losses and `calibrated_ece`: the ece of simulated
-        labels for which the same confidences are perfectly calibrated (Bröcker and Smith 2007).
+        1,000 values each of the scores of the confusion table, auroc, ece, the losses and `calibrated_ece`: the ece of
+        simulated labels for which the same confidences are perfectly calibrated (Bröcker and Smith 2007).
     """
     order = probabilities.max(1).argsort()  # texts of one confidence bin are adjacent
     probabilities, labels = probabilities[order], labels[order]
@@ -35,7 +35,7 @@ def replicates(
     confidence, predicted = probabilities.max(1), probabilities.argmax(1)
     table = np.bincount(labels * classes + predicted, minlength=classes**2)
     # resampling texts and then counting cells is a multinomial draw of the cells
-    scores = macro_scores(rng.multinomial(n, table / n, RESAMPLES).reshape(-1, classes, classes))
+    scores = confusion_scores(rng.multinomial(n, table / n, RESAMPLES).reshape(-1, classes, classes))
     first = np.unique(assign_bins(confidence), return_index=True)[1]  # first text of each bin that is not empty
     gaps = (confidence - (predicted == labels))[:, None]
     step = max(1, CELLS // n)
@@ -52,8 +52,13 @@ def replicates(
     return scores | {name: np.concatenate(part) for name, part in parts.items()}
 
 
-def macro_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
-    """Macro precision, recall and F1 of confusion tables B×C×C (true by row): B each."""
+def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
+    """Scores of confusion tables B×C×C (true by row), B each.
+
+    Macro precision, recall and F1 are means over the classes that are true or predicted for any text; balanced accuracy
+    is the mean recall of the classes that have texts. Matthews' correlation (Gorodkin 2004) is 0 where one class is
+    predicted for all texts, or all texts have one class.
+    """
     hits = np.diagonal(tables, axis1=1, axis2=2)  # B×C
     predicted, true = tables.sum(1), tables.sum(2)  # B×C
     present = (predicted + true > 0).sum(1)  # B
@@ -62,7 +67,12 @@ def macro_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
         "recall_macro": _ratio(hits, true),
         "f1_macro": _ratio(2 * hits, predicted + true),
     }
-    return {name: scores.sum(1) / present for name, scores in per_class.items()}
+    macro = {name: scores.sum(1) / present for name, scores in per_class.items()}
+    n, squares = true.sum(1).astype(np.float64), [(part.astype(np.float64) ** 2).sum(1) for part in (predicted, true)]
+    covariance = n * hits.sum(1) - (predicted.astype(np.float64) * true).sum(1)
+    spread = np.sqrt(n**2 - squares[0]) * np.sqrt(n**2 - squares[1])
+    balanced = per_class["recall_macro"].sum(1) / (true > 0).sum(1)
+    return macro | {"balanced_acc": balanced, "mcc": _ratio(covariance, spread)}
 
 
 def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
-from src.analysis.bootstrap import replicates
+from src.analysis.bootstrap import confusion_scores, replicates
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 SMALLEST = float(np.finfo(np.float32).eps)  # below this a float32 probability of 1 - p is noise
+
+
+class ClassScores(NamedTuple):
+    """The scores of one class; None for a class that is neither true nor predicted for any text."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: int  # texts of the class
 
 
 class Metric(NamedTuple):
@@ -24,18 +33,26 @@ class Metric(NamedTuple):
 
 
 def evaluate(
-    probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str], *, seed: int = 0
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    class_names: Sequence[str],
+    *,
+    majority: int | None = None,
+    seed: int = 0,
 ) -> dict[str, Metric]:
     """Scores of predicted probabilities against the true classes.
 
-    - acc, and precision, recall and f1, each macro and micro; macro means exclude classes that are neither a
-      true nor a predicted class of any text. Every text has one label, so that all micro scores equal accuracy.
+    - acc; majority_acc: the accuracy of predicting the class `majority` for every text.
+    - balanced_acc: the mean recall of the classes that have texts.
+    - precision_macro, recall_macro, f1_macro: means over classes without those that are neither a true nor a predicted
+      class of any text. The micro means would equal accuracy, since every text has one label.
+    - mcc: Matthews' correlation coefficient (Gorodkin 2004), -1 to 1; 0 if one class is predicted for all texts.
     - auroc: of class 1 if there are two classes, otherwise the macro mean of one class against the rest.
     - ece: calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3).
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
     - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
 
-    Accuracy and the micro scores have Wilson intervals. The other scores have the 2.5th and 97.5th percentiles of 1,000
+    acc and majority_acc have Wilson intervals. The other scores have the 2.5th and 97.5th percentiles of 1,000
     bootstrap resamples of the texts. Resampling biases the calibration error upwards: its percentiles are reflected
     about the value, and the interval extends to 0 if the value lies within the 97.5th percentile of a perfectly
     calibrated model.
@@ -44,29 +61,40 @@ def evaluate(
         probabilities: n×C in [0, 1], rows summing to 1.
         labels: n integers from 0 to C-1.
         class_names: C names.
+        majority: the most frequent class of the training texts; None omits its accuracy.
+        seed: of the resamples.
 
     Raises:
         ValueError: there are no rows, the shapes do not match, or a label or a probability is out of range.
     """
     probabilities, labels = _validate(probabilities, labels, len(class_names))
     n = len(labels)
-    values = _compute_scores(probabilities, labels)
-    correct = int((probabilities.argmax(1) == labels).sum())
-    wilson = binomtest(correct, n).proportion_ci(0.95, method="wilson")
+    correct = {"acc": int((probabilities.argmax(1) == labels).sum())}
+    if majority is not None:
+        correct["majority_acc"] = int((labels == majority).sum())
     samples = replicates(probabilities, labels, losses(probabilities, labels), np.random.default_rng(seed))
-    metrics = {}
-    for name, value in values.items():
+    metrics = {name: _proportion(count, n) for name, count in correct.items()}
+    for name, value in _compute_scores(probabilities, labels).items():
         if value is None:
             metrics[name] = Metric(None, None, None, n)
-        elif name in samples:
+        else:
             low, high = _percentiles(samples[name])
             if name == "ece" and low is not None and high is not None:
                 is_calibrated = value <= np.percentile(samples["calibrated_ece"], 97.5)
                 low, high = 0.0 if is_calibrated else max(0.0, 2 * value - high), max(value, 2 * value - low)
             metrics[name] = Metric(value, low, high, n)
-        else:
-            metrics[name] = Metric(value, float(wilson.low), float(wilson.high), n)
     return metrics
+
+
+def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScores]:
+    """Precision, recall, F1 and number of texts of each class, by its name; precision without predictions is 0."""
+    table = confusion_matrix(probabilities, labels)
+    scores: dict[str, ClassScores] = {}
+    for name, hits, predicted, true in zip(class_names, np.diag(table), table.sum(0), table.sum(1), strict=True):
+        parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
+        precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
+        scores[name] = ClassScores(precision, recall, f1, int(true))
+    return scores
 
 
 def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -94,15 +122,15 @@ def _compute_scores(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, 
     classes = probabilities.shape[1]
     p, truth = torch.from_numpy(probabilities), torch.from_numpy(labels)
     predicted = torch.from_numpy(probabilities.argmax(1))
-    values: dict[str, float | None] = {}
-    values["acc"] = _rounded(tm.multiclass_accuracy(predicted, truth, classes, "micro"))
+    table = confusion_scores(confusion_matrix(probabilities, labels)[None])
+    values: dict[str, float | None] = {"balanced_acc": float(table["balanced_acc"][0])}
     for name, score in (
         ("precision", tm.multiclass_precision),
         ("recall", tm.multiclass_recall),
         ("f1", tm.multiclass_f1_score),
     ):
-        for average in ("macro", "micro"):
-            values[f"{name}_{average}"] = _rounded(score(predicted, truth, classes, average))
+        values[f"{name}_macro"] = _rounded(score(predicted, truth, classes, "macro"))
+    values["mcc"] = float(table["mcc"][0])
     if len(np.unique(labels)) < classes:
         values["auroc"] = None
     elif classes == 2:
@@ -112,6 +140,11 @@ def _compute_scores(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, 
     below_one = p.clamp(max=np.nextafter(1, 0))  # torchmetrics puts a confidence of 1 into a sixteenth bin
     values["ece"] = _rounded(tm.multiclass_calibration_error(below_one, truth, classes, n_bins=15))
     return values | {name: float(loss.mean()) for name, loss in losses(probabilities, labels).items()}
+
+
+def _proportion(count: int, n: int) -> Metric:
+    wilson = binomtest(count, n).proportion_ci(0.95, method="wilson")
+    return Metric(count / n, float(wilson.low), float(wilson.high), n)
 
 
 def _rounded(score: "Tensor") -> float:

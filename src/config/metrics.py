@@ -9,9 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 from src.config.mistakes import Mistake, did_you_mean, nearest
 from src.formatting import format_names, format_value
 
-AVERAGED = ("precision", "recall", "f1")  # macro and micro
-AVERAGES = ("macro", "micro")
-EVALUATED = (*(f"{name}_{average}" for name in AVERAGED for average in AVERAGES), "acc", "auroc", "ece")
+EVALUATED = ("acc", "balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "ece")
 LOGGED = ("train/loss", "train/acc", "val/loss", *(f"val/{name}" for name in EVALUATED))
 MODES = ("min", "max")
 OWN = ("src.", "pytorch_lightning.")

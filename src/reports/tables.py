@@ -12,31 +12,52 @@ from rich.text import Text
 
 from src.reports.words import clean_text, top_words
 
-if TYPE_CHECKING:  # predictions start faster without scipy
-    from src.analysis.metrics import Metric
+if TYPE_CHECKING:
+    from src.run_result import ClassScore, Score
 
 UNKNOWN = "\N{EN DASH}"
+SPLITS = {"test": "test", "val": "validation"}
+MAX_CLASSES = 20  # rows of the table of classes
 NOTE = (
-    "Intervals: Wilson for acc and the micro scores, 1,000 bootstrap resamples of the texts for the others. "
+    "Intervals: Wilson for acc and majority_acc, 1,000 bootstrap resamples of the texts for the others. majority_acc: "
+    "accuracy of always predicting the most frequent training class. "
     f"{UNKNOWN}: not defined for these texts, or equal in all resamples."
 )
 
 
-def metric_table(metrics: "Mapping[str, Metric]", title: str = "") -> Table:
-    """A table of scores with value, 95 % interval and number of texts."""
-    table = Table(title=Text(title) if title else None, caption=NOTE, box=box.SIMPLE_HEAD)
-    table.title_justify = table.caption_justify = "left"
-    for column in _COLUMNS:
-        table.add_column(column, justify="left" if column == "metric" else "right", no_wrap=True)
-    for row in _rows(metrics):
-        table.add_row(*map(Text, row))
+def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
+    """A table of scores by names such as test/acc: those of the test with their 95 % intervals, beside validation."""
+    splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
+    main, others = splits[:1], splits[1:]
+    sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
+    counts = ", ".join(f"{SPLITS.get(split, split)} {n:,}" for split, n in sizes.items())
+    table = _table(title, f"Texts: {counts}. {NOTE}", "metric")
+    for column in ("value", "95 % interval", *(SPLITS.get(split, split) for split in others)):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, score in metrics.items():
+        if not _is_of(name, *main):
+            continue
+        interval = UNKNOWN if score.low is None else f"{_number(score.low)} to {_number(score.high)}"
+        beside = [metrics.get(f"{split}/{name.partition('/')[2]}") for split in others]
+        cells = [_number(score.value), interval, *(_number(other.value if other else None) for other in beside)]
+        table.add_row(*map(Text, (name, *cells)))
     return table
 
 
-def metric_markdown(metrics: "Mapping[str, Metric]") -> str:
-    """The table of scores in Markdown, ending with a newline."""
-    lines = [_COLUMNS, ("---", *["---:"] * (len(_COLUMNS) - 1)), *_rows(metrics)]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
+    """A table of precision, recall, F1 and number of texts by class; of many classes, those of lowest F1."""
+    caption = None
+    shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
+    if len(classes) > MAX_CLASSES:
+        caption = f"The {MAX_CLASSES} of {len(classes)} classes with the lowest F1; result.json has all."
+    table = _table(f"Classes, {SPLITS.get(split, split)}", caption, "class")
+    for column in ("precision", "recall", "F1", "texts"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name in shown if caption else classes:
+        scores = classes[name]
+        numbers = map(_number, (scores.precision, scores.recall, scores.f1))
+        table.add_row(*map(Text, (clean_text(name, 40), *numbers, f"{scores.support or 0:,}")))
+    return table
 
 
 def prediction_table(
@@ -81,15 +102,16 @@ def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
     return Group(Text(f"Written to {folder}/", overflow="fold"), table)
 
 
-_COLUMNS = ("metric", "value", "95 % interval", "n")
+def _table(title: str, caption: str | None, first: str) -> Table:
+    table = Table(
+        Column(first, no_wrap=True), title=Text(title) if title else None, caption=caption, box=box.SIMPLE_HEAD
+    )
+    table.title_justify = table.caption_justify = "left"
+    return table
 
 
-def _rows(metrics: "Mapping[str, Metric]") -> list[tuple[str, str, str, str]]:
-    rows = []
-    for name, (value, low, high, n) in metrics.items():
-        interval = UNKNOWN if low is None else f"{_number(low)} to {_number(high)}"
-        rows.append((name, _number(value), interval, f"{n:,}"))
-    return rows
+def _is_of(name: str, split: str) -> bool:
+    return name.startswith(f"{split}/")
 
 
 def _right(header: str) -> Column:

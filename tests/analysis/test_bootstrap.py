@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from src.analysis.auroc import auroc
-from src.analysis.bootstrap import RESAMPLES, macro_scores, replicates
+from src.analysis.bootstrap import RESAMPLES, confusion_scores, replicates
 from src.analysis.metrics import confusion_matrix, evaluate, losses
 from tests.reports.runs import predictions
 
@@ -21,7 +21,7 @@ def test_counts_equal_repetitions(classes: int) -> None:
         metrics = evaluate(probabilities[repeated], labels[repeated], names)
         assert areas[b] == pytest.approx(metrics["auroc"].value, abs=1e-6)
         table = confusion_matrix(probabilities[repeated], labels[repeated])
-        for name, score in macro_scores(table[None]).items():
+        for name, score in confusion_scores(table[None]).items():
             assert score[0] == pytest.approx(metrics[name].value, abs=1e-6), name
 
 
@@ -37,6 +37,6 @@ def test_mean_of_replicates_is_near_the_value() -> None:
     samples = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
     assert {len(sample) for sample in samples.values()} == {RESAMPLES}
     metrics = evaluate(probabilities, labels, ["a", "b", "c"])
-    for name in ("precision_macro", "recall_macro", "f1_macro", "auroc", "brier", "nll"):
+    for name in ("balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "brier", "nll"):
         standard_error = samples[name].std() / np.sqrt(RESAMPLES)
         assert samples[name].mean() == pytest.approx(metrics[name].value, abs=5 * standard_error + 0.003), name

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from src.analysis.metrics import Metric, confusion_matrix, evaluate
+from src.analysis.metrics import Metric, class_scores, confusion_matrix, evaluate
 from tests.reports.runs import predictions
 
 ONES = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
@@ -18,19 +18,19 @@ def names(classes: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def by_hand() -> dict[str, Metric]:
-    return evaluate(np.stack([1 - ONES, ONES], 1), LABELS, names(2))
+    return evaluate(np.stack([1 - ONES, ONES], 1), LABELS, names(2), majority=1)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("acc", 3 / 5),
-        ("precision_micro", 3 / 5),
-        ("recall_micro", 3 / 5),
-        ("f1_micro", 3 / 5),
+        ("majority_acc", 3 / 5),
+        ("balanced_acc", (1 / 2 + 2 / 3) / 2),
         ("precision_macro", (1 / 2 + 2 / 3) / 2),
         ("recall_macro", (1 / 2 + 2 / 3) / 2),
         ("f1_macro", (1 / 2 + 2 / 3) / 2),
+        ("mcc", (1 * 2 - 1 * 1) / math.sqrt(3 * 3 * 2 * 2)),  # (TP TN - FP FN) / sqrt of the four sums
         ("auroc", 5 / 6),  # only 0.41 is below 0.57
         ("ece", (0.09 + 0.23 + 0.18 + (0.57 + 0.59)) / 5),  # 0.57 and 0.59 share a bin and are both wrong
         ("brier", 2 * (0.09**2 + 0.23**2 + 0.59**2 + 0.18**2 + 0.57**2) / 5),
@@ -51,6 +51,13 @@ def test_values_against_plain_references(classes: int) -> None:
     probabilities, labels = predictions(307, classes)
     p, y, guess = probabilities.astype(np.float64), labels, probabilities.argmax(1)
     precision, recall, f1, areas = [], [], [], []
+
+    def one_hot(chosen: np.ndarray) -> np.ndarray:
+        return np.eye(classes)[chosen]
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> float:
+        return float(((a - a.mean(0)) * (b - b.mean(0))).sum())
+
     for c in range(classes):
         hits, predicted, true = ((guess == c) & (y == c)).sum(), (guess == c).sum(), (y == c).sum()
         precision.append(hits / predicted)
@@ -62,6 +69,10 @@ def test_values_against_plain_references(classes: int) -> None:
         "precision_macro": np.mean(precision),
         "recall_macro": np.mean(recall),
         "f1_macro": np.mean(f1),
+        "balanced_acc": np.mean(recall),
+        # the correlation of the indicators of true and predicted class (Gorodkin 2004)
+        "mcc": covariance(one_hot(y), one_hot(guess))
+        / math.sqrt(covariance(one_hot(y), one_hot(y)) * covariance(one_hot(guess), one_hot(guess))),
         "auroc": areas[1] if classes == 2 else np.mean(areas),
         "brier": ((p - np.eye(classes)[y]) ** 2).sum(1).mean(),
         "nll": -np.log(p[np.arange(307), y]).mean(),
@@ -74,7 +85,6 @@ def test_wilson_interval_of_eight_out_of_eight() -> None:
     metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
     z = 1.959964
     assert metrics["acc"] == (1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
-    assert metrics["f1_micro"] == metrics["acc"]
 
 
 def test_intervals_contain_the_value_and_narrow_with_n() -> None:
@@ -132,6 +142,42 @@ def test_calibration_interval_extends_to_zero_only_for_a_calibrated_model() -> N
 def test_confidence_of_one_is_in_the_last_bin(label: int, ece: float) -> None:
     probabilities = np.tile([0.0, 1.0], (7, 1))
     assert evaluate(probabilities, np.full(7, label), names(2))["ece"].value == pytest.approx(ece, abs=1e-6)
+
+
+def test_a_constant_prediction_correlates_with_nothing() -> None:
+    """Nine texts of class 0 and one of class 1, all predicted as class 0."""
+    metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), names(2), majority=0)
+    assert metrics["acc"] == metrics["majority_acc"] and metrics["acc"].value == 0.9
+    assert (metrics["mcc"].value, metrics["balanced_acc"].value) == (0, 0.5)
+
+
+def test_balanced_accuracy_omits_classes_without_texts() -> None:
+    """Class 2 is predicted once and has no text: macro recall counts it as 0."""
+    probabilities = np.eye(3)[[0, 0, 1, 2]]
+    metrics = evaluate(probabilities, np.array([0, 1, 1, 1]), names(3))
+    assert metrics["balanced_acc"].value == pytest.approx((1 + 1 / 3) / 2)
+    assert metrics["recall_macro"].value == pytest.approx((1 + 1 / 3) / 3)
+
+
+def test_class_scores_by_hand() -> None:
+    scores = class_scores(np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), names(4))
+    assert scores == {
+        "class 0": (1 / 2, 1, 2 / 3, 1),
+        "class 1": (1, pytest.approx(1 / 3), 1 / 2, 3),
+        "class 2": (0, 0, 0, 0),  # predicted for one text, and has none
+        "class 3": (None, None, None, 0),
+    }
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_class_scores_average_to_the_macro_scores(classes: int) -> None:
+    probabilities, labels = predictions(101, classes)
+    scores = class_scores(probabilities, labels, names(classes))
+    metrics = evaluate(probabilities, labels, names(classes))
+    for name in ("precision", "recall", "f1"):
+        mean = np.mean([getattr(entry, name) for entry in scores.values()])
+        assert mean == pytest.approx(metrics[f"{name}_macro"].value, abs=1e-6)
+    assert sum(entry.support for entry in scores.values()) == 101
 
 
 def test_nll_of_a_confident_error_is_finite() -> None:

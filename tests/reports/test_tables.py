@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from src.analysis.metrics import Metric, evaluate
-from src.reports.tables import files_table, metric_markdown, metric_table, prediction_table
+from src.analysis.metrics import evaluate
+from src.reports.tables import class_table, files_table, metric_table, prediction_table
+from src.run_result import ClassScore, Score
 from tests.reports.runs import predictions
 
 
@@ -22,27 +23,35 @@ def row(text: str, name: str) -> str:
 
 
 def test_metric_table_fits_80_columns_without_colour() -> None:
-    metrics = {f"test/{name}": metric for name, metric in evaluate(*predictions(8, 2), ["no", "yes"]).items()}
-    text = printed(metric_table(metrics, "Test split"))
+    scores = evaluate(*predictions(8, 2), ["no", "yes"])
+    metrics = {f"{split}/{name}": Score(*metric) for name, metric in scores.items() for split in ("val", "test")}
+    text = printed(metric_table({**metrics, "val/acc": Score(0.75, 0.5, 0.9, 1234)}, "Best epoch: 3"))
     assert "\x1b" not in text and max(map(len, text.splitlines())) <= 80
-    assert row(text, "test/acc") == "test/acc 0.875 0.529 to 0.978 8"
-    assert all(name in text for name in metrics)
+    assert text.splitlines()[0].strip() == "Best epoch: 3"
+    assert row(text, "metric") == "metric value 95 % interval validation"
+    assert row(text, "test/acc") == "test/acc 0.875 0.529 to 0.978 0.750"
+    assert all(row(text, f"test/{name}") for name in scores)
+    assert "Texts: test 8, validation 1,234" in text
 
 
 def test_undefined_values_are_a_dash() -> None:
-    text = printed(metric_table({"test/auroc": Metric(None, None, None, 25000), "ece": Metric(0.5, None, None, 8)}))
-    assert row(text, "test/auroc") == "test/auroc – – 25,000"
-    assert row(text, "ece") == "ece 0.500 – 8"
-
-
-def test_markdown() -> None:
-    metrics = {"acc": Metric(0.5, 0.25, 0.75, 1234), "a|b": Metric(None, None, None, 1)}
-    assert metric_markdown(metrics) == (
-        "| metric | value | 95 % interval | n |\n"
-        "| --- | ---: | ---: | ---: |\n"
-        "| acc | 0.500 | 0.250 to 0.750 | 1,234 |\n"
-        "| a\\|b | – | – | 1 |\n"
+    text = printed(
+        metric_table({"val/auroc": Score(None, None, None, 25000), "val/ece": Score(0.5, None, None, 25000)})
     )
+    assert row(text, "metric") == "metric value 95 % interval"
+    assert row(text, "val/auroc") == "val/auroc – –"
+    assert row(text, "val/ece") == "val/ece 0.500 –"
+
+
+def test_the_table_of_many_classes_has_those_of_lowest_f1() -> None:
+    classes = {f"name{c:02}": ClassScore(0.5, 0.25, c / 30, 1234) for c in range(30)} | {"none": ClassScore(support=0)}
+    few = printed(class_table(dict(list(classes.items())[18:20]), "test"))
+    assert few.splitlines()[0].strip() == "Classes, test" and "result.json" not in few
+    assert row(few, "name18") == "name18 0.500 0.250 0.600 1,234"
+    many = printed(class_table(classes, "val"))
+    assert row(many, "none") == "none – – – 0"
+    assert [f"name{c:02}" in many for c in range(30)] == [c < 19 for c in range(30)]
+    assert "The 20 of 31 classes with the lowest F1" in many
 
 
 def test_prediction_shows_label_probabilities_and_words_as_written() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from src.analysis.metrics import confusion_matrix
+from src.analysis.metrics import ClassScores, class_scores, confusion_matrix
 from src.reports.data_table import data_notes, data_rows
 from src.reports.examples import Example, read_examples
 from src.reports.files import read_history, read_predictions
@@ -30,8 +30,10 @@ def run_page(run: Path) -> str | None:
     """
     result, predictions, history = RunResult.load(run), read_predictions(run), read_history(run)
     names = predictions.class_names if predictions else result.data.class_names
-    table = None
+    table, classes = None, []
     if predictions:
+        scores_of_classes = class_scores(predictions.probabilities, predictions.labels, names)
+        classes = [_class_row(name, scores) for name, scores in scores_of_classes.items()]
         counts = confusion_matrix(predictions.probabilities, predictions.labels)
         table = confusion(counts, names, f"{predictions.split} split, {counts.sum():,} texts")
     scores = _scores(result.metrics)
@@ -42,6 +44,7 @@ def run_page(run: Path) -> str | None:
         "split_names": {split: split for split in scores},
         "curves": run_curves(history) if history else [],
         "confusion": table,
+        "classes": classes,
         "examples": [_example(example) for example in read_examples(run, names)],
     }
     if not any(sections.values()):
@@ -66,7 +69,7 @@ def _facts(result: RunResult) -> dict[str, str]:
     if result.parameters.total is not None:
         facts["Parameters"] = f"{result.parameters.total:,}"
     if best.epoch is not None and best.monitor is not None and best.value is not None:
-        facts["Checkpoint"] = f"epoch {best.epoch}, {best.monitor} {best.value:.4f}"
+        facts["Checkpoint"] = f"epoch {best.epoch + 1}, {best.monitor} {best.value:.4f}"
     if epochs := result.seconds.per_epoch:
         facts["Training"] = f"{format_count(len(epochs), 'epoch')} of {format_compact(sum(epochs) / len(epochs))} s"
     if result.device is not None:
@@ -88,9 +91,15 @@ def _scores(metrics: Mapping[str, Score]) -> dict[str, ChartTable]:
         cells = (format_score(metric.value), format_interval(metric.low, metric.high), count)
         charted = None if score in UNBOUNDED else metric.value
         by_split.setdefault(split, []).append(ChartRow(score, charted, metric.low, metric.high, cells))
-    scale, heads = linear_scale([0.0, 1.0]), ("Value", "95 % interval", "Texts")
+    charted_ends = [end for rows in by_split.values() for row in rows if row.value is not None for end in row[1:4]]
+    lowest = min((end for end in charted_ends if end is not None), default=0.0)  # mcc may be negative
+    scale, heads = linear_scale([min(0.0, lowest), 1.0]), ("Value", "95 % interval", "Texts")
     description = "Scores from 0 to 1 with their intervals"
     return {split: ChartTable(scale, heads, rows, description) for split, rows in by_split.items()}
+
+
+def _class_row(name: str, scores: ClassScores) -> list[str]:
+    return [name, *(format_score(value) for value in scores[:3]), f"{scores.support:,}"]
 
 
 def _example(example: Example) -> dict[str, Any]:
