@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
+UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 LISTED_NAMES = 12  # names in a list before an ellipsis
 LISTED_VALUES = 5  # values in a list; the others are counted
 LONGEST_OPTION = 60  # characters of an option's value
@@ -47,3 +48,13 @@ def format_list(values: Collection[Any], plain: bool = False) -> str:
         first = [text[1:-1] if text[0] in "'\"" else text for text in first]
     rest = len(values) - len(first)
     return ", ".join(first) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration in one or two units: `1 h 20 min`."""
+    for i, (size, unit) in enumerate(UNITS):
+        if seconds >= size:
+            smaller, name = UNITS[i + 1] if i + 1 < len(UNITS) else (1, "s")
+            rest = int(seconds % size // smaller)
+            return f"{int(seconds // size)} {unit}" + (f" {rest} {name}" if rest else "")
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

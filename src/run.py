@@ -31,6 +31,7 @@ from src.models.embedding.glove import GloveEmbedding
 from src.process.startup import announce
 from src.reports.draw import draw_all
 from src.run_folder import RunFolder, is_main_process
+from src.run_log import write_end, write_start
 from src.run_result import Best, ClassScore, Parameters, RunResult, Score, Seconds
 from src.summary import evaluate_splits, print_data, print_summary, warn_of_single_class
 
@@ -82,6 +83,8 @@ class Run:
         self.stop.restore()
         self._record_ending(error)
         self._write_result()
+        if is_main_process():
+            write_end(self.result)
         self.trackers.close(self.result)
         if isinstance(error, Interrupted):
             if is_main_process() and Path(self.stop.checkpoint).exists():
@@ -124,6 +127,8 @@ class Run:
             git_commit=environment.git_commit(),
         )
         self.trackers.describe(self.result)
+        if is_main_process():
+            write_start(self.result)
         if self.cfg.get("train") and trainer.is_global_zero:
             print_data(self.result.data)
 

@@ -9,22 +9,12 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from src.formatting import format_duration
 from src.sweep.jobs import Job, varying_overrides
 from src.sweep.outcome import DONE, Outcome
 
 WIDTH = 120  # columns without a terminal
-UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 COLOURS = {"completed": "green", "pruned": "cyan", "failed": "red"}
-
-
-def duration(seconds: float) -> str:
-    """Format a duration in one or two units: `1 h 20 min`."""
-    for i, (size, unit) in enumerate(UNITS):
-        if seconds >= size:
-            smaller, name = UNITS[i + 1] if i + 1 < len(UNITS) else (1, "s")
-            rest = int(seconds % size // smaller)
-            return f"{int(seconds // size)} {unit}" + (f" {rest} {name}" if rest else "")
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None]) -> Table:
@@ -36,7 +26,7 @@ def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None]) -> Table:
     """
     table = _table("#", "overrides", "folder", "time")
     for job, overrides, estimate in zip(jobs, varying_overrides(jobs), seconds, strict=True):
-        time = "" if estimate is None else duration(estimate)
+        time = "" if estimate is None else format_duration(estimate)
         table.add_row(str(job.number), *map(Text, (shlex.join(overrides), job.folder, time)))
     return table
 
@@ -52,7 +42,7 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
     if not known:
         return "Their time is unknown: no completed run below outputs/ has the same settings."
     subject = "One after another they take" if len(known) == len(seconds) else f"{len(known)} of them take"
-    total = duration(start + sum(known))
+    total = format_duration(start + sum(known))
     return f"{subject} about {total} from the start of the command, as earlier runs with the same settings did."
 
 
@@ -62,7 +52,7 @@ def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
     for job, overrides, outcome in zip(jobs, varying_overrides(jobs), outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
         status = Text(outcome.status, style=COLOURS.get(outcome.status, "yellow"))
-        time = "" if outcome.seconds is None else duration(outcome.seconds)
+        time = "" if outcome.seconds is None else format_duration(outcome.seconds)
         description = Text(shlex.join(overrides))
         if outcome.error and outcome.status not in DONE:
             description.append(f"\n{outcome.error.splitlines()[0]}", style="red")

@@ -1,0 +1,114 @@
+"""The progress of training: a bar on a terminal, and one line for each epoch."""
+
+import math
+import os
+import sys
+import time
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
+
+from src.formatting import format_duration
+from src.run_log import write_log
+
+SHOWN = ("val/acc",)  # beside the bar
+METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")
+
+
+class Progress(RichProgressBar):
+    """Prints one line after each training epoch, which the log file also contains; on a terminal, also shows a bar.
+
+    The line has the epoch, losses and scores, the speed of training, and the time left: the mean time of a step since
+    the start, validation included, times the remaining steps. Early stopping can make it shorter.
+    """
+
+    _start = 0.0
+    _start_step = 0
+    _is_validated = False  # in this epoch
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        super().setup(trainer, pl_module, stage)
+        if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+            self.disable()
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_train_start(trainer, pl_module)
+        self._start, self._start_step = time.monotonic(), trainer.global_step
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_train_epoch_start(trainer, pl_module)
+        self._is_validated = False
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_validation_end(trainer, pl_module)
+        self._is_validated = True
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_train_epoch_end(trainer, pl_module)
+        self._show(trainer, self._describe_epoch(trainer))
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_train_end(trainer, pl_module)
+        stopping = trainer.early_stopping_callback
+        if stopping is not None and stopping.stopped_epoch:
+            validations = "1 validation" if stopping.wait_count == 1 else f"{stopping.wait_count} validations"
+            self._show(trainer, f"Stopped early: {stopping.monitor} did not improve in {validations}")
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        if self.progress is not None:
+            self.progress.live.transient = True  # the lines of the epochs remain, the finished bars do not
+        super().teardown(trainer, pl_module, stage)
+
+    def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
+        """The score beside the bar; more would not fit into its row, and the lines of the epochs have all."""
+        return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        count = _total_epochs(self.trainer)
+        return f"Epoch {current_epoch + 1}" + (f"/{count}" if count else "")
+
+    def _describe_epoch(self, trainer: pl.Trainer) -> str:
+        """Such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s, 4 min left"."""
+        checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
+        monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
+        names = [name for name in dict.fromkeys((*METRICS, monitor)) if name in metrics]
+        facts = [
+            f"{name} {metrics[name].item():#.4g}" for name in names if self._is_validated or not name.startswith("val/")
+        ]
+        if "train/texts_per_second" in metrics:
+            facts.append(f"{metrics['train/texts_per_second'].item():,.0f} texts/s")
+        count = _total_epochs(trainer)
+        steps = trainer.global_step - self._start_step
+        remaining = _total_steps(trainer) - trainer.global_step
+        if count and steps and remaining > 0:
+            facts.append(f"{format_duration((time.monotonic() - self._start) / steps * remaining)} left")
+        return f"Epoch {trainer.current_epoch + 1}" + (f" of {count}" if count else "") + ": " + ", ".join(facts)
+
+    def _show(self, trainer: pl.Trainer, line: str) -> None:
+        """Print a line above the bar if there is one, and write it to the log file."""
+        if not trainer.is_global_zero:
+            return
+        if self.progress is not None and self.is_enabled:
+            self.progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(line, flush=True)
+        write_log(line)
+
+
+def _steps_per_epoch(trainer: pl.Trainer) -> int:
+    return math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches)
+
+
+def _total_steps(trainer: pl.Trainer) -> float:
+    """Number of steps of the whole training; infinite if nothing limits it."""
+    limits = [trainer.max_steps] if trainer.max_steps >= 0 else []
+    if trainer.max_epochs is not None and trainer.max_epochs >= 0:
+        limits.append(trainer.max_epochs * _steps_per_epoch(trainer))
+    return min(limits, default=math.inf)
+
+
+def _total_epochs(trainer: pl.Trainer) -> int | None:
+    """Number of epochs, of which the last may be partial; None if nothing limits it."""
+    steps = _total_steps(trainer)
+    return None if steps == math.inf else math.ceil(steps / _steps_per_epoch(trainer))

@@ -1,0 +1,40 @@
+"""The log file of a run, such as train.log: what happened, without the tables and bars of the terminal."""
+
+import logging
+
+from src.formatting import format_duration
+from src.run_result import RunResult
+
+log = logging.getLogger(__name__)
+
+
+def write_log(line: str) -> None:
+    """Write a line to the log file only, because the terminal shows it in another form; nothing without a file."""
+    record = log.makeRecord(log.name, logging.INFO, __file__, 0, line, (), None)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.handle(record)
+
+
+def write_start(result: RunResult) -> None:
+    """Write the model, its size, the device and the data."""
+    sizes = ", ".join(f"{split} {size:,}" for split, size in result.data.sizes.items())
+    facts = [result.variant, f"{result.parameters.total or 0:,} parameters", result.device, f"texts: {sizes}"]
+    write_log(f"Start of {result.task}: " + "; ".join(fact for fact in facts if fact))
+
+
+def write_end(result: RunResult) -> None:
+    """Write the status, the selected epoch and the final metrics, with their intervals."""
+    seconds = "" if result.seconds.total is None else f" after {format_duration(result.seconds.total)}"
+    facts = [f"{result.status.capitalize()}{seconds}" + (f": {result.error}" if result.error else "")]
+    best = result.best
+    if best.epoch is not None and best.value is not None:
+        facts.append(f"best epoch {best.epoch + 1} ({best.monitor} {best.value:.4g})")
+    tested = {name: score for name, score in result.metrics.items() if name.startswith("test/")} or result.metrics
+    facts += [f"{name} {_score(score.value, score.low, score.high)}" for name, score in tested.items()]
+    write_log("; ".join(facts))
+
+
+def _score(value: float | None, low: float | None, high: float | None) -> str:
+    interval = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return "–" if value is None else f"{value:.3f}{interval}"

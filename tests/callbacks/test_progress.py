@@ -1,0 +1,114 @@
+"""The lines of the epochs, without a terminal and above the bar of one, and the log file."""
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from src.callbacks import progress
+from tests.helpers import train
+
+OPTIONS = ("callbacks=[checkpoints,early_stopping,progress]", "test=false", "trainer.max_epochs=3")
+EPOCH = (
+    r"Epoch {} of 3: train/loss [\d.]+, train/acc [\d.]+, val/loss [\d.]+, val/acc [\d.]+, [\d,]+ texts/s"
+    r"(, [\d.]+ (s|min) left)?$"
+)
+
+
+@pytest.fixture
+def log_file(tmp_path: Path) -> Iterator[Path]:
+    """A file of the root logger, as Hydra opens it for a run."""
+    handler = logging.FileHandler(tmp_path / "train.log")
+    logging.getLogger().addHandler(handler)
+    yield tmp_path / "train.log"
+    logging.getLogger().removeHandler(handler)
+    handler.close()
+
+
+def test_without_a_terminal_each_epoch_is_one_plain_line(
+    tmp_path: Path, log_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(tmp_path / "run", *OPTIONS, "test=true")
+    output = capsys.readouterr().out
+    assert "\x1b" not in output and "\r" not in output and "━" not in output
+    lines = [line for line in output.splitlines() if line.startswith("Epoch")]
+    assert len(lines) == 3
+    for number, line in enumerate(lines, 1):
+        assert re.match(EPOCH.format(number), line), line
+        assert line.endswith(" left") == (number < 3)
+    log = log_file.read_text().splitlines()
+    assert [line for line in log if line.startswith("Epoch")] == lines
+    start, end = (next(line for line in log if line.startswith(word)) for word in ("Start of train: ", "Completed"))
+    assert "4,935 parameters; cpu; texts: train 28, val 3, test 8" in start
+    assert re.match(r"Completed after \d.* s; best epoch [123] \(val/loss [\d.]+\); test/acc \d", end)
+
+
+def test_a_validation_of_an_earlier_epoch_is_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(tmp_path / "run", *OPTIONS, "trainer.check_val_every_n_epoch=2")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Epoch")]
+    assert ["val/loss" in line for line in lines] == [False, True, False]
+
+
+def test_an_early_stop_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(tmp_path / "run", *OPTIONS, "callbacks.early_stopping.patience=1", "optimizer.lr=0.0")
+    output = capsys.readouterr().out
+    assert "Epoch 2 of 3" in output and "Epoch 3 of 3" not in output
+    assert "Stopped early: val/loss did not improve in 1 validation\n" in output
+
+
+def test_the_log_file_states_why_a_run_failed(tmp_path: Path, log_file: Path) -> None:
+    from src.errors import UserError
+
+    with pytest.raises(UserError):
+        train(tmp_path / "run", "callbacks=[checkpoints,finite_loss]", "optimizer=sgd", "optimizer.lr=1e30")
+    assert re.search(r"Failed after .*: UserError: the loss became nan", log_file.read_text())
+
+
+def test_on_a_terminal_the_lines_stay_above_the_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, terminals = os.openpty()
+    output = bytearray()
+
+    def read() -> None:
+        while True:
+            try:
+                output.extend(os.read(ours, 4096))
+            except OSError:  # the terminal is closed
+                return
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with open(terminals, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", terminal)
+        train(tmp_path / "run", *OPTIONS)
+    reader.join()
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
+    assert "Epoch 1/3" in text and "Epoch 3/3" in text and "━" in text
+    assert "Epoch 0" not in text and "v_num" not in text
+    assert re.search(r"Epoch 2/3.*val/acc:", text)
+    lines = [line for line in re.split(r"[\r\n]+", text) if " of 3: " in line]
+    assert len(lines) == 3
+    for number, line in enumerate(lines, 1):
+        assert re.match(EPOCH.format(number), line.rstrip()), line
+
+
+@pytest.mark.parametrize(
+    ("max_epochs", "max_steps", "epochs", "steps"),
+    [(3, -1, 3, 12), (3, 5, 2, 5), (-1, 9, 3, 9), (None, 4, 1, 4), (-1, -1, None, float("inf"))],
+)
+def test_epochs_and_steps_are_limited_together(
+    max_epochs: int | None, max_steps: int, epochs: int | None, steps: float
+) -> None:
+    trainer: Any = SimpleNamespace(
+        max_epochs=max_epochs, max_steps=max_steps, num_training_batches=7, accumulate_grad_batches=2
+    )
+    assert (progress._total_epochs(trainer), progress._total_steps(trainer)) == (epochs, steps)
