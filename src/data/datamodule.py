@@ -19,7 +19,7 @@ from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
 from src.data.paths import absolute_path
 from src.data.splits import divide
-from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize
+from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_single_rows
 from src.data.tokenizer import TokenizerBuilder, Trained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
@@ -155,6 +155,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
             return key(Trained(Tokenizer.from_json(data.tokenizer)))
 
         data = load_or_build(self.cache_dir, key(self.tokenizer), self._tokenize, evaluation_key)
+        if self.is_training:
+            warn_of_single_rows(data)
         self._data = data if self._model_classes is None else renumber_classes(data, self._model_classes)
         self.class_names = self._data.class_names
         self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.truncation, self.class_names)

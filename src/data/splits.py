@@ -17,13 +17,14 @@ def divide(
     """Assign rows of the source's splits to train, val and test.
 
     If the source has no test split, `test_fraction` of its training split is held out. If it has no validation
-    split, `val_fraction` of the remaining rows is held out. `limit` then reduces each split to a sample.
+    split, `val_fraction` of the remaining rows is held out. `limit` then reduces each split to a sample. A class with a
+    single row stays in train.
 
     Returns:
         For each split the source's split and its rows, ascending int64.
 
     Raises:
-        UserError: if a class has too few rows.
+        UserError: if most classes have a single row, or `limit` is smaller than the number of classes.
     """
     train = np.arange(len(corpus.train.labels))
     divided: dict[str, tuple[str, np.ndarray]] = {}
@@ -55,6 +56,8 @@ def hold_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Divide rows in two, with each class in proportion and at least once on both sides.
 
+    A class with a single row (or group) is not held out.
+
     Args:
         labels: n int64.
         fraction: of the rows (of the groups, if there are any) to hold out, in (0, 1).
@@ -66,26 +69,25 @@ def hold_out(
         The remaining and the held-out rows, both ascending; together they are all rows.
 
     Raises:
-        UserError: if a class has a single row (or group), since both sides need one.
+        UserError: if most classes have a single row (or group).
     """
     first, unit = np.arange(len(labels)), np.arange(len(labels))
     if groups is not None:
         _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
     classes, counts = np.unique(labels[first], return_counts=True)
-    if single := [class_names[c] for c in classes[counts < 2]]:
-        subject = (
-            f"class {format_list(single)} has"
-            if len(single) == 1
-            else f"{len(single):,} classes ({format_list(single)}) have"
-        )
+    single = classes[counts < 2]
+    if 2 * len(single) > len(classes):
+        names = format_list([class_names[c] for c in single])
         raise UserError(
-            f"cannot split: {subject} a single {'row' if groups is None else 'group'}, and each class needs one to "
-            "learn from and one to hold out: add rows, remove the class, or give each split as a file (data.val_path, "
-            "data.test_path). Heed classifies; it does no regression: data.label must name a column of classes"
+            f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single "
+            f"{'row' if groups is None else 'group'}, and most classes need one to learn from and one to hold out: add "
+            "rows, remove the classes, or give each split as a file (data.val_path, data.test_path). Heed classifies; "
+            "it does no regression: data.label must name a column of classes"
         )
     total = round(fraction * len(first))
+    candidates = np.flatnonzero(~np.isin(labels[first], single))
     is_held_out = np.zeros(len(first), dtype=bool)
-    is_held_out[_draw(labels[first], total, spare=1, seed=seed)] = True
+    is_held_out[candidates[_draw(labels[first[candidates]], total, spare=1, seed=seed)]] = True
     return np.flatnonzero(~is_held_out[unit]), np.flatnonzero(is_held_out[unit])
 
 

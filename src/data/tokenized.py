@@ -82,6 +82,20 @@ def text_digests(texts: Sequence[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype=np.int64)
 
 
+def warn_of_single_rows(data: TokenizedCorpus) -> None:
+    """Name the classes that a held-out split lacks, because their single row stays in the training split."""
+    for name in SPLITS[1:]:
+        split: TokenizedSplit = getattr(data, name)
+        absent = np.setdiff1d(data.train.labels, split.labels) if split.origin == "train" else ()
+        if len(absent):
+            log.warning(
+                "class %s: a single row is left, which stays in the training split. No score of %s covers such texts; "
+                "add rows, or give each split as a file (data.val_path, data.test_path)",
+                format_list([data.class_names[c] for c in absent]),
+                name,
+            )
+
+
 def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
     """The same texts, their labels renumbered to follow `class_names`."""
     number = {name: i for i, name in enumerate(class_names)}

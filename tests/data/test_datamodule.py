@@ -253,11 +253,33 @@ def test_options_are_checked_by_the_constructor(
         Table(str(reviews), **{**loading, **options})
 
 
-def test_a_class_with_too_few_rows_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_classes_with_too_few_rows_are_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = tmp_path / "few.csv"
-    path.write_text("text,label\n" + "a,bad\n" * 9 + "b,good\n" * 2)
-    with pytest.raises(UserError, match="class 'good' has a single row"):  # the other row is in the test split
+    path.write_text("text,label\n" + "a,bad\n" + "b,good\n" * 2)
+    with pytest.raises(UserError, match=r"2 of 2 classes .* have a single row"):  # the other row is in the test split
         set_up(path, loading)
+
+
+def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
+    tmp_path: Path, loading: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "single.csv"
+    path.write_text("text,label\n" + "a,bad\nb,good\n" * 9 + "c,fair\nd,rare\ne,rare\n")
+    for _ in range(2):
+        caplog.clear()
+        module = set_up(path, loading)
+        warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        assert len(warnings) == 2
+        assert warnings[0].startswith("class 'fair', 'rare': a single row is left, which stays in the training split")
+        assert "No score of val covers" in warnings[0]
+        assert warnings[1].startswith("class 'fair': a single row is left") and "score of test" in warnings[1]
+    assert module.class_counts[module.class_names.index("fair")] == 1
+    caplog.clear()
+    module = Table(str(path), **loading)
+    module.use_codec(set_up(path, loading).codec)
+    caplog.clear()
+    module.setup()
+    assert not caplog.records
 
 
 def test_the_cache_is_in_the_users_cache_folder(

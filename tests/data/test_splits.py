@@ -42,9 +42,22 @@ def test_the_draw_depends_on_the_seed_only() -> None:
     assert first.tolist() != other.tolist()
 
 
-def test_a_class_with_a_single_row_is_reported() -> None:
-    with pytest.raises(UserError, match=r"class 'fair' has a single row"):
-        hold_out(split(5, 1, 5).labels, 0.2, (0,), NAMES)
+def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
+    labels = split(50, 1, 2, 50).labels
+    divided = divide(Corpus(split(50, 1, 2, 50), None, None, tuple("abcd")), 0.1, 0.2, 0, None)
+    per_class = {name: np.bincount(labels[rows]).tolist() for name, (_, rows) in divided.items()}
+    assert per_class == {"train": [36, 1, 1, 36], "val": [4, 0, 0, 4], "test": [10, 0, 1, 10]}
+
+
+def test_other_classes_are_divided_as_without_the_single_row() -> None:
+    without, single = split(50, 0, 50).labels, split(50, 1, 50).labels
+    held_out = hold_out(without, 0.2, (0,), NAMES)[1]
+    assert (held_out + (held_out >= 50)).tolist() == hold_out(single, 0.2, (0,), NAMES)[1].tolist()
+
+
+def test_mostly_single_rows_are_no_classes() -> None:
+    with pytest.raises(UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, and .* no regression"):
+        hold_out(split(5, 1, 1).labels, 0.2, (0,), NAMES)
 
 
 @given(
