@@ -7,13 +7,13 @@ from omegaconf import DictConfig
 from torch.optim import Optimizer
 
 from src.build.objects import class_at, make, make_all, prefix_errors
-from src.config.mistakes import did_you_mean, nearest
 from src.data.codec import Codec
 from src.errors import UserError
 from src.models.classifier import Classifier
 from src.optim.parameter_groups import parameter_groups
 from src.optim.schedulers import step_options
 from src.optim.sparse import has_sparse_gradients, require_sparse_support
+from src.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
     import pytorch_lightning as pl

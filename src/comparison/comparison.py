@@ -15,8 +15,8 @@ from src.comparison.scores import SCORES
 from src.comparison.statistics import Sample, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant, group_runs
-from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
+from src.suggestions import did_you_mean, nearest
 
 REPEATED = "a later run has the same configuration and seed, and is compared instead"
 

@@ -19,10 +19,10 @@ from pydantic import (
 from src.comparison.measurements import RUN_STATISTICS
 from src.comparison.scores import SCORES
 from src.comparison.variants import GROUPS, Variant
-from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
 from src.files.plain import require_plain
 from src.formatting import format_names, format_value
+from src.suggestions import did_you_mean, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"

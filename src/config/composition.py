@@ -11,8 +11,8 @@ from yaml import YAMLError
 
 from src.config.hydra_adapter import Loader, file_of, group_choices, primary_configs
 from src.config.hydra_errors import explain, explain_yaml
-from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
+from src.suggestions import did_you_mean, nearest
 
 
 class Repository:

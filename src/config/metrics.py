@@ -6,8 +6,9 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.config.mistakes import Mistake, did_you_mean, nearest
+from src.config.mistakes import Mistake
 from src.formatting import format_names, format_value
+from src.suggestions import did_you_mean, nearest
 
 EVALUATED = ("acc", "balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "ece")
 LOGGED = ("train/loss", "train/acc", "val/loss", *(f"val/{name}" for name in EVALUATED))

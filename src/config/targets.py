@@ -7,9 +7,9 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from src.config.mistakes import did_you_mean, nearest
 from src.errors import UserError
 from src.formatting import format_names
+from src.suggestions import did_you_mean, nearest
 
 TRUSTED = frozenset(
     {

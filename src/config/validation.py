@@ -11,7 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 from src.config import targets
 from src.config.keys import paths_in, present_name
 from src.config.metrics import monitor_mistakes
-from src.config.mistakes import Mistake, did_you_mean, format_mistakes, nearest
+from src.config.mistakes import Mistake, format_mistakes
 from src.config.options import COMMANDS, WITHIN, Option, Signature, of_class, of_record
 from src.config.paths import output_mistakes
 from src.config.places import Place, accepted_classes, place_at
@@ -20,6 +20,7 @@ from src.config.required import missing_classes, missing_weights
 from src.config.values import describe_type, describe_value, matches_type
 from src.errors import UserError
 from src.formatting import format_names, format_value
+from src.suggestions import did_you_mean, nearest
 
 HYDRA_KEYS = (
     "_target_",

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from src.data.examples import Examples
-from src.data.paths import nearest
 from src.errors import UserError
 from src.formatting import format_list, format_repr
+from src.suggestions import suggestion
 
 MOST_FRACTIONS = 100  # distinct fractional numbers that may still be classes, such as ratings
 WHOLE = re.compile(r"[-+]?\d+")
@@ -52,7 +52,7 @@ def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
         places = examples.rows.describe_places([examples.positions[i] for i in bad])
         raise UserError(
             f"{examples.rows.source}: {places}: label {format_repr(name)} is not among the classes "
-            f"{format_list(class_names, plain=True)}{nearest(name, class_names)}"
+            f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}"
         )
     return np.array([number[name] for name in examples.labels], dtype=np.int64)
 

@@ -1,23 +1,11 @@
 """Paths from a user: validated, absolute, and with a suggestion if there is no such file."""
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 
 from src.errors import UserError
-
-LONGEST_NAME = 100  # characters; longer names get no suggestions
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The clause ' (did you mean …?)' with the name in `known` closest to `name`, or an empty string."""
-    if len(name) > LONGEST_NAME:
-        return ""
-    candidates = [candidate for candidate in known if len(candidate) <= LONGEST_NAME]
-    matches = get_close_matches(name, candidates, n=1)
-    return f" (did you mean {matches[0]!r}?)" if matches else ""
+from src.suggestions import suggestion
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
@@ -83,7 +71,7 @@ def _missing(full: Path) -> str:
     names: list[str] = []
     with suppress(OSError):
         names = [entry.name for entry in folder.iterdir()]
-    return f"there is no {full.name!r} in {folder}{nearest(full.name, names)}"
+    return f"there is no {full.name!r} in {folder}{suggestion(full.name, names)}"
 
 
 def os_reason(error: OSError) -> str:

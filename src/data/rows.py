@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from src.data.paths import nearest
 from src.errors import UserError
 from src.formatting import format_list
+from src.suggestions import suggestion
 
 SHOWN = 5  # rows named in a message
 
@@ -33,7 +33,7 @@ def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) 
     for name in required:
         if name not in columns:
             raise UserError(
-                f"{source}: no column {name!r}{nearest(name, columns)}; its columns are "
+                f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
                 f"{format_list(columns) or 'none'}. Name yours with data.text and data.label"
             )
         if (count := columns.count(name)) > 1:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from src.data.corpus import Corpus
-from src.data.paths import nearest
 from src.data.tokenizer import TokenizerBuilder
 from src.errors import UserError
 from src.formatting import format_list, format_repr
+from src.suggestions import suggestion
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")
@@ -103,7 +103,7 @@ def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> Token
         if name not in number:
             raise UserError(
                 f"data: class {format_repr(name)} is not among the classes of the model, "
-                f"{format_list(class_names, plain=True)}{nearest(name, class_names)}"
+                f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}"
             )
     numbers = np.array([number[name] for name in data.class_names])
     splits = {split: getattr(data, split) for split in SPLITS}

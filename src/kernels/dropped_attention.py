@@ -41,15 +41,13 @@ class _DroppedAttention(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         queries, keys, values, score_bias, keep_mask, mixed = ctx.saved_tensors
         query_gradient, key_gradient, value_gradient = (torch.empty_like(tensor) for tensor in (queries, keys, values))
-        common = (gradient * mixed).sum(
-            -1, keepdim=True
-        )  # N×H×T×1: subtracted from the gradients of each row by the softmax
+        # N×H×T×1: the softmax subtracts it from the gradients of each row
+        common = (gradient * mixed).sum(-1, keepdim=True)
         gradient = (gradient * ctx.scale).contiguous()
         for chunk in _chunks(keep_mask.shape):
             weights = _softmax(queries[chunk], keys[chunk], score_bias, chunk)
-            dropped_weights = (
-                keep_mask[chunk].to(weights.dtype).mul_(weights)
-            )  # a product of bytes and floats takes three times as long
+            # a product of bytes and floats takes three times as long
+            dropped_weights = keep_mask[chunk].to(weights.dtype).mul_(weights)
             value_gradient[chunk] = dropped_weights.transpose(-2, -1) @ gradient[chunk]
             score_gradient = dropped_weights.mul_(gradient[chunk] @ values[chunk].transpose(-2, -1))
             score_gradient.addcmul_(weights, common[chunk], value=-1)

@@ -1,7 +1,10 @@
 """The base classes of a model's components, in the order of the data flow.
 
 The constructor is `Component(input_dim, **options)`; `output_dim` is the number of features that the next component
-gets. A class of a user's own package derives from one of these classes, or from a base class with more methods
+gets. A constructor rejects an option with `ValueError("name=value must …")`: the dry build reads the option's name from
+the start of the message.
+
+A class of a user's own package derives from one of these classes, or from a base class with more methods
 (`attention.query.QueryAttention`, `attention.self_attention.SelfAttention`, `pooling.base.Pooling`).
 """
 

@@ -84,7 +84,7 @@ def _validate_job(composer: Composer, number: int, overrides: list[str], builder
 
 
 def _config_mistakes(task: DictConfig) -> list[Mistake]:
-    """Do the work of `check`, but resolve interpolations only once if there are no mistakes."""
+    """Find the mistakes of a job; without any, its interpolations are resolved only once."""
     resolved = task.copy()
     try:
         OmegaConf.resolve(resolved)

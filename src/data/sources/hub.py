@@ -10,10 +10,10 @@ from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.examples import Examples, select_examples, validate_policy
 from src.data.hub import connection
-from src.data.paths import nearest
 from src.data.rows import Rows, check_columns
 from src.errors import UserError
 from src.formatting import format_list
+from src.suggestions import suggestion
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class HubSet:
                 raise UserError(self._load_message(str(error)) if online else self._offline_message()) from None
         if missing := [split for split in self.splits.values() if split not in dataset]:
             raise UserError(
-                f"data.name={self.name}: has no split {missing[0]!r}{nearest(missing[0], dataset)}, only "
+                f"data.name={self.name}: has no split {missing[0]!r}{suggestion(missing[0], dataset)}, only "
                 f"{format_list(dataset, plain=True)}. Set data.train_split, data.val_split or data.test_split; null "
                 "holds out part of the training split"
             )

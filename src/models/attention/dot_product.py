@@ -13,10 +13,10 @@ from src.models.types import Encoded
 
 
 class DotProductAttention(SelfAttention):
-    """softmax(q kᵀ) v over the real keys, for each head separately.
+    """softmax(q kᵀ / √d) v over the real keys, for each head separately.
 
-    A subclass implements `project`, and overrides `merge` if it mixes heads. `forward` uses a fused kernel without
-    materializing the weights; `weights` computes them.
+    A subclass implements `project`. It overrides `scale_queries` if the divisor is not √d, and `merge` if it mixes
+    heads. `forward` uses a fused kernel without materializing the weights; `weights` computes them.
 
     Args:
         input_dim: D, features of a state.
@@ -33,8 +33,12 @@ class DotProductAttention(SelfAttention):
         self.rotary: Rotary | None = None
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, N×H×L×d each; the queries include the scale, so that the score is q·k."""
+        """Queries, keys and values, N×H×L×d each, not scaled."""
         raise NotImplementedError
+
+    def scale_queries(self, queries: Tensor, mask: Tensor) -> Tensor:
+        """Scale the queries, and so the scores, by 1 / √d (eq. 1): N×H×L×d → N×H×L×d."""
+        return queries * self.head_dim**-0.5
 
     def merge(self, context: Tensor) -> Tensor:
         """Concatenate the heads: N×H×L×d → N×L×Hd."""
@@ -70,6 +74,7 @@ class DotProductAttention(SelfAttention):
         texts, length = mask.shape
         for name, projected in (("queries", queries), ("keys", keys), ("values", values)):
             require_shape(self, f"project ({name})", projected, "N×H×L×d", (texts, None, length, None))
+        queries = self.scale_queries(queries, mask)
         if self.rotary is None:
             return queries, keys, values
         return self.rotary.rotate(queries), self.rotary.rotate(keys), values

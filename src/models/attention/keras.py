@@ -45,9 +45,12 @@ class KerasAttention(DotProductAttention):
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         head = states.unsqueeze(1)  # N×1×L×D
-        queries = head if self.scale is None else self.scale * head
-        # tanh(s (q + k)) = tanh(s q + s k): in concat mode queries and keys include the scale
-        return queries, head if self.concat_weight is None else queries, head
+        if self.concat_weight is None or self.scale is None:
+            return head, head, head
+        return head, self.scale * head, head  # tanh(s (q + k)) = tanh(s q + s k)
+
+    def scale_queries(self, queries: Tensor, mask: Tensor) -> Tensor:
+        return queries if self.scale is None else self.scale * queries
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         if self.concat_weight is None:

@@ -60,8 +60,12 @@ class QkvAttention(DotProductAttention):
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         queries, keys, values = self.queries(states), self.keys(states), self.values(states)  # N×L×A
-        if self.scale != "none":
-            queries = queries * self.head_dim**-0.5
-        if self.scale == "numel":
-            queries = queries / mask.sum(1).clamp(min=1).to(queries.dtype).sqrt()[:, None, None]
         return queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
+
+    def scale_queries(self, queries: Tensor, mask: Tensor) -> Tensor:
+        if self.scale == "none":
+            return queries
+        queries = super().scale_queries(queries, mask)
+        if self.scale == "dim":
+            return queries
+        return queries / mask.sum(1).clamp(min=1).to(queries.dtype).sqrt()[:, None, None, None]
