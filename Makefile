@@ -38,7 +38,7 @@ hooks: venv  ## run the checks at every git commit
 docs: venv  ## write docs/options.md from the config files
 	$(RUN) -m docs.options
 
-# Options of a benchmark: make bench BENCH="--data-path=… --works=bilstm"; each says with --help what it takes.
+# Options of a benchmark: make bench BENCH="--data-path=… --works=bilstm"; each prints its options with --help.
 bench: venv  ## measure training speed on the CPU against plain PyTorch
 	$(RUN) -m benchmarks.speed $(BENCH)
 
