@@ -148,7 +148,7 @@ def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
         assert str(run / "result.json") in str(error)
         assert read_outcome(run).status == "pending"
     end = read_outcome(run)
-    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), end])
+    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), end], shared=())
     discovered = find_runs([sweep])
     assert sweep / "1" in [finished.folder for finished in discovered.runs]
     assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}

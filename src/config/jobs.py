@@ -1,6 +1,7 @@
 """The names of jobs and their folders; resolvers of the files in conf/."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,21 +10,31 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 LONGEST = 100
+FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # of many digits
 
 
 def job_folder(number: int, overrides: Iterable[str]) -> str:
     """`3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
 
+    A sweep passes only the overrides that vary between its jobs. A long fraction, as a search samples it, is rounded to
+    four digits. Options of the same last word get the word before it, too: `3_encoder.dropout-0.1_head.dropout-0.3`.
+
     The name contains only ASCII letters, digits, dot, minus and underscore, and at most 100 characters. It is therefore
     one folder for any values, and Hydra's command line accepts it unquoted, as in
     `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes it unique.
     """
+    pairs = [override.partition("=")[::2] for override in overrides]
+    keys = [re.split("[/.]", key) for key, _ in pairs]
+    counts = Counter(key[-1] for key in keys)
     words = [str(number)]
-    for override in overrides:
-        key, _, value = override.partition("=")
-        leaf = re.split("[/.]", key)[-1]
-        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{leaf}={value}"))
+    for key, (_, value) in zip(keys, pairs, strict=True):
+        name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
+        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={FRACTION.sub(_rounded, value)}"))
     return "_".join(words)[:LONGEST].strip("-_.")
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.4g}"
 
 
 def job_name(kind: str) -> str | None:

@@ -1,6 +1,6 @@
 """Expands a sweep's command line into jobs and composes the configuration of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from hydra.core.config_loader import ConfigLoader
@@ -10,7 +10,7 @@ from omegaconf import DictConfig, open_dict, read_write
 
 from src.config.composition import without_hydra
 from src.config.hydra_adapter import combinations
-from src.sweep.jobs import Job
+from src.sweep.jobs import Job, varying_overrides
 
 
 def expand_combinations(params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader) -> list[list[str]]:
@@ -32,9 +32,13 @@ class Composer:
     Args:
         loader: loads the config files.
         master: the sweep's own configuration.
+
+    Attributes:
+        shared: overrides that all jobs share, which name no folder.
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
+        self.shared: Collection[str] = ()
         self.loader = loader
         self.master = master
         self._groups = set(loader.list_groups(""))
@@ -57,5 +61,9 @@ class Composer:
         with read_write(cfg.hydra), open_dict(cfg.hydra):
             cfg.hydra.job.num, cfg.hydra.job.id = number, str(number)
             cfg.hydra.runtime.output_dir = str(Path(cfg.hydra.sweep.dir) / "job")  # a placeholder
+            task = cfg.hydra.overrides.task
+            cfg.hydra.overrides.task = varying_overrides(task, self.shared)
+            folder = str(cfg.hydra.sweep.subdir)
+            cfg.hydra.overrides.task = task
         HydraConfig.instance().set_config(cfg)  # for interpolations of ${hydra:…}
-        return Job(number, list(overrides), str(cfg.hydra.sweep.subdir)), without_hydra(cfg)
+        return Job(number, list(overrides), folder), without_hydra(cfg)

@@ -1,6 +1,6 @@
 """The jobs of a sweep and its file `sweep.json`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -82,8 +82,15 @@ def count_jobs(number: int) -> str:
     return f"{number} job" if number == 1 else f"{number} jobs"
 
 
-def varying_overrides(jobs: Iterable[Job]) -> list[list[str]]:
-    """Return each job's overrides without those that all jobs share."""
-    overrides = [job.overrides for job in jobs]
-    shared = set(overrides[0]).intersection(*overrides) if len(overrides) > 1 else set()
-    return [[override for override in job_overrides if override not in shared] for job_overrides in overrides]
+def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
+    """Return the overrides that all jobs have; none for a single job, which varies in nothing.
+
+    Args:
+        jobs: the overrides of each job.
+    """
+    return frozenset(jobs[0]).intersection(*jobs) if len(jobs) > 1 else frozenset()
+
+
+def varying_overrides(overrides: Iterable[str], shared: Collection[str]) -> list[str]:
+    """Return the overrides of a job without those that all jobs share."""
+    return [override for override in overrides if override not in shared]

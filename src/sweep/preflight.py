@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from hydra.errors import HydraException
@@ -66,7 +66,7 @@ def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]])
     results = sorted(map_in_processes(validate, similar_together), key=lambda result: result.job.number)
     _add_duplicate_mistakes(results)
     if any(result.mistakes for result in results):
-        raise UserError(_format_report(results))
+        raise UserError(_format_report(results, composer.shared))
     return [result.job for result in results]
 
 
@@ -120,12 +120,12 @@ def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
             mistakes.append(Mistake("hydra.sweep.subdir", f"is the same folder as that of job {number}"))
 
 
-def _format_report(results: Sequence[ValidatedJob]) -> str:
+def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> str:
     """List all mistakes, each with the jobs that contain it."""
     jobs_by_mistake: dict[Mistake, list[str]] = {}
-    for (job, mistakes, _), overrides in zip(results, varying_overrides(job for job, *_ in results), strict=True):
+    for job, mistakes, _ in results:
         for mistake in mistakes:
-            line = shlex.join(overrides or job.overrides)
+            line = shlex.join(varying_overrides(job.overrides, shared) or job.overrides)
             line = line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
             jobs_by_mistake.setdefault(mistake, []).append(f"job {job.number}: {line}".rstrip(": "))
     invalid = sum(bool(result.mistakes) for result in results)

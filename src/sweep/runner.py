@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,7 +19,7 @@ from src.config.quoting import quote
 from src.errors import UserError
 from src.sweep import stop
 from src.sweep.compose import Composer
-from src.sweep.jobs import FILE, Job, Sweep, count_jobs
+from src.sweep.jobs import FILE, Job, Sweep, count_jobs, varying_overrides
 from src.sweep.launch import launch, module_name
 from src.sweep.outcome import DONE, read_outcome
 from src.sweep.preflight import validate_jobs
@@ -60,6 +60,10 @@ class SweepRunner:
                 "hydra.sweep.dir"
             )
 
+    def name_by(self, shared: Collection[str]) -> None:
+        """Name jobs, in folders and in messages, without the overrides that all of them share."""
+        self.composer.shared = shared
+
     def read_jobs(self) -> list[Job]:
         """Return the jobs of the sweep that is resumed."""
         return Sweep.read(self.folder).jobs
@@ -91,7 +95,7 @@ class SweepRunner:
         seconds = estimate_seconds(configs, OUTPUTS)
         others = f" ({completed} more completed)" if completed else ""
         show(
-            plan_table(jobs, seconds),
+            plan_table(jobs, seconds, self.composer.shared),
             f"{count_jobs(len(jobs))}{others}. {describe_total(seconds, start=time.process_time())}",
             f"Output folder: {self.folder}/. Nothing was started: remove sweep.dry_run to start the jobs.",
         )
@@ -128,8 +132,9 @@ class SweepRunner:
             UserError: if the launcher is not installed.
         """
         jobs_by_folder = {job.folder: job for job in jobs}
+        names = {job.number: shlex.join(varying_overrides(job.overrides, self.composer.shared)) for job in jobs}
         redirect_output = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
-        task = Task(self.module, Path.cwd(), self.folder, jobs_by_folder, redirect_output, callbacks or {})
+        task = Task(self.module, Path.cwd(), self.folder, jobs_by_folder, names, redirect_output, callbacks or {})
         launch(jobs, task, self.hydra_context, self.config)
 
     def _report(self, sweep: Sweep, signals: Sequence[int]) -> None:
@@ -140,7 +145,7 @@ class SweepRunner:
         sweep.write(outcomes)
         counts = Counter(outcome.status for outcome in outcomes)
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        show(outcome_table(sweep.jobs, outcomes), f"{summary}. Output folder: {self.folder}/")
+        show(outcome_table(sweep.jobs, outcomes, self.composer.shared), f"{summary}. Output folder: {self.folder}/")
         is_completed = set(counts) <= set(DONE)
         if not is_completed:
             show(f"To run the remaining jobs: python -m src.train {_resume_argument(self.folder)}")

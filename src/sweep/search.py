@@ -62,6 +62,7 @@ class Search:
         self.n_startup_trials, self.warmup, self.seed = n_startup_trials, warmup, seed
         self.monitor, self.mode = str(best.monitor), str(best.mode)
         self.shared, self.space = parse_space(params, overrides, runner.loader)
+        runner.name_by(self.shared)
 
     def run(self) -> None:
         """Run the search; see `GridOrSearch.sweep`."""

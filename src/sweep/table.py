@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -17,17 +17,20 @@ WIDTH = 120  # columns without a terminal
 COLOURS = {"completed": "green", "pruned": "cyan", "failed": "red"}
 
 
-def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None]) -> Table:
+def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None], shared: Collection[str]) -> Table:
     """Build the table of the jobs that would run.
 
     Args:
         jobs: the jobs.
         seconds: estimated duration of each job; None is unknown.
+        shared: overrides of all jobs, which are omitted.
     """
     table = _table("#", "overrides", "folder", "time")
-    for job, overrides, estimate in zip(jobs, varying_overrides(jobs), seconds, strict=True):
+    for job, estimate in zip(jobs, seconds, strict=True):
         time = "" if estimate is None else format_duration(estimate)
-        table.add_row(str(job.number), *map(Text, (shlex.join(overrides), job.folder, time)))
+        table.add_row(
+            str(job.number), *map(Text, (shlex.join(varying_overrides(job.overrides, shared)), job.folder, time))
+        )
     return table
 
 
@@ -46,14 +49,14 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
     return f"{subject} about {total} from the start of the command, as earlier runs with the same settings did."
 
 
-def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
-    """Build the table of outcomes, with the reason of each failure."""
+def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:
+    """Build the table of outcomes, with the reason of each failure, without the overrides that all jobs share."""
     table = _table("#", "overrides", "status", "test acc", "time")
-    for job, overrides, outcome in zip(jobs, varying_overrides(jobs), outcomes, strict=True):
+    for job, outcome in zip(jobs, outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
         status = Text(outcome.status, style=COLOURS.get(outcome.status, "yellow"))
         time = "" if outcome.seconds is None else format_duration(outcome.seconds)
-        description = Text(shlex.join(overrides))
+        description = Text(shlex.join(varying_overrides(job.overrides, shared)))
         if outcome.error and outcome.status not in DONE:
             description.append(f"\n{outcome.error.splitlines()[0]}", style="red")
         table.add_row(str(job.number), description, status, accuracy, time)

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +37,7 @@ class Task:
         working_dir: the base of relative paths.
         sweep: the sweep's folder.
         jobs: the jobs by their folders.
+        names: what distinguishes each job, by its number.
         redirect_output: jobs print to output.txt in their folders.
         callbacks: callbacks to add to the configured ones.
     """
@@ -46,6 +46,7 @@ class Task:
     working_dir: Path
     sweep: Path
     jobs: Mapping[str, Job]
+    names: Mapping[int, str]
     redirect_output: bool
     callbacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
@@ -85,7 +86,7 @@ class Task:
         figures += [] if outcome.seconds is None else [f"{outcome.seconds:.1f} s"]
         reason = [outcome.error or "", f"see {folder / OUTPUT}"][: 1 + self.redirect_output]
         details = figures if outcome.status in DONE else [*figures, *reason]
-        log.info("#%d %s: %s", job.number, shlex.join(job.overrides), ", ".join([outcome.status, *details]))
+        log.info("#%d %s: %s", job.number, self.names[job.number], ", ".join([outcome.status, *details]))
 
 
 def _describe_exit(code: int) -> str:

@@ -23,6 +23,9 @@ from tests.helpers import CONF
         (["data.path=/home/me/a b.csv"], "3_path-home-me-a-b.csv"),
         (["optimizer.lr=1e-05", "logger=[csv,wandb]"], "3_lr-1e-05_logger-csv-wandb"),
         (["+model.encoder.bias=false"], "3_bias-false"),
+        (["optimizer.lr=0.00023456789012", "model.head.dropout=0.1250"], "3_lr-0.0002346_dropout-0.1250"),
+        (["data.path=v1.23456789.csv"], "3_path-v1.23456789.csv"),
+        (["model.encoder.dropout=0.1", "model.head.dropout=0.3"], "3_encoder.dropout-0.1_head.dropout-0.3"),
     ],
 )
 def test_names(overrides: list[str], name: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.errors import UserError
-from src.sweep.jobs import Sweep
+from src.sweep.jobs import Sweep, shared_overrides, varying_overrides
 from tests.damage import damaged, few_examples, trees
 
 SWEEP = {
@@ -39,3 +39,11 @@ def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> Non
     (tmp_path / "sweep.json").write_text(json.dumps(record))
     with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
         Sweep.read(tmp_path)
+
+
+def test_jobs_are_told_apart_by_what_varies() -> None:
+    jobs = [["seed=1", "logger=csv"], ["seed=2", "logger=csv"], ["seed=1", "logger=csv", "tags=[a]"]]
+    shared = shared_overrides(jobs)
+    assert shared == {"logger=csv"}
+    assert [varying_overrides(job, shared) for job in jobs] == [["seed=1"], ["seed=2"], ["seed=1", "tags=[a]"]]
+    assert shared_overrides(jobs[:1]) == set()

@@ -11,7 +11,7 @@ from hydra.types import RunMode
 import src.cli.entry  # noqa: F401  # registers the resolver of job folders
 from src.errors import UserError
 from src.sweep.compose import Composer, expand_combinations
-from src.sweep.jobs import Job
+from src.sweep.jobs import Job, shared_overrides
 from src.sweep.preflight import validate_jobs
 from tests.helpers import CONF
 
@@ -30,7 +30,9 @@ def validate(*overrides: str) -> list[Job]:
         loader = hydra.config_loader
         master = loader.load_configuration("train", ["hydra.job.name=train", "hydra.sweep.dir=sweep"], RunMode.MULTIRUN)
         combinations = expand_combinations({}, overrides, loader)
-        return validate_jobs(Composer(loader, master), list(enumerate(combinations)))
+        composer = Composer(loader, master)
+        composer.shared = shared_overrides(combinations)
+        return validate_jobs(composer, list(enumerate(combinations)))
 
 
 def error_message(*overrides: str) -> str:
@@ -45,6 +47,12 @@ def test_every_job_gets_its_folder() -> None:
         [f"seed={seed}", f"model/attention={attention}"] for seed in (1, 2) for attention in ("none", "bahdanau")
     ]
     assert [job.folder for job in jobs][:2] == ["0_seed-1_attention-none", "1_seed-1_attention-bahdanau"]
+
+
+def test_a_folder_is_named_by_what_varies() -> None:
+    jobs = validate("trainer.max_epochs=3", "seed=1,2", "logger=csv")
+    assert [job.folder for job in jobs] == ["0_seed-1", "1_seed-2"]
+    assert jobs[0].overrides == ["trainer.max_epochs=3", "seed=1", "logger=csv"]
 
 
 def test_all_mistakes_are_listed_with_their_jobs() -> None:

@@ -1,6 +1,7 @@
 """A search with Optuna: its space, and a search with pruning that is resumed."""
 
 import json
+import re
 from pathlib import Path
 from unittest.mock import create_autospec
 
@@ -77,6 +78,8 @@ def test_a_search_prunes_and_is_resumed(tmp_path: Path) -> None:
     assert code == 0, output
     first = read_results(sweep)
     assert len(first) == 3
+    assert all(re.fullmatch(r"\d_lr-[\d.e-]+", name) for name in first), list(first)
+    assert len(re.findall(r"^#\d optimizer\.lr=\S+: (?:completed|pruned), acc", output, re.M)) == 3, output
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "hydra.sweeper.search.trials=7")
     assert code == 0, output
     final = read_results(sweep)

@@ -13,6 +13,15 @@ def read_statuses(sweep: Path) -> list[str]:
     return [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]]
 
 
+def _use_earlier_names(sweep: Path) -> None:
+    """Name the folders as Heed did before, also by the overrides that all jobs share."""
+    record = json.loads((sweep / "sweep.json").read_text())
+    for job in record["jobs"]:
+        (sweep / job["folder"]).rename(sweep / f"{job['folder']}_max_epochs-2")
+        job["folder"] += "_max_epochs-2"
+    (sweep / "sweep.json").write_text(json.dumps(record))
+
+
 def test_a_failing_job_leaves_the_others_running(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
     rates = ("optimizer.lr=0.01,1e30,0.02", "trainer.max_epochs=2", f"hydra.sweep.dir={sweep}")
@@ -23,11 +32,19 @@ def test_a_failing_job_leaves_the_others_running(tmp_path: Path) -> None:
         "optimizer.lr=0.01", "optimizer.lr=1e+30", "optimizer.lr=0.02"
     ]  # fmt: skip
     assert "2 completed, 1 failed." in output
+    assert sorted(read_results(sweep)) == ["0_lr-0.01", "1_lr-1e-30", "2_lr-0.02"]
+    assert "#0 optimizer.lr=0.01: completed" in output
     assert len(re.findall("loss", output.partition("To run the remaining jobs")[0].rpartition("test acc")[2])) >= 1
     assert "To run the remaining jobs: python -m src.train sweep.resume=sweep" in output
     code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2])
     assert code == 1
     assert f"{sweep} already contains a sweep: resume it with sweep.resume={sweep}" in output
+    _use_earlier_names(sweep)
+    code, output = run_sweep(tmp_path, f"sweep.resume={sweep}")
+    assert code == 1
+    names = ["0_lr-0.01_max_epochs-2", "1_lr-1e-30_max_epochs-2", "2_lr-0.02_max_epochs-2"]
+    assert sorted(read_results(sweep)) == names  # no folder of another name
+    assert "#0" not in output.partition("test acc")[0] and "#1 optimizer.lr=1e+30: failed" in output
 
 
 def test_ctrl_c_stops_the_running_job_and_leaves_the_others_pending(tmp_path: Path) -> None:
