@@ -1,5 +1,6 @@
 """`src.predict`: answers from a checkpoint alone, as a table or as JSON lines, with nothing left behind."""
 
+import csv
 import json
 import os
 import subprocess
@@ -7,9 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from src.predict import main
+from src.reports.prediction_table import write_columns
 from tests.helpers import command, run, trained
 
 NAMES = ["negative", "neutral", "positive"]
@@ -27,13 +30,15 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def predict(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Any:
-    """Run the command in this process, in an empty folder; returns what it printed."""
+    """Run the command in this process, in an empty folder; returns what it printed, and sets `stderr`."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> str:
         monkeypatch.setattr(sys, "argv", ["predict.py", f"ckpt_path={checkpoint}", *arguments])
         main()
-        return capsys.readouterr().out
+        output = capsys.readouterr()
+        call.stderr = output.err  # type: ignore[attr-defined]
+        return output.out
 
     return call
 
@@ -53,13 +58,14 @@ def test_a_text_is_answered_in_json_where_no_terminal_is(predict: Any, tmp_path:
 
 
 def test_a_file_is_answered_line_by_line(predict: Any, tmp_path: Path) -> None:
-    texts = ["a good product", "a bad one, truly", "so so"]
-    (tmp_path / "my texts.txt").write_text("\n\n".join(texts))
+    texts = ["a good product", "", "a bad one, truly", "so so"]
+    (tmp_path / "my texts.txt").write_text("\n".join(texts))
     lines = predict("file='my texts.txt'", "batch_size=2", "top=1").splitlines()
     predictions = [json.loads(line) for line in lines]
     assert [prediction["text"] for prediction in predictions] == texts
+    assert predictions.pop(1) == dict.fromkeys(predictions[0]) | {"text": ""}
     assert [len(prediction["words"]) for prediction in predictions] == [1, 1, 1]
-    (single,) = predict(f"text={texts[1]}", "top=1").splitlines()
+    (single,) = predict(f"text={texts[2]}", "top=1").splitlines()
     assert json.loads(single)["probabilities"] == pytest.approx(predictions[1]["probabilities"], abs=2e-6)
 
 
@@ -76,9 +82,71 @@ def test_pictures_on_request(predict: Any, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "drawn").iterdir()} == {"strip_0.png", "heatmap_0.png", "heads_0.png"}
 
 
+COLUMNS = ["predicted", *(f"probability_{name}" for name in NAMES), "only_unknown"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_predictions_are_written_next_to_all_columns(predict: Any, tmp_path: Path, ending: str) -> None:
+    texts = ["a good product, truly", None, "qwxz zzyx", "bad\nprice", "  "]
+    rows = [{"id": i, "comment": text, "predicted": "mine"} for i, text in enumerate(texts)]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert "Wrote 5 rows" in predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=2")
+    if ending == "parquet":
+        written = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    elif ending == "jsonl":
+        written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    else:
+        with (tmp_path / "out.csv").open(newline="") as file:
+            written = list(csv.DictReader(file))
+    assert "lines 2, 5 (2 in all): blank text, so no prediction" in predict.stderr
+    assert "line 3: only unknown words" in predict.stderr
+    names = ["predicted_2", *COLUMNS[1:]]
+    assert list(written[0]) == ["id", "comment", "predicted", *names]
+    assert [str(row["id"]) for row in written] == ["0", "1", "2", "3", "4"]
+    assert [row["comment"] or None for row in written] == texts
+    assert [row["predicted"] for row in written] == ["mine"] * 5
+    for i in (1, 4):
+        assert {written[i][name] for name in names} <= {None, ""}
+    assert [str(written[i]["only_unknown"]).lower() for i in (0, 2, 3)] == ["false", "true", "false"]
+    (line,) = predict("text=bad\nprice").splitlines()
+    expected = json.loads(line)["probabilities"]
+    assert {name: float(written[3][f"probability_{name}"]) for name in NAMES} == pytest.approx(expected, abs=2e-6)
+    assert written[3]["predicted_2"] == json.loads(line)["label"]
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
+
+
+def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("good\n\nbad\n")
+    predict("file=texts.txt", "out=new/out.csv")
+    header, *lines = (tmp_path / "new" / "out.csv").read_text().splitlines()
+    assert header.split(",") == ["text", *COLUMNS]
+    assert [line.split(",")[0] for line in lines] == ["good", "", "bad"]
+
+
+def test_values_of_several_types_are_written(tmp_path: Path) -> None:
+    columns = {"odd": [1, "a", {"b": [2**70]}, float("nan"), "\ud800"]}
+    for ending in ("csv", "jsonl", "parquet"):
+        write_columns(tmp_path / f"a.{ending}", columns)
+    assert pq.read_table(tmp_path / "a.parquet")["odd"].to_pylist()[:2] == ["1", "a"]
+    values = [json.loads(line)["odd"] for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert values == [1, "a", {"b": [2**70]}, None, "\ud800"]
+    assert (tmp_path / "a.csv").read_text().splitlines()[1:3] == ["1", "a"]
+
+
+def test_unknown_words_are_flagged(predict: Any) -> None:
+    (line,) = predict("text=qwxz zzyx").splitlines()
+    assert json.loads(line)["only_unknown"] is True
+    (line,) = predict("text=qwxz good").splitlines()
+    assert json.loads(line)["only_unknown"] is False
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl, \.parquet"),
+        (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
+        (["file=gone.csv", "text_column=text", "out=a.csv"], r"file=gone\.csv: there is no 'gone\.csv'"),
+        (["text=good", "ckpt_path=[]"], r"ckpt_path=\[\]: names no checkpoint"),
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be at least 1"),
         (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be at least 1"),
         (["text= "], "text: contains no text"),
@@ -93,7 +161,7 @@ def test_mistakes_are_one_message(predict: Any, arguments: list[str], message: s
 
 def test_a_pipe_is_answered_in_json_lines(checkpoint: Path, tmp_path: Path) -> None:
     output = run(tmp_path, "predict", f"ckpt_path={checkpoint}", stdin="a good product\n\nça va, 映画\n")
-    assert [json.loads(line)["text"] for line in output.splitlines()] == ["a good product", "ça va, 映画"]
+    assert [json.loads(line)["text"] for line in output.splitlines()] == ["a good product", "", "ça va, 映画"]
     assert not list(tmp_path.iterdir())
 
 
@@ -120,3 +188,11 @@ def test_it_starts_without_what_only_training_needs(checkpoint: Path, tmp_path: 
     loaded = set(process.stdout.splitlines()[-1].split())
     assert "torch" in loaded
     assert not {"pytorch_lightning", "torchmetrics", "matplotlib", "scipy", "datasets", "transformers"} & loaded
+
+
+def test_the_file_of_the_texts_is_not_overwritten(predict: Any, tmp_path: Path) -> None:
+    content = "text\ngood\n"
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(SystemExit, match="is the file of the texts, which would be lost"):
+        predict("file=a.csv", "text_column=text", "out=./a.csv")
+    assert (tmp_path / "a.csv").read_text() == content

@@ -29,6 +29,7 @@ class Explanation:
         matrix: token × token weights H×L×L; the mean over heads, 1×L×L, if the text has more than 64 words. None if the
             attention has no such map, if the text has one word or more than 512, or if maps are disabled.
         layers: the maps of the encoder's own attention layers by the layer's name, for texts of 2 to 64 words.
+        is_unknown: whether the model knows none of the words, so that the prediction does not depend on them.
     """
 
     predicted: str
@@ -37,6 +38,7 @@ class Explanation:
     weights: list[float]
     matrix: np.ndarray | None
     layers: dict[str, np.ndarray] = field(default_factory=dict)
+    is_unknown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers for JSON: weights with six decimals, maps with four."""
@@ -78,19 +80,20 @@ def explain(
     explanations: dict[int, Explanation] = {}
     batches, words = codec.read(texts, device)
     for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
-        batch = _explain_batch(model, loss, codec.class_names, batches(rows), [words[row] for row in rows], maps)
+        batch = _explain_batch(model, loss, codec, batches(rows), [words[row] for row in rows], maps)
         explanations.update(zip(rows.tolist(), batch, strict=True))
     return [explanations[i] for i in range(len(texts))]
 
 
 def _explain_batch(
-    model: Classifier, loss: Loss, class_names: Sequence[str], batch: Batch, words: Sequence[list[str]], maps: bool
+    model: Classifier, loss: Loss, codec: Codec, batch: Batch, words: Sequence[list[str]], maps: bool
 ) -> Iterator[Explanation]:
     tokens, mask = batch.tokens, batch.mask
     logits, weights = model.forward_with_weights(tokens, mask)
     probabilities = loss.probabilities(logits).cpu()  # N×C
     weights = weights.float()  # N×H×T×L
     means = mean_weights(weights).cpu()  # N×L
+    is_known = known_tokens(model, codec, batch).any(1).tolist()
     short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(words), dtype=torch.bool)
     layers = _layer_maps(model, tokens[short], mask[short])
     short_rows = (short.cumsum(0) - 1).tolist()  # row in `layers` of each short text
@@ -104,13 +107,21 @@ def _explain_batch(
             heads = weights[row, :, :size, :size]  # H×L×L
             matrix = (heads if size <= HEADS_WORDS else heads.mean(0, keepdim=True)).cpu().numpy()
         yield Explanation(
-            predicted=class_names[int(probabilities[row].argmax())],
+            predicted=codec.class_names[int(probabilities[row].argmax())],
             probabilities=probabilities[row].tolist(),
             words=text_words,
             weights=means[row, :size].tolist(),
             matrix=matrix,
             layers=layer_maps,
+            is_unknown=not is_known[row],
         )
+
+
+def known_tokens(model: Classifier, codec: Codec, batch: Batch) -> torch.Tensor:
+    """The tokens that are in the vocabulary and that the model uses, N×L bool."""
+    known = model.embedding.known(batch.tokens, batch.mask)
+    unknown_id = codec.tokenizer.unknown_id
+    return known if unknown_id is None else known & (batch.tokens != unknown_id)
 
 
 def _layer_maps(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:

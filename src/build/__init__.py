@@ -6,7 +6,7 @@
 
 from src.build.model import classifier, module, untrained_model
 from src.build.objects import make, make_all, prefix_errors
-from src.build.trained import load_weights, restore
+from src.build.trained import load_weights, restore, restore_ensemble
 from src.build.training import datamodule, loggers, optimizer, require_options, scheduler, trainer
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "prefix_errors",
     "require_options",
     "restore",
+    "restore_ensemble",
     "scheduler",
     "trainer",
     "untrained_model",

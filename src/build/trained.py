@@ -2,12 +2,13 @@
 
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 
+from src.analysis.ensemble import Ensemble, Member
 from src.build.model import untrained_model
 from src.checkpoint import Card, load_checkpoint
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
@@ -38,6 +39,22 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     )
     _require_same_sizes(card, weights, path)
     return card, _load(card, weights, path)
+
+
+def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[list[Card], Ensemble]:
+    """Restore one checkpoint or several, and return their cards and their ensemble.
+
+    Raises:
+        UserError: if there is no path, if a file is not a checkpoint of Heed, or if their classes differ.
+    """
+    names = [paths] if isinstance(paths, str) else list(paths)
+    if not names:
+        raise UserError("ckpt_path=[]: names no checkpoint; write ckpt_path=… or ckpt_path=[…,…]")
+    if len(set(names)) < len(names):
+        raise UserError("ckpt_path: names a checkpoint twice, which would count twice in the mean; remove one")
+    restored = [restore(name, extras) for name in names]
+    members = [Member(name, *parts, card.codec) for name, (card, parts) in zip(names, restored, strict=True)]
+    return [card for card, _ in restored], Ensemble(members)
 
 
 def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier, Loss]:

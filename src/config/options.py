@@ -33,7 +33,7 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
     "eval": {
         **COMMON,
         "tags": list[str],
-        "ckpt_path": str,
+        "ckpt_path": str | list[str],
         "split": Literal["val", "test"],
         "seed": int | None,
         "data": NODE,
@@ -43,9 +43,11 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
     },
     "predict": {
         **COMMON,
-        "ckpt_path": str,
+        "ckpt_path": str | list[str],
         "text": str | None,
         "file": str | None,
+        "text_column": str | None,
+        "out": str | None,
         "top": int,
         "json": bool | None,
         "pictures": str | None,

@@ -27,6 +27,8 @@ def make_paths_absolute(node: Any) -> Any:
         return node
 
     def make_absolute(key: str, value: Any) -> Any:
+        if isinstance(value, list) and key.endswith("path"):
+            return [make_absolute(key, item) for item in value]
         if not isinstance(value, str) or not key.endswith(("path", "_dir")):
             return make_paths_absolute(value)
         path = Path(value).expanduser().absolute()

@@ -23,12 +23,23 @@ class Codec:
     truncation: Truncation
     class_names: tuple[str, ...]  # C
 
+    def reads_as(self, other: "Codec") -> bool:
+        """Whether both turn every text into the same tokens."""
+        return self.truncation == other.truncation and self.tokenizer.to_json() == other.tokenizer.to_json()
+
     def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
         """One batch of all N texts, in their order; without `labels` every label is -1."""
-        count = len(texts)
-        label_array = np.full(count, NO_LABEL) if labels is None else np.asarray(labels)
-        builder = BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation)
-        return builder(np.arange(count))
+        return self.builder(texts, labels=labels)(np.arange(len(texts)))
+
+    def builder(
+        self,
+        texts: Sequence[str],
+        device: torch.device | str = "cpu",
+        labels: Sequence[int] | np.ndarray | None = None,
+    ) -> BatchBuilder:
+        """A builder of batches; without `labels` every label is -1."""
+        label_array = np.full(len(texts), NO_LABEL) if labels is None else np.asarray(labels)
+        return BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
         """A builder of unlabelled batches, and for each text the original words of its truncated tokens."""

@@ -28,13 +28,15 @@ class Rows:
         return f"{self.unit}s {places}{', …' if len(positions) > SHOWN else ''} ({len(positions):,} in all)"
 
 
-def check_columns(source: str, required: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise a UserError if one of the required columns is missing or not unique."""
+def check_columns(
+    source: str, required: Sequence[str], columns: Sequence[str], options: str = "data.text and data.label"
+) -> None:
+    """Raise a UserError if one of the required columns is missing or not unique; `options` name them."""
     for name in required:
         if name not in columns:
             raise UserError(
                 f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
-                f"{format_list(columns) or 'none'}. Name yours with data.text and data.label"
+                f"{format_list(columns) or 'none'}. Name yours with {options}"
             )
         if (count := columns.count(name)) > 1:
             raise UserError(f"{source}: {count} columns are called {name!r}; rename all of them but one")

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from src.reports.words import clean_text
 
 def print_predictions(
     texts: Sequence[str],
-    explanations: Sequence[Explanation],
+    explanations: Mapping[int, Explanation],
     class_names: Sequence[str],
     as_json: bool | None,
     top: int,
@@ -25,23 +25,26 @@ def print_predictions(
 
     Args:
         texts: the input texts.
-        explanations: the prediction for each text.
+        explanations: the prediction for each text by its number; blank texts have none.
         class_names: the classes in the order of the probabilities.
         as_json: True prints one JSON object per line, False tables; None prints JSON in a pipe, tables on a terminal.
         top: number of most attended words.
     """
     console = Console()
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
-    for text, explanation in zip(texts, explanations, strict=True):
+    for number, text in enumerate(texts):
+        explanation = explanations.get(number)
         if as_json or (as_json is None and not sys.stdout.isatty()):
             print(json.dumps(_record(text, explanation, class_names, top), ensure_ascii=is_ascii))
+        elif explanation is None:
+            console.print(Text("(blank text: no prediction)", style="dim"))
         else:
             console.print(Text(f"“{clean_text(text, 200)}”", style="dim"))
             probabilities, weights = np.array(explanation.probabilities), np.array(explanation.weights)
             console.print(prediction_table(class_names, probabilities, explanation.words, weights, top))
 
 
-def draw_predictions(explanations: Sequence[Explanation], folder: Path) -> list[Path]:
+def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> list[Path]:
     """Draw a strip for each text; with a word × word map also a heat map, with several heads also one for each head.
 
     Returns:
@@ -52,7 +55,7 @@ def draw_predictions(explanations: Sequence[Explanation], folder: Path) -> list[
     from src.reports.figures.style import save_figure
 
     paths = []
-    for number, explanation in enumerate(explanations):
+    for number, explanation in explanations.items():
         words, matrix = explanation.words, explanation.matrix
         title = f"text {number}: {explanation.predicted} ({max(explanation.probabilities):.2f})"
         figures = {"strip": draw_strip(words, np.array(explanation.weights), title)}
@@ -64,11 +67,14 @@ def draw_predictions(explanations: Sequence[Explanation], folder: Path) -> list[
     return paths
 
 
-def _record(text: str, explanation: Explanation, class_names: Sequence[str], top: int) -> dict[str, object]:
+def _record(text: str, explanation: Explanation | None, class_names: Sequence[str], top: int) -> dict[str, object]:
+    if explanation is None:
+        return dict.fromkeys(("text", "label", "probabilities", "words", "only_unknown")) | {"text": text}
     probabilities = [round(probability, 6) for probability in explanation.probabilities]
     return {
         "text": text,
         "label": explanation.predicted,
         "probabilities": dict(zip(class_names, probabilities, strict=True)),
         "words": [{"word": word, "weight": round(weight, 6)} for word, weight in explanation.top(top)],
+        "only_unknown": explanation.is_unknown,
     }

@@ -17,14 +17,14 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 @pytest.mark.parametrize("text", ["Truly, great", 'a "quoted" one', "a=b {c} [d] #e ${f}", "Ça, 映画 🎬", "two\nlines"])
 def test_a_text_is_taken_whole(text: str) -> None:
-    assert read_texts(text, None) == [text]
+    assert read_texts(text, None)[1] == [text]
 
 
 @pytest.mark.parametrize(
     ("data", "texts"),
     [
         pytest.param("good\nça va\n".encode(), ["good", "ça va"], id="lines"),
-        pytest.param(b"good\r\n\r\n  \r\nbad", ["good", "bad"], id="Windows line ends, and blank lines"),
+        pytest.param(b"good\r\n\r\n  \r\nbad", ["good", "", "  ", "bad"], id="Windows line ends, and blank lines"),
         pytest.param(b"\xef\xbb\xbfgood\n", ["good"], id="byte order mark"),
         pytest.param("one\u2028text\x0cof\x85a line\n".encode(), ["one\u2028text\x0cof\x85a line"], id="other marks"),
         pytest.param(b' "a, b" \n', [' "a, b" '], id="quotes are part of the text"),
@@ -34,9 +34,9 @@ def test_files_and_pipes_hold_a_text_a_line(
     data: bytes, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "texts.txt").write_bytes(data)
-    assert read_texts(None, str(tmp_path / "texts.txt")) == texts
+    assert read_texts(None, str(tmp_path / "texts.txt"))[1] == texts
     pipe(monkeypatch, data)
-    assert read_texts(None, None) == texts
+    assert read_texts(None, None)[1] == texts
 
 
 def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_pipes_are_read_by_name(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"good\nbad\n")
     os.close(writer)
-    assert read_texts(None, f"/dev/fd/{reader}") == ["good", "bad"]
+    assert read_texts(None, f"/dev/fd/{reader}")[1] == ["good", "bad"]
     os.close(reader)
     with pytest.raises(UserError, match="file=/dev/zero: is a device"):
         read_texts(None, "/dev/zero")
@@ -97,3 +97,22 @@ def test_another_encoding_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     pipe(monkeypatch, data)
     with pytest.raises(UserError, match="standard input: is UTF-16 text"):
         read_texts(None, None)
+
+
+def test_a_table_gives_all_columns_and_blank_texts(tmp_path: Path) -> None:
+    (tmp_path / "reviews.csv").write_text("id,review\n1,good\n2,\n3,bad\n")
+    rows, texts = read_texts(None, str(tmp_path / "reviews.csv"), "review")
+    assert texts == ["good", "", "bad"]
+    assert rows.columns == {"id": ["1", "2", "3"], "review": texts}
+    assert rows.describe_places([1]) == "line 3"
+
+
+def test_a_table_needs_the_name_of_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("id,review\n1,good\n")
+    with pytest.raises(UserError, match=r"is a table; name its column of texts with text_column=…"):
+        read_texts(None, str(path))
+    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean 'review'\?\).*Name yours with text_column"):
+        read_texts(None, str(path), "revew")
+    with pytest.raises(UserError, match="add file="):
+        read_texts("good", None, "review")

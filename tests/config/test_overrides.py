@@ -214,7 +214,7 @@ def test_without_depth_nothing_is_imported_and_only_names_are_checked(find_mista
 def test_commands_take_different_options(find_mistakes: FindMistakes) -> None:
     assert find_mistakes(command="predict") == {"ckpt_path": "is required: write ckpt_path=…"}
     assert find_mistakes("ckpt_path=null", "seed=1", command="predict") == {
-        "ckpt_path=null": "expects text, got null",
+        "ckpt_path=null": "expects text or a list in [ ], each item text, got null",
         "seed=1": "no such option",
     }
 

@@ -1,0 +1,134 @@
+"""Ensembles: the mean of the probabilities of several trained models; a single model is an ensemble of one."""
+
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from src.analysis.explanation import Explanation, explain, known_tokens
+from src.data.codec import Codec
+from src.data.order import by_length
+from src.data.trained_tokenizer import text_blocks
+from src.errors import UserError
+from src.formatting import format_list
+from src.models.classifier import Classifier
+from src.models.loss import Loss
+
+LINE_INTERVAL = 30  # seconds between lines of progress
+
+log = logging.getLogger(__name__)
+
+
+class Member(NamedTuple):
+    """A trained model of an ensemble, with the name of its checkpoint for messages."""
+
+    name: str
+    model: Classifier
+    loss: Loss
+    codec: Codec
+
+
+class Ensemble:
+    """Trained models of the same classes; each encodes the texts with its own tokenizer.
+
+    Args:
+        members: one or more models. Their classes are matched by name, and follow the order of the first model's.
+
+    Raises:
+        UserError: if the classes of two models differ.
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self.members = list(members)
+        first = self.members[0]
+        self.class_names = first.codec.class_names
+        for member in self.members:
+            if set(member.codec.class_names) != set(self.class_names):
+                raise UserError(
+                    f"ckpt_path: the classes of {member.name}, {format_list(member.codec.class_names, plain=True)}, "
+                    f"are not those of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble needs "
+                    "models of the same classes"
+                )
+        self.columns = [
+            [member.codec.class_names.index(name) for name in self.class_names] for member in self.members
+        ]  # of each class among the member's probabilities
+        self.shares_tokens = all(member.codec.reads_as(first.codec) for member in self.members)
+
+    def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:
+        """Classify texts and return the weights of their words.
+
+        Weights and maps are means over the models if all read the same tokens, otherwise those of the first model.
+        A text is unknown if it is so to all models.
+        """
+        by_member = [
+            explain(member.model, member.loss, member.codec, texts, batch_size, maps) for member in self.members
+        ]
+        if texts and not self.shares_tokens:
+            log.warning(
+                "The models split texts into different tokens: attention weights are those of %s", self.members[0].name
+            )
+        return [self._combine(explanations) for explanations in zip(*by_member, strict=True)]
+
+    def _combine(self, explanations: Sequence[Explanation]) -> Explanation:
+        first = explanations[0]
+        if len(explanations) == 1:
+            return first
+        probabilities = np.mean(
+            [np.array(each.probabilities)[columns] for each, columns in zip(explanations, self.columns, strict=True)], 0
+        )
+        shared = explanations if self.shares_tokens else explanations[:1]
+        maps = [each.matrix.mean(0, keepdims=True) for each in shared if each.matrix is not None]
+        return replace(
+            first,
+            predicted=self.class_names[int(probabilities.argmax())],
+            probabilities=probabilities.tolist(),
+            weights=np.mean([each.weights for each in shared], 0).tolist(),
+            matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
+            layers=first.layers,
+            is_unknown=all(each.is_unknown for each in explanations),
+        )
+
+    @torch.inference_mode()
+    def classify(
+        self, texts: Sequence[str], batch_size: int = 32, progress: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Classify texts without attention weights, some of them at a time.
+
+        Args:
+            texts: N texts.
+            batch_size: texts in a batch.
+            progress: show a progress bar on standard error; without a terminal, print a line every 30 seconds.
+
+        Returns:
+            Probabilities N×C, and N bool: whether the text has no token that a model knows.
+        """
+        blocks = []
+        done, start = 0, time.monotonic()
+        for block in text_blocks(texts, "Classifying", progress):
+            blocks.append(self._classify_block(block, batch_size))
+            done += len(block)
+            if progress and not sys.stderr.isatty() and time.monotonic() - start > LINE_INTERVAL:
+                start = time.monotonic()
+                print(f"Classified {done:,} of {len(texts):,} texts", file=sys.stderr)
+        probabilities, is_unknown = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return probabilities, is_unknown
+
+    def _classify_block(self, texts: Sequence[str], batch_size: int) -> tuple[np.ndarray, np.ndarray]:
+        total = np.zeros((len(texts), len(self.class_names)))
+        is_unknown = np.ones(len(texts), dtype=bool)
+        for member, columns in zip(self.members, self.columns, strict=True):
+            member.model.eval()
+            device = next(member.model.parameters()).device
+            batches = member.codec.builder(texts, device)
+            for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
+                batch = batches(rows)
+                probabilities = member.loss.probabilities(member.model(batch.tokens, batch.mask))
+                total[rows] += probabilities[:, columns].double().cpu().numpy()
+                known = known_tokens(member.model, member.codec, batch)
+                is_unknown[rows] &= ~known.any(1).cpu().numpy()
+        return total / len(self.members), is_unknown
