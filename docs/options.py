@@ -221,7 +221,10 @@ def _describe(hint: Any, value: Any) -> str:
         words = "any" if value is None or (isinstance(value, str) and "${" in value) else describe_type(type(value))
     for long, short in SHORTER.items():
         words = words.replace(long, short)
-    return words
+    members = set(words.split(" or "))  # in no fixed order: Python's typing caches unions without it
+    if "number" in members:
+        members.discard("integer")
+    return " or ".join(sorted(members, key=lambda member: (member == "null", member)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,86 @@
+"""The examples in docs/extending.md."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from omegaconf import OmegaConf
+
+from src import build
+from tests.helpers import ROOT, run
+from tests.models.combinations import BASIS, VOCABULARY, small_options, texts
+
+BLOCK = re.compile(r"^```(?:python|yaml)\n# ((?:mine|my_conf)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TRUST = "extras.trusted_modules=[mine]"
+COMPONENTS = {
+    "embedding": ["small"],
+    "position": ["fraction"],
+    "encoder": ["convolution"],
+    "attention": ["cosine", "symmetric"],
+    "pooling": ["min_max"],
+    "head": ["cosine"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's folder with the files of the page, and with texts of two classes."""
+    folder = tmp_path_factory.mktemp("extending")
+    for name, content in BLOCK.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    (folder / "mine" / "__init__.py").touch()
+    for label, word in (("bad", "poor"), ("good", "fine")):
+        (folder / "texts" / label).mkdir(parents=True)
+        for i in range(10):
+            (folder / "texts" / label / f"{i}.txt").write_text(f"{word} film number {i}")
+    return folder
+
+
+def test_the_page_has_an_example_of_each_kind_with_its_config_file(folder: Path) -> None:
+    files = {path.relative_to(folder).as_posix() for path in (folder / "my_conf").rglob("*.yaml")}
+    expected = {f"my_conf/model/{group}/{name}.yaml" for group, names in COMPONENTS.items() for name in names}
+    others = ("loss/focal", "callbacks/weight_norm", "data/folders", "data/tokenizer/characters")
+    assert files == expected | {f"my_conf/{name}.yaml" for name in others}
+    assert len(list((folder / "mine").glob("*.py"))) == len(files) + 1
+
+
+@pytest.mark.parametrize(("group", "name"), [(group, name) for group, names in COMPONENTS.items() for name in names])
+def test_padding_does_not_change_the_logits_of_a_component(
+    folder: Path, group: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    components = {kind: small_options(kind, choice) for kind, choice in BASIS.items()}
+    components[group] = yaml.safe_load((folder / "my_conf" / "model" / group / f"{name}.yaml").read_text())
+    config = {"model": components, "extras": {"trusted_modules": ["mine"]}}
+    torch.manual_seed(0)
+    model = build.classifier(OmegaConf.create(config), VOCABULARY, 3).eval()
+    tokens, mask = texts()
+    wide_tokens, wide_mask = (torch.nn.functional.pad(tensor, (0, 6)) for tensor in (tokens, mask))
+    torch.testing.assert_close(model(tokens, mask), model(wide_tokens, wide_mask))
+    for i, length in enumerate(mask.sum(1)):  # alone and without padding
+        alone = model(tokens[i : i + 1, :length], mask[i : i + 1, :length])
+        torch.testing.assert_close(alone[0], model(tokens, mask)[i])
+    encoded = model.encoder(model.position(model.embedding(tokens, mask), mask), mask)
+    attended, weights = model.attention.forward_with_weights(encoded)
+    torch.testing.assert_close(weights.sum(-1)[:, :, 0], torch.ones_like(weights.sum(-1)[:, :, 0]))
+    assert attended.states.shape[-1] == model.attention.output_dim
+
+
+def test_a_model_of_all_examples_trains_and_predicts(folder: Path) -> None:
+    names = {group: choices[0] for group, choices in COMPONENTS.items()}
+    run(
+        folder,
+        *("train", "--config-dir", "my_conf", TRUST, *(f"model/{group}={name}" for group, name in names.items())),
+        *("data=folders", "data.path=texts", "data/tokenizer=characters", "loss=focal"),
+        *("callbacks=[checkpoints,weight_norm]", "logger=csv", "trainer.max_epochs=2", "hydra.run.dir=run"),
+    )
+    result = json.loads((folder / "run" / "result.json").read_text())
+    assert result["status"] == "completed"
+    assert result["data"]["class_names"] == ["bad", "good"] and result["data"]["train"] == 14
+    assert "train/weight_norm" in (folder / "run" / "csv" / "metrics.csv").read_text()
+    line = run(folder, "predict", TRUST, "ckpt_path=run/checkpoints/best.ckpt", "text=fine film", "json=true")
+    assert json.loads(line)["label"] in ("bad", "good")
