@@ -33,6 +33,7 @@ SHORTER = {  # words of messages → words of the table
     "a number": "number",
     "a mapping": "mapping",
     "another type or ": "",
+    "number or integer": "integer or number",  # typing caches unions, so their order depends on the imports
 }
 INTRODUCTION = """\
 # Options
