@@ -1,5 +1,6 @@
-"""Evaluate a checkpoint: `python -m src.eval ckpt_path=outputs/train/runs/…/checkpoints/best.ckpt`."""
+"""Evaluate a checkpoint: `python -m src.eval ckpt_path=…/checkpoints/best.ckpt`, or several: `ckpt_path=[a,b,c]`."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
@@ -9,24 +10,64 @@ from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.validation import validate_config
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from src.checkpoint import Card
+    from src.data.batching import BatchBuilder
+
+log = logging.getLogger(__name__)
+HARMLESS = {  # options of the data that change no split
+    *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
+}
 
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Evaluate a checkpoint on its own data, or on `data=…` with the same classes."""
+    """Evaluate a checkpoint, or the mean of several, on its own data, or on `data=…` with the same classes."""
     from src import build
+    from src.lit_ensemble import LitEnsemble
     from src.run import Run
 
     with Run(cfg) as run:
         loggers = run.attach_loggers(build.loggers(cfg))
-        card, parts = build.restore(cfg.ckpt_path, cfg.extras)
+        cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
+        card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
-        module = build.module(card.cfg, card, parts)
+        if len(cards) == 1:
+            module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss))
+        else:
+            _warn_of_other_data(cards, cfg)
+            module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards)
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer)
+
+
+def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
+    """The batches of the evaluated split from the tokens of a model; None if the first model reads the same tokens."""
+    from src import build
+    from src.data.batching import BatchBuilder
+
+    if card.codec.reads_as(first.codec):
+        return None
+    data = build.datamodule(with_data(cfg, first), card.codec)
+    split = data.tokenized(cfg.split)
+    return BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation)
+
+
+def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
+    """Warn if models learned from other data or another split than the first: they may know the evaluated texts."""
+    for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
+        own, first = card.config["data"], cards[0].config["data"]
+        options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
+        if options:
+            log.warning(
+                "%s was trained with other data than %s (data.%s): its training texts may be among the evaluated ones",
+                name,
+                cfg.ckpt_path[0],
+                ", data.".join(options),
+            )
 
 
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:

@@ -1,7 +1,7 @@
 """What Lightning calls: training, evaluation and metrics of a classifier, and the reading of checkpoints."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytorch_lightning as pl
@@ -19,9 +19,11 @@ from torchmetrics.classification import (
     MulticlassRecall,
 )
 
+from src.analysis.explanation import Explanation, explain
 from src.analysis.torch_metrics import BalancedAccuracy, MatthewsCorrelation
 from src.checkpoint import read_checkpoint
 from src.data.batching import Batch
+from src.data.codec import Codec
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 
@@ -81,6 +83,14 @@ class LitClassifier(pl.LightningModule):
         """Probability of each class: N×L ids, N×L bool → N×C."""
         return self.loss.probabilities(self.model(tokens, mask))
 
+    def logits(self, batch: Batch) -> Tensor:
+        """Logits of a batch in an evaluation, N×num_logits."""
+        return self.model(batch.tokens, batch.mask)
+
+    def explain(self, codec: Codec, texts: Sequence[str]) -> list[Explanation]:
+        """Classify texts and return the attention weights of their words."""
+        return explain(self.model, self.loss, codec, texts)
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         logits = self.model(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
@@ -95,7 +105,7 @@ class LitClassifier(pl.LightningModule):
         self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
 
     def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
-        logits = self.model(batch.tokens, batch.mask)
+        logits = self.logits(batch)
         probabilities = self.loss.probabilities(logits)
         metrics.update(probabilities, batch.labels)
         self._log_loss(stage, self.loss(logits, batch.labels), batch)

@@ -48,12 +48,13 @@ def trained(folder: Path, *overrides: str) -> Path:
     return folder / "checkpoints" / "last.ckpt"
 
 
-def evaluate(folder: Path, checkpoint: Path, *overrides: str) -> dict[str, Any]:
-    """Run `src.eval` in this process and return its result.json."""
+def evaluate(folder: Path, checkpoint: Path | str, *overrides: str) -> dict[str, Any]:
+    """Run `src.eval` in this process and return its result.json; `checkpoint` may be a list in [ ]."""
     from src.eval import main
 
     with initialize_config_dir(CONF, version_base="1.3"):
-        paths = [f"ckpt_path='{checkpoint}'", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
+        path = checkpoint if str(checkpoint).startswith("[") else f"'{checkpoint}'"
+        paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
         cfg = compose("eval", [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"])
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())

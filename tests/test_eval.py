@@ -2,14 +2,17 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from src.checkpoint import load_checkpoint
 from src.data.sources.table import Table
 from src.errors import UserError
+from src.lit_ensemble import _joint_card
 from tests.helpers import evaluate, run, train
 
 NAMES = ("bad", "fair", "good")
@@ -118,3 +121,54 @@ def test_the_command_needs_nothing_but_the_checkpoint(checkpoint: Path, tmp_path
     assert "test/acc" in output
     (result,) = (tmp_path / "outputs" / "eval" / "runs").glob("*/result.json")
     assert json.loads(result.read_text())["command"].startswith("python -m src.eval ckpt_path=")
+
+
+@pytest.fixture(scope="module")
+def trio(own: tuple[Path, dict[str, Any]]) -> list[Path]:
+    """Three runs on the same file: the second reads the tokens of the first, the third has its own tokenizer."""
+    data = ("data=csv", f"data.path={own[0].parent / 'reviews.csv'}", "data.max_length=5", "data.keep=last")
+    options = [("model/encoder=gru",), ("data/tokenizer=bpe",)]
+    for i, line in enumerate(options):
+        train(own[0].parent / f"other{i}", "callbacks=checkpoints", f"seed={i + 1}", *data, *line)
+    return [own[0], own[0].parent / "other0", own[0].parent / "other1"]
+
+
+@pytest.mark.parametrize("split", ["test", "val"])
+def test_several_checkpoints_give_mean_probabilities(trio: list[Path], tmp_path: Path, split: str) -> None:
+    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in trio)
+    arguments = ["callbacks=attention", "callbacks.attention.examples=4"] if split == "test" else []
+    result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments)
+    singles, labels = [], []
+    for i, run_folder in enumerate(trio):
+        evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt", f"split={split}")
+        with np.load(tmp_path / str(i) / "predictions" / f"{split}.npz") as arrays:
+            singles.append(arrays["probabilities"])
+            labels.append(arrays["labels"])
+    mean = np.mean(singles, 0)
+    with np.load(tmp_path / "eval" / "predictions" / f"{split}.npz") as arrays:
+        assert arrays["probabilities"] == pytest.approx(mean, abs=1e-6)
+        assert np.array_equal(arrays["labels"], labels[0])
+    assert result["metrics"][f"{split}/acc"]["value"] == pytest.approx((mean.argmax(1) == labels[0]).mean())
+    assert result["parameters"]["total"] == sum(result["parameters"]["by_part"].values())
+    assert list(result["parameters"]["by_part"]) == ["model_1", "model_2", "model_3"]
+    if split == "test":
+        for example in json.loads((tmp_path / "eval" / "attention.json").read_text()):
+            assert example["probabilities"] == pytest.approx(mean[example["index"]], abs=1e-5)
+
+
+def test_models_of_other_data_are_named(trio: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    options = ("data=csv", f"data.path={trio[0].parent / 'reviews.csv'}", "data.split_seed=7")
+    other = train(tmp_path / "run", "callbacks=checkpoints", "model/encoder=rnn", *options)
+    assert other["status"] == "completed"
+    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in (trio[0], tmp_path / "run"))
+    evaluate(tmp_path / "eval", f"[{paths}]")
+    assert "(data.split_seed): its training texts may be among the evaluated ones" in caplog.text
+
+
+def test_an_ensemble_has_the_choices_of_all_models(own: tuple[Path, dict[str, Any]]) -> None:
+    card, _ = load_checkpoint(best(own))
+    cards = [
+        replace(card, config={**card.config, "choices": {"encoder": encoder, "head": "linear"}})
+        for encoder in ("rnn", "gru", "rnn")
+    ]
+    assert _joint_card(cards)["config"]["choices"] == {"encoder": "rnn+gru", "head": "linear"}

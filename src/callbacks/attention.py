@@ -11,7 +11,6 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
-from src.analysis.explanation import explain
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 
@@ -73,7 +72,7 @@ class AttentionRecorder(pl.Callback):
             {"split": "test", "index": index, "label": label} for index, label in zip(selection, labels, strict=True)
         ]
         metadata += [{"split": "text", "index": number, "label": None} for number in range(len(self.texts))]
-        explanations = explain(module.model, module.loss, data.codec, texts + self.texts)
+        explanations = module.explain(data.codec, texts + self.texts)
         examples = [
             {**entry, **explanation.to_dict()} for entry, explanation in zip(metadata, explanations, strict=True)
         ]

@@ -1,0 +1,77 @@
+"""Evaluation of several trained models by the mean of their probabilities."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from src.analysis.ensemble import Ensemble
+from src.analysis.explanation import Explanation
+from src.checkpoint import Card
+from src.data.batching import Batch, BatchBuilder
+from src.data.codec import Codec
+from src.lit import LitClassifier
+from src.models.component import Embedding
+from src.models.loss import CrossEntropy
+
+
+class JointModel(nn.Module):
+    """The models of an ensemble, and what an evaluation reads of a `Classifier`."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        super().__init__()
+        for number, member in enumerate(ensemble.members, start=1):
+            self.add_module(f"model_{number}", member.model)
+        readers = ensemble.members if ensemble.shares_tokens else ensemble.members[:1]
+        self._readers = [member.model for member in readers]
+
+    @property
+    def embedding(self) -> Embedding:
+        """The embedding of the first model."""
+        return self._readers[0].embedding
+
+    def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Attention weights N×L: the mean over models that read the same tokens, otherwise those of the first."""
+        return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
+
+
+class LitEnsemble(LitClassifier):
+    """Evaluates an ensemble; its logits are the logarithms of the mean probabilities.
+
+    Args:
+        ensemble: the models.
+        builders: of the batches of the evaluated split, one for each model, from its own tokens; None for a model that
+            reads the tokens of the first.
+        cards: the cards of the models.
+    """
+
+    def __init__(self, ensemble: Ensemble, builders: Sequence[BatchBuilder | None], cards: Sequence[Card]) -> None:
+        joint: Any = JointModel(ensemble)
+        untrained: Any = None
+        loss = CrossEntropy(cards[0].class_counts)
+        super().__init__(joint, loss, len(ensemble.class_names), untrained, untrained, _joint_card(cards))
+        self.ensemble = ensemble
+        self.builders = list(builders)
+
+    def logits(self, batch: Batch) -> Tensor:
+        rows = batch.index.cpu().numpy()
+        total = torch.zeros((), device=self.device)
+        for member, columns, builder in zip(self.ensemble.members, self.ensemble.columns, self.builders, strict=True):
+            own = batch if builder is None else builder(rows)
+            logits = member.model(own.tokens.to(self.device), own.mask.to(self.device))
+            total = total + member.loss.probabilities(logits)[:, columns]
+        mean = total / len(self.builders)
+        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log()
+
+    def explain(self, codec: Codec, texts: Sequence[str]) -> list[Explanation]:
+        return self.ensemble.explain(texts)
+
+
+def _joint_card(cards: Sequence[Card]) -> dict[str, Any]:
+    """The first model's card, with the choices of all models, such as {"encoder": "bilstm+gru"}."""
+    choices = [card.config.get("choices", {}) for card in cards]
+    groups = dict.fromkeys(group for choice in choices for group in choice)
+    joint = {group: "+".join(dict.fromkeys(choice.get(group, "none") for choice in choices)) for group in groups}
+    card = cards[0].to_dict()
+    return {**card, "config": {**card["config"], "choices": joint}}
