@@ -3,7 +3,7 @@
 import sys
 
 from src.data.examples import cell_texts
-from src.data.files import read_text
+from src.data.files import file_format, read_text
 from src.data.paths import existing_path
 from src.data.readers import READERS, read_rows
 from src.data.rows import Rows, check_columns
@@ -49,7 +49,7 @@ def read_texts(text: str | None, file: str | None, column: str | None = None) ->
 def _file_rows(file: str, column: str | None) -> Rows:
     path = existing_path(file, "file")
     if column is None:
-        if path.suffix.lower() in READERS:
+        if file_format(path) in READERS:
             raise UserError(f"file={file}: is a table; name its column of texts with text_column=…")
         return _line_rows(_lines(read_text(path, f"file={file}", pipes=True)), f"file={file}")
     rows = read_rows(path, None)

@@ -14,7 +14,7 @@ UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test",
 # Result: what a model learns. Seeds and the fingerprint of the data are compared separately.
 UNRELATED_TO_RESULT = (
     *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep"),
-    *("data.path", "data.val_path", "data.test_path", "data.cache_dir"),
+    *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),

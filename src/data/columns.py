@@ -1,38 +1,45 @@
 """The columns of a data file, read from its header alone."""
 
 import csv
+import gzip
 import io
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from src.data.delimiter import HEAD_SIZE, detect_delimiter
+from src.data.files import GZIP, file_format
 from src.data.rows import check_columns
 
-HEAD_SIZE = 1 << 20  # bytes; a header is shorter
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
-
-def require_columns(path: Path, required: Sequence[str]) -> None:
+def require_columns(path: Path, required: Sequence[str], delimiter: str | None = None) -> None:
     """Check that a file has the required columns, without reading its texts.
 
     Files without a readable header, such as JSONL or damaged files, pass: their reader checks them.
+
+    Args:
+        path: of the file.
+        required: names of columns.
+        delimiter: of a CSV or TSV file; None detects it.
 
     Raises:
         UserError: if a column is missing; the message lists the columns of the file.
     """
     try:
-        names = columns(path)
-    except (OSError, ValueError, csv.Error):
+        names = columns(path, required, delimiter)
+    except (OSError, ValueError, EOFError, csv.Error, zlib.error):
         return
     if names:
         check_columns(str(path), required, names)
 
 
-def columns(path: Path) -> list[str]:
+def columns(path: Path, required: Sequence[str], delimiter: str | None) -> list[str]:
     """The names in the header of a CSV, TSV or Parquet file; empty if there is no readable header."""
-    suffix = path.suffix.lower()
+    suffix = file_format(path)
     if not path.is_file():  # a pipe can be read only once
         return []
-    if suffix == ".parquet":
+    is_packed = path.suffix.lower() == GZIP
+    if suffix == ".parquet" and not is_packed:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -40,12 +47,13 @@ def columns(path: Path) -> list[str]:
             return pq.read_schema(path).names
         except pa.ArrowException:
             return []
-    if suffix not in DELIMITERS:
+    if suffix not in (".csv", ".tsv"):
         return []
-    with path.open("rb") as file:
-        head = file.read(HEAD_SIZE)
+    with path.open("rb") as raw:
+        head = (gzip.GzipFile(fileobj=raw) if is_packed else raw).read(HEAD_SIZE)
     is_whole = len(head) < HEAD_SIZE
     text = head.decode("utf-8-sig", errors="strict" if is_whole else "ignore")
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITERS[suffix], strict=True)
+    delimiter = delimiter or ("\t" if suffix == ".tsv" else detect_delimiter(text, required))
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header = next((line for line in lines if line), [])
     return header if is_whole or next(lines, None) is not None else []

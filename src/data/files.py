@@ -1,7 +1,9 @@
 """Files from a user: opened safely, read as text, and hashed."""
 
+import gzip
 import hashlib
 import stat
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +15,9 @@ from src.errors import UserError
 from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
+GZIP = ".gz"
+MOST_UNPACKED = 256 << 20  # bytes of a small .gz file; a larger one may unpack to
+MOST_EXPANSION = 100  # times its size; text seldom shrinks to less than a twentieth
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -57,7 +62,7 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Ite
 
 
 def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str:
-    """Read the text of a file, UTF-8 with or without a byte order mark.
+    """Read the text of a file, UTF-8 with or without a byte order mark; a .gz file is unpacked.
 
     Args:
         path: of the file.
@@ -67,9 +72,31 @@ def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str
     Raises:
         UserError: if the file cannot be read or is not UTF-8 text.
     """
+    source = source or str(path)
     with open_file(path, source, pipes) as file:
-        data = file.read()
-    return decode(data, source or str(path))
+        data = _unpack(file, path.stat().st_size, source) if path.suffix.lower() == GZIP else file.read()
+    return decode(data, source)
+
+
+def file_format(path: Path) -> str:
+    """The extension in lower case, such as .csv, also of a.csv.gz."""
+    return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
+
+
+def _unpack(file: IO[bytes], size: int, source: str) -> bytes:
+    """The content of a gzip file of `size` bytes; a limit protects memory from a file that is made to fill it."""
+    limit = max(MOST_UNPACKED, MOST_EXPANSION * size)
+    try:
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            data = unpacked.read(limit + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{source}: is not a gzip file, or is damaged ({error}); write it again") from None
+    if len(data) > limit:
+        raise UserError(
+            f"{source}: unpacks to more than {limit >> 20:,} MiB, {MOST_EXPANSION} times its size, which is unusual "
+            "for text; unpack it yourself if that is right"
+        )
+    return data
 
 
 def content_hash(paths: Iterable[Path]) -> str:

@@ -1,42 +1,53 @@
-"""Readers of CSV, TSV, JSONL and Parquet files, with errors that name the faulty rows."""
+"""Readers of CSV, TSV, JSON and Parquet files, with errors that name the faulty rows."""
 
 import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from src.data.files import open_file, read_text
+from src.data.delimiter import detect_delimiter
+from src.data.files import GZIP, file_format, open_file, read_text
 from src.data.parquet import read_parquet
 from src.data.rows import Rows, check_columns
 from src.errors import UserError
 
+DELIMITED = (".csv", ".tsv")
+LINES = "each line must be one object"  # remedies
+ARRAY = "the file must be one array of objects; name it .jsonl if each line is an object"
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 
 
-def read_rows(path: Path, columns: Sequence[str] | None) -> Rows:
-    """Read columns of a file, None all of them; its extension determines the format.
+def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
+    """Read columns of a file; its extension determines the format. Text formats may be packed as .gz.
+
+    Args:
+        path: of the file.
+        columns: their names; None reads all.
+        delimiter: of a CSV or TSV file; None detects that of CSV, and is a tab in TSV.
 
     Raises:
         UserError: if the extension is unknown, the file is unreadable, empty, damaged or not UTF-8, a line is
             malformed, or a column is missing or not unique.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise UserError(f"{path}: unknown extension; it must be one of {', '.join(READERS)}")
+    suffix = file_format(path)
+    reader = READERS.get(suffix)
+    if reader is None or (reader is read_parquet and path.suffix.lower() == GZIP):
+        raise UserError(f"{path}: unknown extension; it must be one of {', '.join(READERS)}, or .csv.gz and so on")
     with open_file(path) as file:
         if not file.read(1):
             raise UserError(f"{path}: the file is empty")
-    rows = reader(path, columns)
+    rows = _read_delimited(path, columns, delimiter) if suffix in DELIMITED else reader(path, columns)
     if not rows.places:
         raise UserError(f"{path}: the file has no rows")
     return rows
 
 
-def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str) -> Rows:
-    records = _numbered_records(path, delimiter)
+def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
+    text = _read_lines(path)
+    delimiter = delimiter or ("\t" if file_format(path) == ".tsv" else detect_delimiter(text, columns))
+    records = _numbered_records(text, path, delimiter)
     _, header = next(records, (1, []))
     columns = header if columns is None else columns
     check_columns(str(path), columns, header)
@@ -47,7 +58,7 @@ def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str) -
         if len(record) != len(header):
             raise UserError(
                 f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; "
-                "a field that contains the separator or a line break must be in double quotes"
+                f"a field that contains the delimiter {delimiter!r} or a line break must be in double quotes"
             )
         places.append(line)
         for name, i in position.items():
@@ -55,9 +66,9 @@ def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str) -
     return Rows(str(path), "line", places, values)
 
 
-def _numbered_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _numbered_records(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the records that are not blank, each with the number of its first line."""
-    reader = csv.reader(io.StringIO(_read_lines(path), newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         for record in reader:
@@ -72,39 +83,64 @@ def _numbered_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[st
 
 
 def _read_jsonl(path: Path, columns: Sequence[str] | None) -> Rows:
-    lines = enumerate(_read_lines(path).split("\n"), start=1)
-    records = {line: _parse_object(text, f"{path}: line {line}", columns) for line, text in lines if text.strip()}
-    names = list(dict.fromkeys(name for record in records.values() for name in record))
-    columns = names if columns is None else columns
-    check_columns(str(path), columns, names)
-    return Rows(
-        str(path), "line", list(records), {name: [record.get(name) for record in records.values()] for name in columns}
+    records = {}
+    for line, text in enumerate(_read_lines(path).split("\n"), start=1):
+        if text.strip():
+            place = f"{path}: line {line}"
+            records[line] = _parse_json(text, place, lambda error, place=place: f"{place}, column {error.colno}", LINES)  # type: ignore[misc]
+    return _to_rows(path, "line", records, LINES, columns)
+
+
+def _read_json(path: Path, columns: Sequence[str] | None) -> Rows:
+    array = _parse_json(
+        _read_lines(path), str(path), lambda error: f"{path}: line {error.lineno}, column {error.colno}", ARRAY
     )
+    if not isinstance(array, list):
+        raise UserError(f"{path}: is not a JSON array; {ARRAY}")
+    if not array:
+        raise UserError(f"{path}: the file has no rows")
+    return _to_rows(path, "record", dict(enumerate(array, start=1)), ARRAY, columns)
 
 
-def _parse_object(text: str, place: str, columns: Sequence[str] | None) -> dict[str, Any]:
-    """Parse a line of JSON; of `columns`, none may occur twice in it; None are all."""
+class _Repeating(dict[str, Any]):
+    """A JSON object in which a name occurs twice, with all of its names."""
 
-    def to_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            check_columns(
-                place, [name for name in record if columns is None or name in columns], [name for name, _ in pairs]
-            )
+    names: list[str]
+
+
+def _to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) == len(pairs):
         return record
+    repeating = _Repeating(record)
+    repeating.names = [name for name, _ in pairs]
+    return repeating
 
+
+def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], str], remedy: str) -> Any:
     try:
-        record = json.loads(text, object_pairs_hook=to_dict)
+        return json.loads(text, object_pairs_hook=_to_object)
     except json.JSONDecodeError as error:
-        column = f"{place}, column {error.colno}"
-        raise UserError(f"{column}: is not JSON ({error.msg}); each line must be one object") from None
+        raise UserError(f"{locate(error)}: is not JSON ({error.msg}); {remedy}") from None
     except RecursionError:
         raise UserError(f"{place}: its JSON is nested too deeply") from None
     except ValueError as error:  # a number with more digits than int() converts
         raise UserError(f"{place}: a number cannot be read ({error})") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{place}: is not a JSON object; each line must be one")
-    return record
+
+
+def _to_rows(path: Path, unit: str, records: dict[int, Any], remedy: str, columns: Sequence[str] | None) -> Rows:
+    """The rows of JSON objects by their places; of `columns`, none may occur twice in an object; None are all."""
+    for place, record in records.items():
+        if not isinstance(record, dict):
+            raise UserError(f"{path}: {unit} {place}: is not a JSON object; {remedy}")
+        if isinstance(record, _Repeating):
+            required = [name for name in record if columns is None or name in columns]
+            check_columns(f"{path}: {unit} {place}", required, record.names)
+    names = list(dict.fromkeys(name for record in records.values() for name in record))
+    columns = names if columns is None else columns
+    check_columns(str(path), columns, names)
+    values = {name: [record.get(name) for record in records.values()] for name in columns}
+    return Rows(str(path), unit, list(records), values)
 
 
 def _read_lines(path: Path) -> str:
@@ -116,8 +152,9 @@ def _read_lines(path: Path) -> str:
 
 
 READERS: dict[str, Callable[[Path, Sequence[str] | None], Rows]] = {
-    ".csv": partial(_read_delimited, delimiter=","),
-    ".tsv": partial(_read_delimited, delimiter="\t"),
+    ".csv": _read_delimited,
+    ".tsv": _read_delimited,
     ".jsonl": _read_jsonl,
     ".parquet": read_parquet,
+    ".json": _read_json,
 }

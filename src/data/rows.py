@@ -16,7 +16,7 @@ class Rows:
     """The columns of a file."""
 
     source: str  # the file's path, for messages
-    unit: str  # of `places`: "line" of a text file or "row" of a table
+    unit: str  # of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
     places: Sequence[int]  # n, from 1: the first line or the number of each row
     columns: dict[str, list[Any]]  # n values each
 

@@ -1,5 +1,6 @@
 """Texts from the command line, a file and a pipe."""
 
+import gzip
 import io
 import os
 import sys
@@ -105,6 +106,14 @@ def test_a_table_gives_all_columns_and_blank_texts(tmp_path: Path) -> None:
     assert texts == ["good", "", "bad"]
     assert rows.columns == {"id": ["1", "2", "3"], "review": texts}
     assert rows.describe_places([1]) == "line 3"
+
+
+def test_a_packed_table_with_another_delimiter_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv.gz"
+    path.write_bytes(gzip.compress(b"id;review\n1;good, really\n"))
+    assert read_texts(None, str(path), "review")[1] == ["good, really"]
+    with pytest.raises(UserError, match=r"is a table; name its column"):
+        read_texts(None, str(path))
 
 
 def test_a_table_needs_the_name_of_its_column(tmp_path: Path) -> None:

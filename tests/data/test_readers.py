@@ -1,5 +1,6 @@
 """Readers of valid and damaged files."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from src.data import files
 from src.data.readers import read_rows
 from src.errors import UserError
 from tests.data.data_files import read_examples, write
@@ -22,12 +24,21 @@ from tests.data.data_files import read_examples, write
             "a.jsonl",
             '{"text": "good, \\"really\\"\\nso", "label": "pos"}\n\n{"text": "bad", "label": "neg", "x": 1}',
         ),
+        ("a.csv", 'id;text;label\n1;"good, ""really""\nso";pos\n2;bad;neg\n'),
+        ("a.csv", 'text\tlabel\n"good, ""really""\nso"\tpos\nbad\tneg\n'),
+        ("a.csv", '\ufefftext|label\r\n"good, ""really""\nso"|pos\r\nbad|neg\r\n'),
+        (
+            "a.json",
+            '[{"text": "good, \\"really\\"\\nso", "label": "pos"},\n\n{"text": "bad", "label": "neg", "x": 1}]\n',
+        ),
     ],
 )
 def test_text_files_give_texts_and_labels(tmp_path: Path, name: str, content: str) -> None:
-    examples = read_examples(write(tmp_path / name, content))
-    assert examples.texts == ['good, "really"\nso', "bad"]
-    assert examples.labels == ["pos", "neg"]
+    packed = gzip.compress(content.encode())
+    for path in (write(tmp_path / name, content), write(tmp_path / f"{name}.gz", packed)):
+        examples = read_examples(path)
+        assert examples.texts == ['good, "really"\nso', "bad"]
+        assert examples.labels == ["pos", "neg"]
 
 
 @given(
@@ -61,6 +72,19 @@ def test_any_text_is_read_from_jsonl(rows: list[tuple[str, str]], tmp_path_facto
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "line 2, column .* is not JSON"),
         ("a.jsonl", '{"text": "a", "label": 1}\n["b", 0]\n', "line 2: is not a JSON object"),
         ("a.jsonl", '{"texts": "a", "label": 1}\n', "did you mean 'texts'"),
+        ("a.csv", "text;label\na;b\nc;d;e\n", "line 3 has 3 fields where the header has 2; .*delimiter ';'"),
+        ("a.json", '[{"text": "a", "label": 1},\n {"text": }]', "line 2, column 11: is not JSON"),
+        ("a.json", '[{"text": "a", "label": 1}, ["b", 0]]', "record 2: is not a JSON object; the file must be one arr"),
+        ("a.json", '{"text": "a", "label": 1}', r"is not a JSON array; .* name it \.jsonl if each line is an object"),
+        ("a.json", '{"text": "a", "label": 1}\n{"text": "b", "label": 1}', r"Extra data.* name it \.jsonl if"),
+        ("a.json", "[]", "the file has no rows"),
+        ("a.json", '[{"text": "a", "label": 1}, {"text": "", "label": 1}]', "no 'text' or no 'label' in record 2"),
+        ("a.csv.gz", "text,label\na,b\n", "is not a gzip file, or is damaged"),
+        ("a.csv.gz", gzip.compress(b"text,label\na,b\n")[:-9], "is not a gzip file, or is damaged"),
+        ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n"), "line 2 has 3 fields"),
+        ("a.jsonl.gz", gzip.compress(b"caf\xe9"), r"byte 3 \(line 1\) is not UTF-8"),
+        ("a.gz", gzip.compress(b"text,label\na,b\n"), r"extension; it must be one of .* or \.csv\.gz"),
+        ("a.parquet.gz", gzip.compress(b"PAR1"), r"extension; it must be one of .* or \.csv\.gz"),
         ("a.parquet", "PAR1 and nothing else", "is not a Parquet file"),
         ("a.xlsx", "x", r"extension; it must be one of \.csv, \.tsv, \.jsonl, \.parquet"),
     ],
@@ -90,6 +114,19 @@ def test_columns_of_one_name_are_reported_if_all_are_read(tmp_path: Path) -> Non
         read_rows(write(tmp_path / "a.jsonl", '{"id": 1, "id": 2}'), None)
 
 
+def test_a_set_delimiter_is_used(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "text,label;text\nx;y\n")
+    assert read_rows(path, ("text",), delimiter=";").columns == {"text": ["y"]}
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 100_000))
+    assert len(read_rows(path, None).places) == 100_000
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1000)
+    with pytest.raises(UserError, match=r"a\.csv\.gz: unpacks to more than .* unpack it yourself"):
+        read_rows(path, None)
+
+
 def test_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.csv").mkdir()
     with pytest.raises(UserError, match="is a folder"):
@@ -114,6 +151,9 @@ NESTED = "[" * 100_000 + "]" * 100_000
         ),
         ("a.jsonl", '{"text": "a", "label": "\\ude00"}\n', "line 1: column 'label' holds an unpaired surrogate"),
         ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: its JSON is nested too deep"),
+        ("a.json", f'[{{"text": "a", "label": 1, "x": {NESTED}}}]', "its JSON is nested too deep"),
+        ("a.json", '[{"text": "a", "label": 1}, {"text": "a", "text": "b"}]', "record 2: 2 columns are called 'text'"),
+        ("a.json", '[{"text": "a", "label": ' + "7" * 5000 + "}]", "a number cannot be read"),
         ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds a value of type list, \[1\]"),
         ("a.jsonl", '{"text": {"a": 1}, "label": 1}\n', "line 1: column 'text' holds a value of type dict"),
         ("a.jsonl", '{"text": "a", "label": 1e999}\n', "no 'label' in line 1"),

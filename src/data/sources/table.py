@@ -1,4 +1,4 @@
-"""Data files of the user: CSV, TSV, JSONL or Parquet."""
+"""Data files of the user: CSV, TSV, JSON or Parquet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,10 @@ from src.data.classes import distinct_classes, encode_labels, parse_class_names
 from src.data.columns import require_columns
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
+from src.data.delimiter import parse_delimiter
 from src.data.examples import select_examples, validate_policy
-from src.data.files import content_hash, existing_file
-from src.data.readers import read_rows
+from src.data.files import GZIP, content_hash, existing_file, file_format
+from src.data.readers import DELIMITED, read_rows
 from src.data.tokenized import SPLITS
 from src.errors import UserError
 
@@ -25,6 +26,7 @@ class Table(TextDataModule):
         test_path: a file of the same columns to test on; None holds out `test_fraction` of `path`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
         labels: the allowed classes in order; None takes those of the training file, sorted.
+        delimiter: of CSV and TSV files: a character or its name; None detects it.
         loading: options of `TextDataModule`.
     """
 
@@ -37,6 +39,7 @@ class Table(TextDataModule):
         test_path: str | None = None,
         on_bad_rows: str = "error",
         labels: Sequence[Any] | None = None,
+        delimiter: str | None = None,
         **loading: Any,
     ) -> None:
         super().__init__(**loading)
@@ -50,6 +53,9 @@ class Table(TextDataModule):
         self.label = label
         self.on_bad_rows = validate_policy(on_bad_rows)
         self.classes = parse_class_names(labels)
+        self.delimiter = parse_delimiter(delimiter)
+        if delimiter is not None and not {file_format(path) for path in self.paths.values()} & set(DELIMITED):
+            raise ValueError(f"delimiter={delimiter!r}: only {' and '.join(DELIMITED)} files have one; set null")
 
     def require_columns(self) -> None:
         """Check the columns of all files, from their headers.
@@ -58,12 +64,15 @@ class Table(TextDataModule):
             UserError: if a column is missing.
         """
         for path in self.paths.values():
-            require_columns(path, (self.text, self.label))
+            require_columns(path, (self.text, self.label), self.delimiter)
 
     def fingerprint(self) -> str:
-        formats = [(split, path.suffix.lower()) for split, path in self.paths.items()]
+        formats = [
+            (split, file_format(path) + GZIP * (path.suffix.lower() == GZIP)) for split, path in self.paths.items()
+        ]
         options = (formats, self.text, self.label, self.on_bad_rows, self.classes)
-        return f"table {content_hash(self.paths.values())} {options}"
+        delimiter = f" {self.delimiter!r}" if self.delimiter else ""
+        return f"table {content_hash(self.paths.values())} {options}{delimiter}"
 
     def read(self) -> Corpus:
         for split in ("val", "test"):
@@ -73,7 +82,9 @@ class Table(TextDataModule):
                     f"all of its texts; give another file, or null to hold out data.{split}_fraction of data.path"
                 )
         examples = {
-            split: select_examples(read_rows(path, (self.text, self.label)), self.text, self.label, self.on_bad_rows)
+            split: select_examples(
+                read_rows(path, (self.text, self.label), self.delimiter), self.text, self.label, self.on_bad_rows
+            )
             for split, path in self.paths.items()
         }
         distinct = distinct_classes(examples["train"].labels, str(self.paths["train"]))

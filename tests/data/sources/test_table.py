@@ -1,5 +1,6 @@
 """Files of the user as a data set."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,34 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(
     with pytest.raises(UserError, match=message):
         table(str(path), loading).setup()
     assert not list(Path(loading["cache_dir"]).glob("*.npz"))
+
+
+def test_the_delimiter_is_detected_or_set(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("review;stars\n" + "good, really;1\nbad;2\n" * 5)
+    module = table(str(path), loading)
+    module.require_columns()
+    assert module.read().train.texts[:2] == ["good, really", "bad"]
+    path.write_text("review^stars\n" + "good^1\nbad^2\n" * 5)
+    with pytest.raises(UserError, match="no column 'review'"):
+        table(str(path), loading).require_columns()
+    module = table(str(path), loading, delimiter="^")
+    module.require_columns()
+    assert module.read().train.texts[:2] == ["good", "bad"]
+    assert module.fingerprint() != table(str(path), loading).fingerprint()
+
+
+def test_columns_of_packed_files_are_checked(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"Review;stars\na;1\n"))
+    with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
+        table(str(path), loading).require_columns()
+    path.write_bytes(gzip.compress(b"Review;stars\na;1\n")[:-9])
+    table(str(path), loading).require_columns()  # the reader names the damage
+
+
+def test_a_delimiter_needs_a_file_that_has_one(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"review": "a", "stars": 1}')
+    with pytest.raises(ValueError, match=r"delimiter=';': only \.csv and \.tsv files have one"):
+        table(str(path), loading, delimiter=";")
