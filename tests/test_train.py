@@ -36,6 +36,7 @@ def test_a_run_leaves_what_the_design_lists(finished: tuple[Path, dict[str, Any]
         "predictions/test.npz",
         "gradients.csv",
         "attention.json",
+        "errors.csv",
         "attention_stats.npz",
         "pictures/curves.png",
         "pictures/confusion.png",

@@ -1,5 +1,6 @@
-"""Records attention weights on the test split."""
+"""Records attention weights and errors on the test split."""
 
+import csv
 import json
 import logging
 import random
@@ -15,11 +16,14 @@ from src.data.datamodule import TextDataModule
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
+ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 BINS = 50  # of relative position
 
 
 class AttentionRecorder(pl.Callback):
     """Writes example texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
+
+    Writes the most confident mistakes and the most uncertain predictions to `errors.csv`.
 
     Args:
         folder: output folder.
@@ -27,15 +31,22 @@ class AttentionRecorder(pl.Callback):
         shared: number of further texts; every run on the same data shows the same ones.
         sample: minimum number of texts for statistics, spread evenly over all lengths.
         texts: your own sentences, explained after the examples.
+        errors: number of mistakes, and of uncertain predictions, in `errors.csv`.
 
     Raises:
         ValueError: if a number is negative.
     """
 
     def __init__(
-        self, folder: str, examples: int = 6, shared: int = 4, sample: int = 1000, texts: Sequence[str] = ()
+        self,
+        folder: str,
+        examples: int = 6,
+        shared: int = 4,
+        sample: int = 1000,
+        texts: Sequence[str] = (),
+        errors: int = 10,
     ) -> None:
-        for name, number in (("examples", examples), ("shared", shared), ("sample", sample)):
+        for name, number in (("examples", examples), ("shared", shared), ("sample", sample), ("errors", errors)):
             if number < 0:
                 raise ValueError(f"{name}={number} must not be negative")
         self.folder = Path(folder)
@@ -43,6 +54,7 @@ class AttentionRecorder(pl.Callback):
         self.shared = shared
         self.sample = sample
         self.texts = list(texts)
+        self.errors = errors
         self._confident: list[tuple[float, bool, int]] = []  # probability, is correct, index
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -59,6 +71,7 @@ class AttentionRecorder(pl.Callback):
         if trainer.is_global_zero:
             self._write_examples(data, pl_module)
             self._write_statistics(data, pl_module)
+            self._write_errors(data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
         selection = self._select_rows()
@@ -89,6 +102,28 @@ class AttentionRecorder(pl.Callback):
             random.Random(0).shuffle(pool)
             selection += [row[2] for row in pool[: self.examples // 2] if row[2] not in selection]
         return selection
+
+    def _write_errors(self, data: TextDataModule, module: Any) -> None:
+        """Write the most confident mistakes, then the predictions with the lowest probability, with their words."""
+        mistakes = sorted((-row[0], row[2]) for row in self._confident if not row[1])[: self.errors]
+        uncertain = sorted((row[0], row[2]) for row in self._confident)[: self.errors]
+        kinds = ["mistake"] * len(mistakes) + ["uncertain"] * len(uncertain)
+        rows = [row for _, row in mistakes + uncertain]
+        try:
+            texts = data.texts("test", rows) if rows else []
+        except UserError as error:
+            log.warning("%s: not written. %s", self.folder / "errors.csv", error)
+            return
+        labels = data.tokenized("test").labels[rows].tolist() if rows else []
+        explanations = module.explain(data.codec, texts)
+        with (self.folder / "errors.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(ERROR_COLUMNS)
+            for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
+                strip = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
+                probability = round(max(each.probabilities), 6)
+                fields = (kind, row, data.class_names[label], each.predicted, probability, text)
+                writer.writerow([*fields, json.dumps(strip, ensure_ascii=False)])
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:

@@ -1,5 +1,6 @@
 """Examples with their weights, and statistics of the weights of many texts."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -125,3 +126,28 @@ def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
     assert example["words"] == ["an", "excellent", "product", ",", "truly"]
     assert (run / "attention_stats.npz").exists() and (run / "page.html").exists()
     assert "left out the examples of the test split. data: the source has changed" in caplog.text
+
+
+def test_errors_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
+    run, _ = finished
+    with np.load(run / "predictions" / "test.npz") as arrays:
+        probabilities, labels, index = (arrays[name] for name in ("probabilities", "labels", "index"))
+        names = arrays["class_names"]
+    with (run / "errors.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    predicted, highest = probabilities.argmax(1), probabilities.max(1)
+    wrong = np.flatnonzero(predicted != labels)
+    mistakes = [int(row["index"]) for row in rows if row["kind"] == "mistake"]
+    assert mistakes == index[wrong[np.argsort(-highest[wrong], kind="stable")]][:10].tolist()
+    uncertain = [int(row["index"]) for row in rows if row["kind"] == "uncertain"]
+    assert uncertain == index[np.argsort(highest, kind="stable")][:10].tolist()
+    for row in rows:
+        i = index.tolist().index(int(row["index"]))
+        assert (row["label"], row["predicted"]) == (names[labels[i]], names[predicted[i]])
+        assert float(row["probability"]) == pytest.approx(highest[i], abs=1e-4)
+        words = json.loads(row["words"])
+        assert all(word in row["text"] for word, _ in words)
+        assert sum(weight for _, weight in words) == pytest.approx(1, abs=0.01)
+    page = (run / "page.html").read_text()
+    assert ("Most confident mistakes" in page) == bool(mistakes)
+    assert "Most uncertain predictions" in page

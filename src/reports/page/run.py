@@ -13,6 +13,7 @@ from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.confusion import confusion
 from src.reports.page.curves import run_curves
 from src.reports.page.document import render_page
+from src.reports.page.errors import read_errors
 from src.reports.page.formatting import format_compact, format_count, format_interval, format_score, format_time
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
@@ -45,6 +46,7 @@ def run_page(run: Path) -> str | None:
         "curves": run_curves(history) if history else [],
         "confusion": table,
         "classes": classes,
+        "errors": read_errors(run),
         "examples": [_example(example) for example in read_examples(run, names)],
     }
     if not any(sections.values()):

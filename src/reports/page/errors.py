@@ -1,0 +1,50 @@
+"""Read `errors.csv`: the most confident mistakes and the most uncertain predictions of the test split."""
+
+import csv
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from src.files.plain import require
+from src.reports.files import read_existing
+from src.reports.page.attention import Word, coloured_words
+
+csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
+KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
+
+
+class ErrorRow(NamedTuple):
+    """One text with its class, its prediction and its coloured words."""
+
+    number: str
+    label: str
+    predicted: str
+    probability: str
+    strip: list[Word]
+
+
+def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
+    """The rows of the file by their heading; empty without the file.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+
+    def read(path: Path) -> dict[str, list[ErrorRow]]:
+        by_kind: dict[str, list[ErrorRow]] = {}
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                by_kind.setdefault(KINDS[row["kind"]], []).append(_row(row))
+        return by_kind
+
+    return read_existing(run / "errors.csv", read) or {}
+
+
+def _row(row: dict[str, str]) -> ErrorRow:
+    words = json.loads(row["words"])
+    require(words, [[(str, int, float)]], "words")
+    weights = np.array([float(weight) for _, weight in words])
+    strip = coloured_words([str(word) for word, _ in words], weights)
+    return ErrorRow(row["index"], row["label"], row["predicted"], f"{float(row['probability']):.3f}", strip)
