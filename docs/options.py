@@ -22,8 +22,8 @@ BASES = (("data", "base"), ("trainer", "default"))  # those that are no choices 
 PRESETS = ("experiment", "debug")  # their files set options of other groups
 GROUPS = (
     *("data", "data/tokenizer", "model/embedding", "model/position", "model/encoder", "model/attention"),
-    *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "trainer", "callbacks", "logger", "extras"),
-    *("paths", "hparams_search", "hydra/launcher", "hydra/sweeper", *PRESETS),
+    *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "metrics", "trainer", "callbacks", "logger"),
+    *("extras", "paths", "hparams_search", "hydra/launcher", "hydra/sweeper", *PRESETS),
 )
 SHORTER = {  # words of messages → words of the table
     "a list in [ ], each item": "list of",

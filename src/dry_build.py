@@ -14,6 +14,7 @@ from src import build
 from src.build.invalid_options import BuildResult, Make, build_valid, check_mistakes, try_build, without_options
 from src.build.objects import class_at
 from src.config.keys import PARTS
+from src.config.metrics import default_metrics, metric_nodes
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.options import of_class
 from src.config.required import missing_components
@@ -66,7 +67,7 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: boo
     cfg = without_options(cfg, known)
     mistakes: list[Mistake] = []
     with hide_warnings(), torch.random.fork_rng(devices=[]):
-        for check in (_model_and_optimizer, _loss, _data, _trainer):
+        for check in (_model_and_optimizer, _loss, _metrics, _data, _trainer):
             mistakes += check(cfg, strict)
     return list(dict.fromkeys(mistakes))
 
@@ -164,6 +165,15 @@ def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
         return build_valid(cfg, "loss", lambda cfg: build.make(cfg, "loss", [1] * size), strict).mistakes
 
     yield from min(map(mistakes_for, sizes), key=len)
+
+
+def _metrics(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
+    """Check added metrics for two classes and for many: the number is not known yet."""
+    for name in metric_nodes(cfg).keys() - default_metrics().keys():
+        key = f"metrics.{name}"
+        if _is_present(cfg, key):
+            builds = [partial(build.metric, name=name, num_classes=size) for size in (2, 100)]
+            yield from min((build_valid(cfg, key, make, strict).mistakes for make in builds), key=len)
 
 
 def _data(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:

@@ -34,11 +34,12 @@ def main(cfg: DictConfig) -> None:
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
+        metrics = build.metrics(cfg, len(card.class_counts))  # a file must not choose them
         if len(cards) == 1:
-            module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss))
+            module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
         else:
             _warn_of_other_data(cards, cfg)
-            module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards)
+            module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards, metrics)
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer)

@@ -10,17 +10,9 @@ from lightning_fabric.plugins import TorchCheckpointIO
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torchmetrics import MetricCollection
-from torchmetrics.classification import (
-    MulticlassAccuracy,
-    MulticlassAUROC,
-    MulticlassCalibrationError,
-    MulticlassF1Score,
-    MulticlassPrecision,
-    MulticlassRecall,
-)
+from torchmetrics.classification import MulticlassAccuracy
 
 from src.analysis.explanation import Explanation, explain
-from src.analysis.torch_metrics import BalancedAccuracy, MatthewsCorrelation
 from src.checkpoint import read_checkpoint
 from src.data.batching import Batch
 from src.data.codec import Codec
@@ -31,21 +23,6 @@ MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
 
 
-def classification_metrics(num_classes: int) -> MetricCollection:
-    """The metrics of every evaluation, by their names in logs and tables."""
-    metrics: dict[str, Any] = {
-        "acc": MulticlassAccuracy(num_classes, average="micro"),
-        "balanced_acc": BalancedAccuracy(num_classes),
-        "precision_macro": MulticlassPrecision(num_classes),
-        "recall_macro": MulticlassRecall(num_classes),
-        "f1_macro": MulticlassF1Score(num_classes),
-        "mcc": MatthewsCorrelation(num_classes),
-        "auroc": MulticlassAUROC(num_classes),
-        "ece": MulticlassCalibrationError(num_classes, n_bins=15),
-    }
-    return MetricCollection(metrics)
-
-
 class LitClassifier(pl.LightningModule):
     """Trains a `Classifier`.
 
@@ -53,6 +30,7 @@ class LitClassifier(pl.LightningModule):
         model: the classifier.
         loss: the training loss; it also converts logits to probabilities.
         num_classes: C.
+        metrics: those of validation and test.
         make_optimizer: creates the optimizer of a model.
         make_scheduler: creates Lightning's scheduler config, or None, from the optimizer and the number of steps.
         card: metadata of the checkpoint, in plain containers.
@@ -63,6 +41,7 @@ class LitClassifier(pl.LightningModule):
         model: Classifier,
         loss: Loss,
         num_classes: int,
+        metrics: MetricCollection,
         make_optimizer: MakeOptimizer,
         make_scheduler: MakeScheduler,
         card: dict[str, Any],
@@ -74,7 +53,7 @@ class LitClassifier(pl.LightningModule):
         self.make_scheduler = make_scheduler
         self.card = card
         self.train_acc = MulticlassAccuracy(num_classes, average="micro")
-        metrics = classification_metrics(num_classes)
+        self.metrics = metrics
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
         self._is_validated = False  # since the last training epoch ended

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torchmetrics import MetricCollection
 
 from src.analysis.ensemble import Ensemble
 from src.analysis.explanation import Explanation
@@ -44,13 +45,20 @@ class LitEnsemble(LitClassifier):
         builders: of the batches of the evaluated split, one for each model, from its own tokens; None for a model that
             reads the tokens of the first.
         cards: the cards of the models.
+        metrics: those of the evaluation.
     """
 
-    def __init__(self, ensemble: Ensemble, builders: Sequence[BatchBuilder | None], cards: Sequence[Card]) -> None:
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        builders: Sequence[BatchBuilder | None],
+        cards: Sequence[Card],
+        metrics: MetricCollection,
+    ) -> None:
         joint: Any = JointModel(ensemble)
         untrained: Any = None
         loss = CrossEntropy(cards[0].class_counts)
-        super().__init__(joint, loss, len(ensemble.class_names), untrained, untrained, _joint_card(cards))
+        super().__init__(joint, loss, len(ensemble.class_names), metrics, untrained, untrained, _joint_card(cards))
         self.ensemble = ensemble
         self.builders = list(builders)
 

@@ -154,9 +154,9 @@ class Run:
         """Compute final metrics, draw figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
-        card: Any = trainer.lightning_module.card
-        counts = card["class_counts"]
-        metrics, classes = evaluate_splits(self.path, majority=counts.index(max(counts)))
+        module: Any = trainer.lightning_module
+        counts = module.card["class_counts"]
+        metrics, classes = evaluate_splits(self.path, counts.index(max(counts)), module.metrics)
         self._record(
             metrics={name: Score(*metric) for name, metric in metrics.items()},
             classes={

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from torchmetrics import MetricCollection
 
+from src.analysis.added_metrics import AddedMetric
 from src.analysis.metrics import ClassScores, Metric, class_scores, evaluate
+from src.config.metrics import default_metrics
 from src.files.arrays import read_arrays
 from src.reports.data_table import data_table
 from src.reports.tables import class_table, files_table, metric_table
@@ -17,20 +20,27 @@ from src.run_result import Data, RunResult
 log = logging.getLogger(__name__)
 
 
-def evaluate_splits(folder: Path, majority: int) -> tuple[dict[str, Metric], dict[str, dict[str, ClassScores]]]:
+def evaluate_splits(
+    folder: Path, majority: int, metrics: MetricCollection
+) -> tuple[dict[str, Metric], dict[str, dict[str, ClassScores]]]:
     """All metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
 
     Args:
         folder: of the run.
         majority: the most frequent class of the training texts.
+        metrics: those of the run; default metrics that are not among them are omitted.
     """
-    metrics: dict[str, Metric] = {}
+    names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
+    added = {name: AddedMetric(metrics[name]) for name in names_of_run if name not in default_metrics()}
+    removed = default_metrics().keys() - set(names_of_run)
+    results: dict[str, Metric] = {}
     classes: dict[str, dict[str, ClassScores]] = {}
     for split, probabilities, labels, names in _predictions(folder):
         scores = evaluate(probabilities, labels, names, majority=majority)
-        metrics |= {f"{split}/{name}": metric for name, metric in scores.items()}
+        scores |= {name: metric.with_interval(probabilities, labels) for name, metric in added.items()}
+        results |= {f"{split}/{name}": metric for name, metric in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)
-    return metrics, classes
+    return results, classes
 
 
 def print_data(data: Data) -> None:

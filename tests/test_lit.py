@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from src import build
 from src.checkpoint import Card
-from src.lit import _total_steps, classification_metrics
+from src.lit import _total_steps
 from tests.helpers import run, small_config, train
 
 
@@ -44,7 +45,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
 def test_metrics_by_hand() -> None:
     probabilities = torch.tensor([[0.7, 0.2, 0.1], [0.4, 0.5, 0.1], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]])
     labels = torch.tensor([0, 0, 1, 2])  # predicted 0, 1, 1, 2
-    metrics = classification_metrics(3)
+    metrics = build.metrics(OmegaConf.create({}), 3)
     metrics.update(probabilities, labels)
     values = {name: value.item() for name, value in metrics.compute().items()}
     assert values["acc"] == 0.75

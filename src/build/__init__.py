@@ -4,6 +4,7 @@
 `trained` a model from a checkpoint.
 """
 
+from src.build.metrics import metric, metrics
 from src.build.model import classifier, module, untrained_model
 from src.build.objects import make, make_all, prefix_errors
 from src.build.trained import load_weights, restore, restore_ensemble
@@ -16,6 +17,8 @@ __all__ = [
     "loggers",
     "make",
     "make_all",
+    "metric",
+    "metrics",
     "module",
     "optimizer",
     "prefix_errors",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
+from src.build.metrics import metrics as build_metrics
 from src.build.objects import make, prefix_errors
 from src.build.training import optimizer, scheduler
 from src.checkpoint import Card
@@ -15,6 +16,8 @@ from src.models.loss import Loss
 from src.models.shapes import name_of
 
 if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
+    from torchmetrics import MetricCollection
+
     from src.lit import LitClassifier
 
 
@@ -53,8 +56,16 @@ def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
 
 
-def module(cfg: DictConfig, card: Card, model_and_loss: tuple[Classifier, Loss] | None = None) -> "LitClassifier":
-    """Create the LightningModule of a model and its loss, by default new ones."""
+def module(
+    cfg: DictConfig,
+    card: Card,
+    model_and_loss: tuple[Classifier, Loss] | None = None,
+    metrics: "MetricCollection | None" = None,
+) -> "LitClassifier":
+    """Create the LightningModule of a model and its loss, by default new ones, with the metrics of the configuration.
+
+    An evaluation passes its own metrics, because `cfg` is that of a checkpoint.
+    """
     from src.lit import LitClassifier
 
     model, loss = model_and_loss or untrained_model(cfg, card)
@@ -62,6 +73,7 @@ def module(cfg: DictConfig, card: Card, model_and_loss: tuple[Classifier, Loss] 
         model,
         loss,
         len(card.class_counts),
+        build_metrics(cfg, len(card.class_counts)) if metrics is None else metrics,
         partial(optimizer, cfg),
         partial(scheduler, cfg),
         card.with_options(model.description_options()).to_dict(),

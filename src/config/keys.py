@@ -7,13 +7,14 @@ PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # 
 MODEL = tuple(f"model.{part}" for part in PARTS)
 COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # those that a training requires
 COLLECTIONS = ("callbacks", "logger")  # groups of components
+GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
 # An option affects a build and a result unless its key is listed here, and a duration only if it is.
 # Build: which components a run has, and whether they work together.
 UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
 # Result: what a model learns. Seeds and the fingerprint of the data are compared separately.
 UNRELATED_TO_RESULT = (
-    *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep"),
+    *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),

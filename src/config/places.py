@@ -1,7 +1,7 @@
 """The nodes of a configuration that create objects: their base classes, and the arguments that the program passes."""
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -20,11 +20,17 @@ class Place(NamedTuple):
         base: dotted path of the class that `_target_` must name or be derived from.
         first: number of leading positional parameters that src/build passes.
         names: parameters that src/build passes by name.
+        module: the only module of its package whose classes are allowed; "" if all of the package are.
     """
 
     base: str
     first: int = 0
     names: tuple[str, ...] = ()
+    module: str = ""
+
+    def allowed(self, trusted: Collection[str]) -> Collection[str]:
+        """Those of the trusted modules whose classes are allowed here."""
+        return {self.module if self.module.startswith(f"{name}.") else name for name in trusted}
 
     @property
     def base_class(self) -> type:
@@ -45,6 +51,7 @@ PLACES = {
     "optimizer": Place("torch.optim.Optimizer", first=1),
     "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", first=1, names=("max_lr", "total_steps")),
     "trainer": Place("pytorch_lightning.Trainer", names=TRAINER_NAMES),
+    "metrics.*": Place("torchmetrics.Metric", names=("task", "num_classes"), module="torchmetrics.classification"),
     "callbacks.*": Place("pytorch_lightning.Callback"),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
     "hydra.launcher": Place("hydra.plugins.launcher.Launcher"),

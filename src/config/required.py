@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.keys import COLLECTIONS, COMPONENTS
+from src.config.keys import COLLECTIONS, COMPONENTS, GROUPS_OF_OBJECTS
 from src.config.mistakes import Mistake
 from src.formatting import format_names
 
@@ -14,7 +14,7 @@ def missing_classes(cfg: DictConfig, command: str) -> Iterator[Mistake]:
 
     A component that is absent is reported by `missing_components`.
     """
-    places = [*COMPONENTS, *(f"{group}.{name}" for group in COLLECTIONS for name in _names(cfg, group))]
+    places = [*COMPONENTS, *(f"{group}.{name}" for group in GROUPS_OF_OBJECTS for name in _names(cfg, group))]
     for path in places:
         if command != "train" and path.startswith("data"):
             continue  # it overrides options of the checkpoint's data
@@ -67,6 +67,6 @@ def _names(cfg: DictConfig, group: str) -> list[str]:
 
 
 def _remedy(path: str) -> str:
-    if path.startswith(COLLECTIONS):
+    if path.startswith(GROUPS_OF_OBJECTS):
         return f"write {path}=null to remove it" if "." in path else f"write {path}=none to have none"
     return f"choose one with {path.replace('.', '/')}=…"

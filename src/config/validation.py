@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from src.config import targets
 from src.config.keys import paths_in, present_name
-from src.config.metrics import monitor_mistakes
+from src.config.metrics import metric_mistakes, monitor_mistakes
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.options import COMMANDS, WITHIN, Option, Signature, of_class, of_record
 from src.config.paths import output_mistakes
@@ -78,7 +78,8 @@ def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = targets.T
     yield from missing_classes(cfg, command)
     yield from missing_weights(cfg, command)
     yield from range_mistakes(cfg)
-    yield from monitor_mistakes(cfg)
+    yield from metric_mistakes(cfg)
+    yield from monitor_mistakes(cfg, trusted_modules(cfg, trusted))
 
 
 def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
@@ -153,7 +154,9 @@ def _nodes(
     if isinstance(node, DictConfig) and "_target_" in node and (place is not None or bases is not None):
         try:
             cls = targets.find_subclass(
-                _value(node, "_target_"), trusted, bases or () if place is None else [place.base_class]
+                _value(node, "_target_"),
+                trusted if place is None else place.allowed(trusted),
+                bases or () if place is None else [place.base_class],
             )
         except ValueError as error:
             yield Mistake(f"{_join(path, '_target_')}={format_value(_value(node, '_target_'))}", str(error))

@@ -19,8 +19,8 @@ UNKNOWN = "\N{EN DASH}"
 SPLITS = {"test": "test", "val": "validation"}
 MAX_CLASSES = 20  # rows of the table of classes
 NOTE = (
-    "Intervals: Wilson for acc and majority_acc, 1,000 bootstrap resamples of the texts for the others. majority_acc: "
-    "accuracy of always predicting the most frequent training class. "
+    "Intervals: Wilson for acc and majority_acc, a jackknife for added metrics, 1,000 bootstrap resamples of the "
+    "texts for the others. majority_acc: accuracy of always predicting the most frequent training class. "
     f"{UNKNOWN}: not defined for these texts, or equal in all resamples."
 )
 

@@ -3,9 +3,10 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from src.config.metrics import LOGGED, monitor_mistakes
-from src.lit import classification_metrics
+from src import build
+from src.config.metrics import default_metrics, logged_names, metric_mistakes, monitor_mistakes
 
+LOGGED = logged_names(OmegaConf.create({}))
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
 
@@ -25,7 +26,10 @@ def test_a_metric_that_is_not_logged_is_a_mistake(monitor: str, meant: str | Non
 
 @pytest.mark.parametrize("monitor", [*LOGGED, None])
 def test_what_is_logged_may_be_monitored(monitor: str | None) -> None:
-    assert wrong(monitor=monitor, mode="max") == {}
+    worst, best = ("max", "min") if str(monitor).endswith(("loss", "ece")) else ("min", "max")
+    assert wrong(monitor=monitor, mode=best) == {}
+    mistakes = {f"callbacks.stop.mode={worst}": f"selects the worst {monitor}: write callbacks.stop.mode={best}"}
+    assert wrong(monitor=monitor, mode=worst) == (mistakes if monitor else {})
 
 
 def test_a_mode_is_a_direction() -> None:
@@ -37,8 +41,38 @@ def test_a_callback_of_ones_own_may_log_anything() -> None:
 
 
 def test_the_names_are_those_that_are_logged() -> None:
-    names = {f"val/{name}" for name in classification_metrics(3)}
+    names = {f"val/{name}" for name in build.metrics(OmegaConf.create({}), 3)}
     assert names | {"train/loss", "train/acc", "val/loss"} == set(LOGGED)
+
+
+def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
+    kappa = {"_target_": "torchmetrics.classification.MulticlassCohenKappa"}
+    stop = {"_target_": STOP, "monitor": "val/kappa", "mode": "max"}
+    cfg = OmegaConf.create({"metrics": {**default_metrics(), "kappa": kappa}, "callbacks": {"stop": stop}})
+    assert list(monitor_mistakes(cfg)) == []
+    cfg.callbacks.stop.mode = "min"
+    assert dict(monitor_mistakes(cfg)) == {
+        "callbacks.stop.mode=min": "selects the worst val/kappa: write callbacks.stop.mode=max"
+    }
+    cfg.metrics.kappa = None
+    (message,) = dict(monitor_mistakes(cfg)).values()
+    assert message.startswith("no such metric")
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "message"),
+    [
+        ("ece", {**default_metrics()["ece"], "n_bins": 5}, "is defined alike in all runs"),
+        ("nll", {"_target_": "x"}, "cannot be the name of a metric"),
+        ("a/b", {"_target_": "x"}, "cannot be the name of a metric"),
+        ("acc", default_metrics()["acc"], None),
+        ("ece", None, None),
+        ("my_ece", {"_target_": "x"}, None),
+    ],
+)
+def test_names_mean_the_same_in_all_runs(name: str, node: dict[str, Any] | None, message: str | None) -> None:
+    mistakes = dict(metric_mistakes(OmegaConf.create({"metrics": {name: node}})))
+    assert [text.startswith(str(message)) for text in mistakes.values()] == [True] * (message is not None)
 
 
 def test_no_callbacks_are_no_mistake() -> None:

@@ -18,6 +18,7 @@ from torch.library import Library
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+from torchmetrics import MetricCollection
 
 from src.data.batching import Batch
 from src.lit import LitClassifier
@@ -118,7 +119,9 @@ def training_step() -> None:
     with torch.device(DEVICE):
         model = compose(encoder="bilstm", attention="luong_general")
     with unset_fake_temporarily():  # it copies its metrics, and a copy of a fake tensor is of no use
-        module: Any = LitClassifier(model, CrossEntropy([1] * LOGITS), LOGITS, torch.optim.Adam, lambda *_: None, {})
+        module: Any = LitClassifier(
+            model, CrossEntropy([1] * LOGITS), LOGITS, MetricCollection({}), torch.optim.Adam, lambda *_: None, {}
+        )
     accuracy = module.train_acc
     accuracy._device = torch.device(DEVICE)
     for name, default in accuracy._defaults.items():

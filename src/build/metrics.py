@@ -1,0 +1,76 @@
+"""Create the metrics of validation and test."""
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from src.build.objects import class_at, make
+from src.config.metrics import metric_nodes
+from src.config.options import of_class
+from src.errors import UserError
+
+if TYPE_CHECKING:
+    from torchmetrics import Metric, MetricCollection
+
+SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))  # metrics with the same counts
+
+
+def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
+    """Create the metrics of `cfg.metrics`, or the default ones of a configuration without this group.
+
+    Raises:
+        UserError: as `metric` does.
+    """
+    from torchmetrics import MetricCollection
+
+    cfg = OmegaConf.merge(cfg, {"metrics": metric_nodes(cfg)})  # type: ignore[assignment]
+    created = {name: metric(cfg, name, num_classes) for name in metric_nodes(cfg)}
+    shared = [[name for name in group if name in created] for group in SHARED]
+    alone = [[name] for name in created if not any(name in group for group in shared)]
+    return MetricCollection(dict(created), compute_groups=[group for group in shared if group] + alone)
+
+
+def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
+    """Create one metric: it accepts probabilities N×C and labels N, and returns a number.
+
+    Raises:
+        UserError: if its class is not allowed or rejects an option, or it does not return a number for C classes.
+    """
+    from torchmetrics.wrappers import LambdaInputTransformer
+
+    key = f"metrics.{name}"
+    cls = class_at(cfg, key)
+    accepted = of_class(cls).options if cls is not None else {}
+    passed = {"task": "multiclass", "num_classes": num_classes}
+    created: Metric = make(cfg, key, **{option: value for option, value in passed.items() if option in accepted})
+    kind = " ".join(base.__name__ for base in type(created).__mro__)
+    if "Multilabel" in kind:
+        raise UserError(f"{key}: {type(created).__name__} expects several labels per text: use a Multiclass metric")
+    if "Binary" in kind:
+        if num_classes != 2:
+            raise UserError(f"{key}: {type(created).__name__} requires two classes, and the data have {num_classes}")
+        created = LambdaInputTransformer(created, second_column)
+    _require_number(created, key, num_classes)
+    return created
+
+
+def second_column(probabilities: torch.Tensor) -> torch.Tensor:
+    """The probability of class 1: N×2 → N."""
+    return probabilities[:, 1]
+
+
+def _require_number(metric: "Metric", key: str, num_classes: int) -> None:
+    probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            metric.update(probabilities, torch.arange(num_classes))
+            value: Any = metric.compute()
+            metric.reset()
+    except (ValueError, RuntimeError, TypeError, IndexError, AttributeError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
+    if not isinstance(value, torch.Tensor) or value.numel() != 1:
+        raise UserError(f"{key}: returns several numbers, and a metric must be one: set average=macro or the like")

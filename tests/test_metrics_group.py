@@ -1,0 +1,88 @@
+"""The config group `metrics`: a metric of torchmetrics in the log, the results and the selection of the checkpoint."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from src import build
+from src.config.validation import config_mistakes
+from src.dry_build import build_mistakes
+from src.errors import UserError
+from tests.helpers import evaluate, small_config, train
+
+KAPPA = "+metrics.kappa._target_=torchmetrics.classification.MulticlassCohenKappa"
+
+
+def test_an_added_metric_is_logged_reported_and_selects_the_checkpoint(tmp_path: Path) -> None:
+    monitor = ["callbacks.best_checkpoint.monitor=val/kappa", "callbacks.best_checkpoint.mode=max"]
+    result = train(tmp_path / "run", "callbacks=checkpoints", KAPPA, "metrics.ece=null", *monitor)
+    with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    logged = {name: float(value) for row in rows for name, value in row.items() if value}
+    assert {"val/kappa", "test/kappa", "val/mcc"} <= logged.keys() and "val/ece" not in logged
+    assert result["best"]["monitor"] == "val/kappa"
+    assert result["best"]["value"] == pytest.approx(max(float(row["val/kappa"]) for row in rows if row["val/kappa"]))
+    assert result["metrics"]["test/kappa"]["value"] == pytest.approx(logged["test/kappa"], abs=1e-5)
+    assert result["metrics"]["val/kappa"]["value"] == pytest.approx(logged["val/kappa"], abs=1e-5)
+    assert "test/ece" not in result["metrics"] and "test/f1_macro" in result["metrics"]
+    jaccard = "+metrics.jaccard._target_=torchmetrics.classification.JaccardIndex"
+    again = evaluate(tmp_path / "eval", tmp_path / "run" / "checkpoints" / "best.ckpt", jaccard)["metrics"]
+    assert {"test/jaccard", "test/ece"} <= again.keys() and "test/kappa" not in again
+
+
+def cfg_with(**node: Any) -> Any:
+    return OmegaConf.create({"metrics": {"mine": node}})
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "num_classes", "message"),
+    [
+        ("MulticlassF1Score", {"average": "none"}, 3, r"metrics\.mine: returns several numbers"),
+        ("MulticlassConfusionMatrix", {}, 3, r"metrics\.mine: returns several numbers"),
+        ("MulticlassROC", {}, 3, r"metrics\.mine: returns several numbers"),
+        ("BinaryF1Score", {}, 3, r"metrics\.mine: BinaryF1Score requires two classes, and the data have 3"),
+        ("MultilabelF1Score", {"num_labels": 3}, 3, r"metrics\.mine: MultilabelF1Score expects several labels per"),
+        ("MulticlassF1Score", {"averge": "macro"}, 3, r"metrics\.mine: .*averge"),
+        ("MulticlassAccuracy", {"top_k": 5}, 3, r"metrics\.mine: "),
+    ],
+)
+def test_what_is_no_number_for_these_classes_is_refused(
+    target: str, options: dict[str, Any], num_classes: int, message: str
+) -> None:
+    cfg = cfg_with(_target_=f"torchmetrics.classification.{target}", **options)
+    with pytest.raises(UserError, match=message):
+        build.metric(cfg, "mine", num_classes)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("torchmetrics.text.BERTScore", "is outside the modules that are allowed here (torchmetrics.classification)"),
+        ("torchmetrics.MeanMetric", "is outside the modules that are allowed here (torchmetrics.classification)"),
+        ("torchmetrics.classification.torch.nn.Linear", "torchmetrics.classification has no torch"),
+        ("torchmetrics.classification.MulticlassF1", "torchmetrics.classification has no MulticlassF1"),
+        ("torch.nn.Linear", "is not a subclass of torchmetrics.metric.Metric"),
+    ],
+)
+def test_other_classes_are_refused(target: str, message: str) -> None:
+    mistakes = dict(config_mistakes(cfg_with(_target_=target), "train"))
+    assert mistakes[f"metrics.mine._target_={target}"].startswith(message)
+
+
+def test_the_number_of_classes_is_passed_by_the_program() -> None:
+    node = {"_target_": "torchmetrics.classification.F1Score", "num_classes": 3, "average": "makro"}
+    mistakes = dict(config_mistakes(cfg_with(**node), "train"))
+    assert mistakes["metrics.mine.num_classes=3"] == "is set by the program: remove it"
+    assert "metrics.mine.average=makro" in mistakes
+    assert dict(config_mistakes(cfg_with(average="macro"), "train"))["metrics.mine._target_"].startswith("is required")
+
+
+def test_an_option_is_checked_before_the_data_are_read(tmp_path: Path) -> None:
+    target = "torchmetrics.classification.MulticlassAccuracy"
+    for options, wrong in (({"top_k": 5}, False), ({"averge": "macro"}, True), ({"average": "none"}, True)):
+        cfg = small_config(tmp_path / "run")
+        OmegaConf.update(cfg, "metrics.mine", {"_target_": target, **options}, force_add=True)
+        assert any(entry.startswith("metrics.mine") for entry, _ in build_mistakes(cfg)) == wrong
