@@ -33,8 +33,6 @@ SHORTER = {  # words of messages → words of the table
     "a number": "number",
     "a mapping": "mapping",
     "another type or ": "",
-    "number or integer": "integer or number",  # typing caches unions, so their order depends on the imports
-    "list of text or text": "text or list of text",  # as above
 }
 INTRODUCTION = """\
 # Options

@@ -1,0 +1,51 @@
+"""docs/run-folders.md describes each file that a run writes, and each field of its record."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from src.run_result import Best, ClassScore, Data, Parameters, PeakMemory, RunResult, Score, Seconds, SplitSummary
+from src.sweep.jobs import Job
+from src.sweep.outcome import Outcome
+from tests.helpers import ROOT
+
+PAGE = (ROOT / "docs" / "run-folders.md").read_text(encoding="utf-8")
+NAMES = set(re.findall(r"[\w.-]+", " ".join(re.findall(r"`([^`]*)`", PAGE))))  # the words in code
+NESTED = (RunResult, Data, SplitSummary, Parameters, Best, Score, ClassScore, Seconds, PeakMemory)
+NODES = {"data", "parameters", "best", "metrics", "classes", "seconds", "peak_memory_mb", "splits"}
+
+
+def words() -> set[str]:
+    """The names on the page, and the last part of each dotted one."""
+    return NAMES | {name.rpartition(".")[2] for name in NAMES}
+
+
+def test_the_page_has_each_field_of_the_record_and_of_a_job() -> None:
+    names = {field.name for record in NESTED for field in fields(record)} - NODES
+    assert not (names | {*Job._fields, *Outcome._fields}) - words()
+
+
+def test_the_page_has_each_file_of_a_run(finished: tuple[Path, dict[str, Any]]) -> None:
+    run = finished[0]
+    names = {re.sub(r"_test_\d+\.png$", "_", path.name) for path in run.rglob("*.*") if path.is_file()}
+    described = words() | {f"{name}_" for name in ("strip", "heatmap", "heads")}
+    assert not {name for name in names if not name.startswith(".")} - described
+
+
+def test_the_page_has_each_column_and_key_of_the_files(finished: tuple[Path, dict[str, Any]]) -> None:
+    assert not set(columns(finished[0])) - words()
+
+
+def columns(run: Path) -> Iterator[str]:
+    with (run / "csv" / "metrics.csv").open(encoding="utf-8") as file:
+        yield from (name.rpartition("/")[2] for name in next(csv.reader(file)))
+    yield from (run / "gradients.csv").read_text().splitlines()[0].split(",")
+    yield from json.loads((run / "attention.json").read_text())[0]
+    for file in ("predictions/test.npz", "attention_stats.npz"):
+        yield from np.load(run / file)
