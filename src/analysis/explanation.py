@@ -1,7 +1,7 @@
 """Predictions for texts with the attention weight of every word."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Explanation:
         matrix: token × token weights H×L×L; the mean over heads, 1×L×L, if the text has more than 64 words. None if the
             attention has no such map, if the text has one word or more than 512, or if maps are disabled.
         layers: the maps of the encoder's own attention layers by the layer's name, for texts of 2 to 64 words.
+        cut: the part of a truncated text that the model reads, such as 'first 500 of 20,000 tokens'.
         is_unknown: whether the model knows none of the words, so that the prediction does not depend on them.
     """
 
@@ -38,6 +39,7 @@ class Explanation:
     weights: list[float]
     matrix: np.ndarray | None
     layers: dict[str, np.ndarray] = field(default_factory=dict)
+    cut: str = ""
     is_unknown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,6 +48,7 @@ class Explanation:
             "predicted": self.predicted,
             "probabilities": self.probabilities,
             "words": self.words,
+            "cut": self.cut,
             "weights": [round(weight, 6) for weight in self.weights],
             "matrix": None if self.matrix is None else _rounded(self.matrix),
             "layers": {name: _rounded(matrix) for name, matrix in self.layers.items()},
@@ -81,7 +84,9 @@ def explain(
     batches, words = codec.read(texts, device)
     for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
         batch = _explain_batch(model, loss, codec, batches(rows), [words[row] for row in rows], maps)
-        explanations.update(zip(rows.tolist(), batch, strict=True))
+        for row, explanation in zip(rows.tolist(), batch, strict=True):
+            cut = codec.truncation.describe_cut(int(batches.full_lengths[row]))
+            explanations[row] = replace(explanation, cut=cut)
     return [explanations[i] for i in range(len(texts))]
 
 

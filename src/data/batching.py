@@ -40,6 +40,10 @@ class Truncation:
         starts = offsets[:-1] if self.keep == "first" else offsets[1:] - lengths
         return starts, lengths
 
+    def describe_cut(self, tokens: int) -> str:
+        """The part of a text of this many tokens that remains, such as 'first 500 of 20,000 tokens'; empty if all."""
+        return f"{self.keep} {self.max_length:,} of {tokens:,} tokens" if tokens > self.max_length else ""
+
     def padded_length(self, longest: int) -> int:
         """The padded length of a batch whose longest text has `longest` tokens: the bound of its padding bucket.
 
@@ -70,6 +74,7 @@ class BatchBuilder:
         device: torch.device | str = "cpu",
     ) -> None:
         self.truncation = truncation
+        self.full_lengths = np.diff(offsets)
         self.starts, self.lengths = truncation.spans(offsets)  # on the host, to size a batch without a device sync
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding reads token 0
         self.tokens = torch.from_numpy(nonempty).to(device)

@@ -18,6 +18,7 @@ EXAMPLES = [
         "predicted": str,
         "probabilities": [float],
         "words": [str],
+        "cut?": str,
         "weights": [float],
         "matrix": (None, list),
         "layers?": {str: list},
@@ -37,6 +38,7 @@ class Example:
     words: list[str]
     weights: np.ndarray  # L
     matrix: np.ndarray | None  # H×L×L if every word attends to every word
+    cut: str = ""  # the part of a truncated text, such as "first 500 of 20,000 tokens"
     layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
 
     @property
@@ -54,7 +56,8 @@ class Example:
         """Split, row number, true class and predicted class with its probability."""
         prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
-        return f"{self.split} {self.index}: {classes}"
+        cut = f", {self.cut}" if self.cut else ""
+        return f"{self.split} {self.index}: {classes}{cut}"
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
@@ -69,6 +72,7 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
                 predicted=example["predicted"],
                 probabilities=dict(zip(class_names, example["probabilities"], strict=True)),
                 words=example["words"],
+                cut=example.get("cut", ""),
                 weights=_to_weights(example["weights"], len(example["words"])),
                 matrix=_to_map(example["matrix"], len(example["words"])),
                 layers={

@@ -58,6 +58,7 @@ def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> l
     for number, explanation in explanations.items():
         words, matrix = explanation.words, explanation.matrix
         title = f"text {number}: {explanation.predicted} ({max(explanation.probabilities):.2f})"
+        title += f", {explanation.cut}" if explanation.cut else ""
         figures = {"strip": draw_strip(words, np.array(explanation.weights), title)}
         if matrix is not None:
             figures["heatmap"] = draw_heatmap(words, matrix, title)

@@ -1,5 +1,6 @@
 """Predictions with the attention weight of every word."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from src import build
 from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
+from src.data.batching import Truncation
 from src.models.attention.simple_self import SimpleSelfAttention
 from src.models.classifier import Classifier
 from src.models.embedding.glove import GloveEmbedding
@@ -18,6 +20,7 @@ from src.models.loss import Loss
 from src.models.pooling.mean import Mean
 from src.models.position.none import NoPosition
 from src.models.types import Encoded
+from src.reports.examples import Example
 from tests.helpers import small_config, trained
 
 TEXTS = ["An EXCELLENT product, truly", "bad", "so " * 90 + "good", "it works well " * 200, ""]
@@ -141,3 +144,15 @@ def test_one_pass_equals_separate_logits_and_weights() -> None:
         logits, weights = model.forward_with_weights(tokens, mask)
         assert torch.equal(logits, model(tokens, mask))
         assert torch.equal(weights, model.weights(tokens, mask))
+
+
+def test_truncated_texts_state_what_remains(parts: tuple[Card, Classifier, Loss]) -> None:
+    card, model, loss = parts
+    codec = replace(card.codec, truncation=Truncation(3, "last"))
+    short, long = explain(model, loss, codec, ["a b c", "a " * 2000])
+    assert (short.cut, long.cut) == ("", "last 3 of 2,000 tokens")
+    record = {"split": "test", "index": 1, "label": "good"} | long.to_dict()
+    example = Example(
+        "test", 1, "good", "bad", {"bad": 0.5}, long.words, np.array(long.weights), None, cut=record["cut"]
+    )
+    assert example.title.endswith(", last 3 of 2,000 tokens")
