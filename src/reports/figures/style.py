@@ -1,5 +1,7 @@
 """Common style of all figures: sizes, colours, fonts; atomic saving."""
 
+import logging
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +16,12 @@ from matplotlib.figure import Figure
 from src.files.atomic import replace_atomically
 from src.reports.words import clean_text
 
+log = logging.getLogger(__name__)
 DPI = 150
 WEIGHTS = "Blues"  # one hue, light to dark: readable in grey and with colour blindness
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito 2008
 INK, GREY = "#111827", "#6b7280"
-SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans")
+SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans", "Symbola")
 
 
 def new_figure(
@@ -62,10 +65,29 @@ def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, s
 
 @contextmanager
 def missing_glyphs_allowed() -> Iterator[None]:
-    """Suppress the warning about characters that no installed font contains; they are drawn as empty boxes."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+    """Replace matplotlib's warnings about characters that no installed font contains by one; they are empty boxes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message="Glyph .* missing from font")
         yield
+    for warning in caught:
+        if match := re.match(r"Glyph (\d+) .*missing from font", str(warning.message)):
+            _name_font(_font_package(int(match[1])))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def _font_package(code: int) -> str:
+    """The Debian package of a font with this character."""
+    if 0x1F000 <= code < 0x20000 or 0x2600 <= code < 0x27C0:
+        return "fonts-symbola"  # matplotlib cannot draw the bitmaps of Noto Color Emoji
+    is_east_asian = 0x1100 <= code < 0x1200 or 0x2E80 <= code < 0xD800 or code >= 0xF900 or code >= 0x20000
+    return "fonts-noto-cjk" if is_east_asian else "fonts-noto-core"
+
+
+@cache
+def _name_font(package: str) -> None:
+    """Warn once about figures with characters that need a font."""
+    log.warning("Figures show some characters as empty boxes: install a font, such as the package %s", package)
 
 
 def save_figure(figure: Figure, path: Path) -> Path:

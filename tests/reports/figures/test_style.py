@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
+from src.reports.figures import style
 from src.reports.figures.style import new_figure, save_figure, user_text
 
 
@@ -36,3 +37,12 @@ def test_drawing_imports_neither_torch_nor_pyplot() -> None:
     code = "import src.reports.draw, sys; print({'torch', 'matplotlib.pyplot'} & set(sys.modules))"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout.strip() == "set()"
+
+
+def test_missing_glyphs_name_one_font_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    style._name_font.cache_clear()
+    for name in ("a.png", "b.png"):
+        figure = style.new_figure(2, 1)
+        figure.text(0.1, 0.5, "\u6620\u753b \U0001f3ac good", fontfamily="DejaVu Sans")
+        style.save_figure(figure, tmp_path / name)
+    assert sorted(record.args for record in caplog.records) == [("fonts-noto-cjk",), ("fonts-symbola",)]
