@@ -1,6 +1,9 @@
 """The log file of a run, such as train.log: what happened, without the tables and bars of the terminal."""
 
 import logging
+import os
+
+from omegaconf import DictConfig, OmegaConf
 
 from src.formatting import format_duration
 from src.run_result import RunResult
@@ -14,6 +17,12 @@ def write_log(line: str) -> None:
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.FileHandler):
             handler.handle(record)
+
+
+def log_config(cfg: DictConfig) -> None:
+    """Log the resolved configuration if `extras.print_config` is set; a distributed run logs it once."""
+    if OmegaConf.select(cfg, "extras.print_config") and os.environ.get("LOCAL_RANK", "0") == "0":
+        log.info("Configuration:\n%s", OmegaConf.to_yaml(cfg, resolve=True))
 
 
 def write_start(result: RunResult) -> None:

@@ -28,6 +28,7 @@ from src.config.validation import mark_validated, validate_config
 from src.errors import UserError
 from src.kernels.malloc import reuse_freed_memory
 from src.process.exits import exit_with_message
+from src.run_log import log_config
 from src.sweep import processes
 from src.sweep.resume import read_command_line, requests_resume
 
@@ -88,6 +89,7 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
             validate_config(cfg, command)
         if OmegaConf.select(cfg, "sweep.dry_run"):
             raise UserError("sweep.dry_run=true prints the plan of a sweep: add -m")
+        log_config(cfg)
         reuse_freed_memory()
         return task(cfg)
 

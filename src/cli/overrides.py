@@ -22,6 +22,7 @@ from src.config.validation import config_mistakes, sweep_value_mistakes, trusted
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 
+DEFAULT_TAGS = ["dev"]  # of conf/train.yaml and conf/eval.yaml
 SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether to sweep, and over which values
 
 
@@ -119,6 +120,13 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
             yield Mistake(f"{prefix}.{name}={format_value(value)}", "is allowed on the command line only")
 
 
+def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
+    """Find missing tags, if they are enforced. The default ones must be typed to count."""
+    is_default = task.get("tags") in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
+    if OmegaConf.select(task, "extras.enforce_tags") is True and "tags" in task and (is_default or not task.tags):
+        yield Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[baseline,imdb]")
+
+
 def _run_mistakes(
     repository: Repository, row: list[str], options: list[ParsedOverride], overrides: list[ParsedOverride], sweeps: bool
 ) -> Iterator[Mistake]:
@@ -150,6 +158,7 @@ def _run_mistakes(
             task.extras.trusted_modules = sorted(trusted)
         yield from hydra_mistakes(cfg.hydra, trusted - TRUSTED)
         yield from _environment_mistakes(cfg.hydra, overrides)
+        yield from _tag_mistakes(task, overrides)
         mistakes = list(config_mistakes(task, repository.command))
         yield from mistakes
         if repository.command == "train" and not sweeps:

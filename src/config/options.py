@@ -59,7 +59,7 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
 }
 WITHIN: dict[str, dict[str, Any]] = {  # nodes of fixed keys
     "paths": {"root_dir": str, "output_dir": str},
-    "extras": {"print_config": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
+    "extras": {"print_config": bool, "enforce_tags": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
     "model": dict.fromkeys(PARTS, NODE),
     "param_groups": dict.fromkeys(PARTS, NODE),
     "sweep": {"dry_run": bool, "resume": str | None},

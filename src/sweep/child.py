@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 
 from src.process.exits import exit_with_message
 from src.process.startup import ignores_hangup
+from src.run_log import log_config
 from src.sweep import processes, resume
 from src.sweep.outcome import ensure_outcome
 
@@ -41,6 +42,7 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
     reason = "the job ended without an error message"
     try:
         with exit_with_message(str(folder)):
+            log_config(cfg)
             resume.prepare(cfg, folder)
             import_module(module).main.__wrapped__(cfg)
         code = 0

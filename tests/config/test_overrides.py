@@ -239,3 +239,13 @@ def test_an_experiment_cannot_trust_its_own_modules(find_mistakes: FindMistakes)
         "logger.evil._target_=subprocess.Popen": "is not a subclass of pytorch_lightning.loggers.logger.Logger, "
         "which is required here"
     }
+
+
+@pytest.mark.parametrize("tags", [[], ["tags=[]"]])
+def test_tags_can_be_required(tags: list[str], find_mistakes: FindMistakes) -> None:
+    assert find_mistakes("+extras.enforce_tags=true", *tags) == {
+        "extras.enforce_tags=true": "requires tags: write tags=[…], such as tags=[baseline,imdb]"
+    }
+    assert find_mistakes(*tags) == {}
+    assert find_mistakes("+extras.enforce_tags=true", "tags=[dev]") == {}
+    assert find_mistakes("+extras.enforce_tags=true", "ckpt_path=best.ckpt", command="predict") == {}

@@ -1,0 +1,30 @@
+"""The configuration in the log: of single runs, of the jobs of a sweep, and of a prediction, apart from its results."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import command
+from tests.sweep.sweeps import SMALL, run_sweep
+
+
+def test_the_configuration_is_printed_apart_from_the_results(tmp_path: Path, checkpoint: Path) -> None:
+    line, options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good", "extras.print_config=true")
+    process = subprocess.run(line, **options, capture_output=True, check=True)
+    assert "Configuration:\n" in process.stderr
+    assert "\ntext: good\n" in process.stderr
+    assert "Configuration" not in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "logs"), [(["hydra.run.dir=run"], "run"), (["-m", "hydra.sweep.dir=run"], "run/0*")]
+)
+def test_the_log_file_of_a_run_contains_its_configuration(arguments: list[str], logs: str, tmp_path: Path) -> None:
+    code, output = run_sweep(
+        tmp_path, *SMALL, *arguments, "seed=7", "trainer.max_epochs=1", "test=false", "extras.print_config=true"
+    )
+    assert code == 0, output
+    (log,) = tmp_path.glob(f"{logs}/train.log")
+    assert log.read_text().count("Configuration:\n") == 1
+    assert "\nseed: 7\n" in log.read_text() and "\n    hidden_dim: 6\n" in log.read_text()
