@@ -46,6 +46,7 @@ def columns(run: Path) -> Iterator[str]:
     with (run / "csv" / "metrics.csv").open(encoding="utf-8") as file:
         yield from (name.rpartition("/")[2] for name in next(csv.reader(file)))
     yield from (run / "gradients.csv").read_text().splitlines()[0].split(",")
+    yield from (run / "errors.csv").read_text().splitlines()[0].split(",")
     yield from json.loads((run / "attention.json").read_text())[0]
     for file in ("predictions/test.npz", "attention_stats.npz"):
         yield from np.load(run / file)
