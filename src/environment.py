@@ -1,6 +1,7 @@
 """The environment of a run: its command line, the versions of packages and code, its device and its memory."""
 
 import platform
+import re
 import resource
 import shlex
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 import torch
 from hydra.core.hydra_config import HydraConfig
 
+from src.config.keys import LOCAL, is_within
+from src.config.quoting import quote
 from src.run_result import PeakMemory
 
 PACKAGES = (
@@ -29,6 +32,17 @@ PACKAGES = (
 def command_line() -> str:
     """Return the command of this process, quoted for a shell."""
     return shlex.join(["python", "-m", f"src.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
+
+
+def resume_command(checkpoint: str) -> str:
+    """Return the command that resumes this run, with the overrides that a checkpoint must not set."""
+    path = checkpoint if re.fullmatch(r"[\w./-]+", checkpoint) else quote(checkpoint)
+    local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(_key(line), LOCAL)]
+    return shlex.join(["python", "-m", "src.train", f"ckpt_path={path}", *local])
+
+
+def _key(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0]
 
 
 def overrides() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import torch
 from lightning_fabric.plugins import TorchCheckpointIO
 from torch import Tensor
 from torch.optim.lr_scheduler import ReduceLROnPlateau
-from torchmetrics import MetricCollection
+from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
 from src.analysis.explanation import Explanation, explain
@@ -19,8 +19,29 @@ from src.data.codec import Codec
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 
+RUNNING = ("train_acc", "train_loss")  # metrics of the unfinished epoch
+
 MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
+
+
+class MeanLoss(Metric):
+    """The mean of a loss over texts. torchmetrics' own mean ignores weights, or waits for the device at each step."""
+
+    total: Tensor
+    texts: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("total", torch.tensor(0.0), dist_reduce_fx="sum")
+        self.add_state("texts", torch.tensor(0.0), dist_reduce_fx="sum")
+
+    def update(self, loss: Tensor, texts: int) -> None:
+        self.total += loss * texts
+        self.texts += texts
+
+    def compute(self) -> Tensor:
+        return self.total / self.texts
 
 
 class LitClassifier(pl.LightningModule):
@@ -53,6 +74,7 @@ class LitClassifier(pl.LightningModule):
         self.make_scheduler = make_scheduler
         self.card = card
         self.train_acc = MulticlassAccuracy(num_classes, average="micro")
+        self.train_loss = MeanLoss()
         self.metrics = metrics
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
@@ -74,8 +96,10 @@ class LitClassifier(pl.LightningModule):
         logits = self.model(batch.tokens, batch.mask)
         loss = self.loss(logits, batch.labels)
         self.train_acc(self.loss.probabilities(logits.detach()), batch.labels)
-        self._log_loss("train", loss, batch)
-        self.log("train/acc", self.train_acc, on_step=False, on_epoch=True, prog_bar=True, batch_size=len(batch.labels))
+        self.train_loss.update(loss.detach(), len(batch.labels))
+        for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
+            size = len(batch.labels)
+            self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
         return loss
 
     def _log_loss(self, stage: str, loss: Tensor, batch: Batch) -> None:
@@ -127,12 +151,17 @@ class LitClassifier(pl.LightningModule):
         checkpoint["heed"] = self.card
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
         checkpoint["rng"] = {"cpu": torch.get_rng_state(), "cuda": cuda}
+        if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # the epoch continues after resuming
+            checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         if self.trainer.state.fn == "fit":  # resume the random numbers of dropout
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
+            for name, states in checkpoint.get("running", {}).items():
+                for key, value in getattr(self, name).metric_state.items():
+                    value.copy_(states[key])
 
 
 class ValidatedCheckpointIO(TorchCheckpointIO):

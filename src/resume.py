@@ -12,6 +12,7 @@ from src.config.keys import changed_options, with_present_names
 from src.dry_build import dry_optimizer
 from src.errors import UserError
 from src.files.plain import require
+from src.lit import RUNNING
 from src.optim.schedulers import steps_every_batch
 
 TRAINING = {  # required to resume training, besides weights and card
@@ -22,6 +23,7 @@ TRAINING = {  # required to resume training, besides weights and card
     "callbacks": {str: object},
     "optimizer_states": [{"state": dict, "param_groups": [{"params": [int]}]}],
     "lr_schedulers": [dict],
+    "running?": {name: {str: torch.Tensor} for name in RUNNING},
     "rng": {"cpu": torch.Tensor, "cuda": [torch.Tensor]},
 }
 
@@ -50,18 +52,21 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def require_resumable(cfg: DictConfig) -> None:
+def require_resumable(cfg: DictConfig) -> int | None:
     """Check that a run matches the training of the checkpoint `cfg.ckpt_path`, if it is set.
+
+    Returns:
+        The number of training steps in the checkpoint; None if no training resumes.
 
     Raises:
         UserError: if the checkpoint is damaged, or was trained with another optimizer, other parameter groups,
             another scheduler or for more epochs.
     """
     if cfg.ckpt_path is None:
-        return
+        return None
     if not cfg.train:
         read_checkpoint(cfg.ckpt_path, mmap=True)
-        return
+        return None
     content = read_training_state(cfg.ckpt_path)
     saved_config = with_present_names(content["heed"]["config"])
     config: Any = OmegaConf.to_container(cfg, resolve=True)
@@ -85,6 +90,7 @@ def require_resumable(cfg: DictConfig) -> None:
         raise _refusal(cfg, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, and is for {limit}")
     if (optimizer := dry_optimizer(cfg)) is not None:
         _require_same_groups(cfg, content["optimizer_states"], optimizer)
+    return int(content["global_step"])
 
 
 def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:

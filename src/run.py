@@ -30,7 +30,7 @@ from src.loggers.tracker import Report, Trackers
 from src.models.embedding.glove import GloveEmbedding
 from src.process.startup import announce
 from src.reports.draw import draw_all
-from src.run_folder import RunFolder, is_main_process
+from src.run_folder import RunFolder, continue_logs, is_main_process
 from src.run_log import write_end, write_start
 from src.run_result import Best, ClassScore, Parameters, RunResult, Score, Seconds
 from src.summary import evaluate_splits, print_data, print_summary, warn_of_single_class
@@ -88,7 +88,7 @@ class Run:
         self.trackers.close(self.result)
         if isinstance(error, Interrupted):
             if is_main_process() and Path(self.stop.checkpoint).exists():
-                announce(f"Interrupted. Resume with: ckpt_path={self.stop.checkpoint}")
+                announce(f"Interrupted. Resume with: {environment.resume_command(self.stop.checkpoint)}")
             raise SystemExit(128 + error.signum) from None
         return isinstance(error, Pruned)
 
@@ -97,9 +97,15 @@ class Run:
         """The callbacks of every run: they handle signals, measure the speed and write the predictions."""
         return [self.stop, self.speed, Predictions(self.path / "predictions")]
 
-    def attach_loggers(self, loggers: list[Logger]) -> list[Logger]:
-        """Log the configuration to the loggers, which are closed at the end of the run, and return them."""
+    def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> list[Logger]:
+        """Log the configuration to the loggers, which are closed at the end of the run, and return them.
+
+        A run that resumes in its own folder, after `steps` steps, continues its logs.
+        """
         self.trackers = Trackers(loggers if is_main_process() else [])
+        if steps is not None and is_main_process() and self._owns(self.cfg.ckpt_path):
+            continue_logs(self.path, steps)
+            self.trackers.continue_run()
         for logger in loggers:
             logger.log_hyperparams(self.config)
         return loggers
@@ -169,6 +175,9 @@ class Run:
         self.trackers.show(Report.of(self.path, metrics, figures, trainer.global_step))
         print_summary(self.result, self.path)
         warn_of_single_class(self.path)
+
+    def _owns(self, checkpoint: str) -> bool:
+        return Path(checkpoint).resolve().is_relative_to(self.path.resolve())
 
     def _record(self, **values: Any) -> None:
         self.result = replace(self.result, **values)

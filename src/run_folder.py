@@ -1,17 +1,47 @@
 """The folder of a run with its configuration and its record."""
 
+import csv
+import os
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
+from src.files.atomic import replace_atomically
+from src.loggers.csv import BEFORE, FILE
 from src.run_result import RunResult, has_result
 
 
 def is_main_process() -> bool:
     """Whether this process writes files; false for all but one process of a distributed run."""
     return getattr(rank_zero_only, "rank", 0) == 0
+
+
+def continue_logs(folder: Path, steps: int) -> None:
+    """Prepare the logs of an earlier run to be continued after `steps` steps; later rows are removed."""
+    metrics = folder / "csv" / FILE
+    if metrics.exists():
+        os.replace(metrics, metrics.with_name(BEFORE))
+    for path in (metrics.with_name(BEFORE), folder / "gradients.csv"):
+        trim(path, steps)
+
+
+def trim(path: Path, steps: int) -> None:
+    """Remove the rows of a log that were written after `steps` steps, and the file if no row remains."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    column = rows[0].index("step") if rows and "step" in rows[0] else None
+    remaining = []
+    if column is not None:
+        remaining = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[column]) < steps]
+    if not remaining:
+        path.unlink()
+        return
+    with replace_atomically(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([rows[0], *remaining])
 
 
 class RunFolder:

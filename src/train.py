@@ -16,8 +16,9 @@ def main(cfg: DictConfig) -> float | None:
 
     with Run(cfg) as run:
         dry_build(cfg)
-        require_resumable(cfg)
-        trainer = build.trainer(cfg, run.callbacks, run.attach_loggers(build.loggers(cfg)))
+        steps = require_resumable(cfg)
+        loggers = run.attach_loggers(build.loggers(cfg), steps)
+        trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))
         if cfg.ckpt_path is not None:

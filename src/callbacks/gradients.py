@@ -11,6 +11,8 @@ from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
 from torch.optim import Optimizer
 
+from src.files.plain import require
+
 
 class GradientNorms(pl.Callback):
     """Writes the L2 norm of each component's gradient before clipping to a CSV file (step, part, norm) and to loggers.
@@ -32,6 +34,16 @@ class GradientNorms(pl.Callback):
         self.every_n_steps = every_n_steps
         self._measured: list[tuple[int, str, Tensor]] = []
 
+    def state_dict(self) -> dict[str, Any]:
+        """The norms of an unfinished epoch, for a run that resumes within it."""
+        steps, parts, norms = zip(*self._measured, strict=True) if self._measured else ((), (), ())
+        return {"steps": list(steps), "parts": list(parts), "norms": [norm.item() for norm in norms]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        require(state_dict, {"steps": [int], "parts": [str], "norms": [float]})
+        norms = map(torch.tensor, state_dict["norms"])
+        self._measured = list(zip(state_dict["steps"], state_dict["parts"], norms, strict=True))
+
     def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: Any, optimizer: Optimizer) -> None:
         if trainer.global_step % self.every_n_steps:
             return
@@ -47,7 +59,7 @@ class GradientNorms(pl.Callback):
         steps, parts, norms = zip(*self._measured, strict=True)
         self._measured = []
         header = "" if self.path.exists() else "step,part,norm\n"
-        rows = list(zip(steps, parts, torch.stack(norms).tolist(), strict=True))
+        rows = list(zip(steps, parts, torch.stack([norm.to(norms[-1].device) for norm in norms]).tolist(), strict=True))
         with self.path.open("a", encoding="utf-8") as file:
             file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.cli.help import help_page, print_page
 from src.cli.overrides import command_line_mistakes
+from src.cli.resume import resumed_command_line
 from src.config.composition import Repository
 from src.config.hydra_adapter import execute, parse_flags
 from src.config.hydra_errors import explain
@@ -67,6 +68,8 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
             if flags.hydra_help or flags.shell_completion:
                 execute(repository.loader, flags, command, repository.config_name, task)
                 return
+            if command == "train":
+                flags.overrides = resumed_command_line(flags, repository)
             validate_command_line(flags, repository)
             if flags.help:
                 description = sys.modules[task.__module__].__doc__ or ""

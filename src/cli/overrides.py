@@ -101,11 +101,11 @@ def _hydra(repository: Repository, overrides: list[ParsedOverride]) -> dict[str,
     return OmegaConf.to_container(cfg.hydra, resolve=False)  # type: ignore[return-value]
 
 
-def _trusted_by_user(repository: Repository, overrides: list[ParsedOverride]) -> Set[str]:
+def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
     """The modules that the command line or conf/extras trusts; an experiment file must not add any."""
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
-    return trusted_modules(cfg)
+    return trusted_modules(cfg, built_in)
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
@@ -149,7 +149,7 @@ def _run_mistakes(
             HydraConfig.instance().set_config(cfg)
         task = without_hydra(cfg)
         requested = trusted_modules(task)
-        trusted = TRUSTED if requested <= TRUSTED else _trusted_by_user(repository, overrides)
+        trusted = TRUSTED if requested <= TRUSTED else trusted_by_user(repository, overrides)
         if untrusted := sorted(requested - trusted):
             yield Mistake(
                 f"extras.trusted_modules={format_value(untrusted)}",

@@ -20,6 +20,8 @@ UNRELATED_TO_RESULT = (
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
+# What a checkpoint must not set for a run that resumes from it: where to write or upload, and which code to trust.
+LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Duration: seconds of an epoch, and of start and reports.
 UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress")
 RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately

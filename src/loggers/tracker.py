@@ -58,6 +58,9 @@ class Report:
 class Tracker(Logger):
     """A Lightning logger that also logs a run's description, report, costs and status."""
 
+    def continue_run(self) -> None:
+        """Continue the log of the earlier run in the same folder; called before anything is logged."""
+
     def describe(self, result: RunResult) -> None:
         """Log the run's description."""
         raise NotImplementedError
@@ -76,6 +79,11 @@ class Trackers:
 
     def __init__(self, loggers: Sequence[Logger]) -> None:
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker)]
+
+    def continue_run(self) -> None:
+        """Continue the log of the earlier run in each tracker."""
+        for tracker in self.trackers:
+            tracker.continue_run()
 
     def describe(self, result: RunResult) -> None:
         """Log the run's description to each tracker."""

@@ -1,9 +1,11 @@
 """Weights & Biases: `logger=wandb`."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import wandb
@@ -18,6 +20,7 @@ from src.reports.page.document import macro
 from src.reports.words import clean_text, top_words
 from src.run_result import RunResult
 
+FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # its time and id
 LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # method of W&B's run in versions that have it
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
@@ -70,6 +73,13 @@ class Wandb(Tracker, WandbLogger):
             raise UserError(
                 f"W&B could not start a run: {error}; WANDB_MODE=offline keeps the run in its folder"
             ) from error
+
+    def continue_run(self) -> None:
+        """Log to the id of the newest run in the folder, unless an id is configured."""
+        folders = Path(self.save_dir or ".", "wandb").glob("*run-*")
+        ids = sorted(match.groups() for folder in folders if (match := FOLDER.fullmatch(folder.name)))
+        if ids and self._wandb_init.get("id") is None:
+            self._wandb_init["id"] = ids[-1][1]
 
     def describe(self, result: RunResult) -> None:
         run, choices = self.experiment, result.choices

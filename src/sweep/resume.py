@@ -1,8 +1,6 @@
 """Resumes a sweep, and each of its jobs from its last checkpoint."""
 
-import csv
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from omegaconf import DictConfig
 
 from src.config.quoting import quote
 from src.errors import UserError
-from src.files.atomic import replace_atomically
 from src.sweep.jobs import Sweep
 
 log = logging.getLogger(__name__)
@@ -56,17 +53,13 @@ def prepare(cfg: DictConfig, folder: Path) -> None:
         cfg: the job's configuration, which is changed.
         folder: the job's folder.
     """
-    from src.loggers.csv import BEFORE, FILE
+    from src.run_folder import continue_logs
 
     steps = _checkpoint_steps(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
     if steps:
         cfg.ckpt_path = str(folder / "checkpoints" / "last.ckpt")
         log.info("Resuming at step %d", steps)
-    metrics = folder / "csv" / FILE
-    if metrics.exists():
-        os.replace(metrics, metrics.with_name(BEFORE))
-    for path in (metrics.with_name(BEFORE), folder / "gradients.csv"):
-        trim(path, steps)
+    continue_logs(folder, steps)
 
 
 def _checkpoint_steps(path: Path) -> int:
@@ -81,20 +74,3 @@ def _checkpoint_steps(path: Path) -> int:
     except UserError as error:
         log.warning("%s; the job restarts from the beginning", error)
         return 0
-
-
-def trim(path: Path, steps: int) -> None:
-    """Remove the rows of a log that were written after `steps` steps, and the file if no row remains."""
-    if not path.exists():
-        return
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    column = rows[0].index("step") if rows and "step" in rows[0] else None
-    remaining = []
-    if column is not None:
-        remaining = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[column]) < steps]
-    if not remaining:
-        path.unlink()
-        return
-    with replace_atomically(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([rows[0], *remaining])

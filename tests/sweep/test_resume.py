@@ -6,8 +6,9 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.errors import UserError
+from src.run_folder import trim
 from src.sweep.jobs import Job, Sweep
-from src.sweep.resume import prepare, read_command_line, trim
+from src.sweep.resume import prepare, read_command_line
 
 STARTED = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 

@@ -1,0 +1,257 @@
+"""`python -m src.train ckpt_path=…` alone: the rebuilt command line, its limits, and an exact continuation."""
+
+import csv
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from src.cli.resume import resumed_command_line
+from src.config.composition import Repository, without_hydra
+from src.config.hydra_adapter import parse_flags
+from src.config.paths import make_paths_absolute
+from src.errors import UserError
+from tests.helpers import CONF, command, run
+
+INTERRUPTED = """
+import os, signal, sys
+from src.lit import LitClassifier
+from src.train import main
+step = LitClassifier.training_step
+def interrupted(self, batch, index):
+    if self.global_step == 8:
+        os.kill(os.getpid(), signal.SIGINT)
+    return step(self, batch, index)
+LitClassifier.training_step = interrupted
+main()
+"""
+LINE = (
+    *("model/encoder=gru", "model/attention=none", "model.encoder.hidden_dim=6", "model.head.dropout=0.3"),
+    *("optimizer.lr=0.02", "data.batch_size=5", "trainer.max_epochs=3", "tags=[a,b]", "seed=3"),
+    *("callbacks=[checkpoints,gradient_norms]", "callbacks.gradient_norms.every_n_steps=1"),
+)
+UNEQUAL = "train/texts_per_second"
+
+
+@pytest.fixture(scope="module")
+def repository() -> Repository:
+    return Repository(Path(CONF), "train")
+
+
+@pytest.fixture
+def rebuild(repository: Repository) -> Callable[..., list[str]]:
+    """The overrides that a command line of `src.train` stands for."""
+    return lambda *lines: resumed_command_line(parse_flags(lines), repository)
+
+
+@pytest.fixture
+def change(checkpoint: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A checkpoint in the folder of a run, with another configuration."""
+
+    def change(**nodes: Any) -> Path:
+        content = torch.load(checkpoint, weights_only=True)
+        config = OmegaConf.create(content["heed"]["config"])
+        for path, value in nodes.items():
+            OmegaConf.update(config, path.replace("__", "."), value, merge=False, force_add=True)
+        content["heed"]["config"] = OmegaConf.to_container(config)
+        path = tmp_path / "run" / "checkpoints" / "last.ckpt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "run" / "config.yaml").touch()
+        torch.save(content, path)
+        return path
+
+    return change
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return [{key: value for key, value in row.items() if key != UNEQUAL} for row in csv.DictReader(file)]
+
+
+def test_an_interrupted_run_resumes_exactly_with_the_command_it_prints(tmp_path: Path) -> None:
+    run(tmp_path, "train", *LINE, "hydra.run.dir=whole")
+    (python, *_), options = command(tmp_path, "train")
+    line = [python, "-c", INTERRUPTED, *LINE, "hydra.run.dir=half of it"]
+    stopped = subprocess.run(line, **options, capture_output=True, check=False)
+    assert stopped.returncode == 128 + signal.SIGINT, stopped.stderr
+    printed = re.search(r"Resume with: python -m src\.train (.*)", stopped.stdout)
+    assert printed, stopped.stdout
+    arguments = shlex.split(printed[1])
+    assert len(arguments) == 1
+
+    run(tmp_path, "train", *arguments)
+    whole, resumed = tmp_path / "whole", tmp_path / "half of it"
+    assert rows(resumed / "csv" / "metrics.csv") == rows(whole / "csv" / "metrics.csv")
+    assert (resumed / "gradients.csv").read_text() == (whole / "gradients.csv").read_text()
+    states = [
+        torch.load(path / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"] for path in (whole, resumed)
+    ]
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
+    runs = [path.name.rpartition("-")[2] for path in (resumed / "wandb").glob("offline-run-*")]
+    assert len(runs) == 2 and len(set(runs)) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "half of it", "whole"]
+    assert OmegaConf.load(resumed / "config.yaml").tags == ["a", "b"]
+
+
+def test_the_configuration_of_the_checkpoint_is_composed_again(
+    rebuild: Callable[..., list[str]], change: Callable[..., Path], repository: Repository, tmp_path: Path
+) -> None:
+    path = change(
+        model__encoder={"_target_": "src.models.encoder.identity.Identity"},
+        scheduler={"_target_": "torch.optim.lr_scheduler.ReduceLROnPlateau", "patience": 3},
+        data__seed=0,
+        param_groups={"encoder": {"lr": 1e-5}},
+        data__tokenizer__lowercase=False,
+        tags=["a, b", "${seed}", "it's", "???"],
+        seed=7,
+        callbacks__last_checkpoint=None,
+        trainer__gradient_clip_val=float("inf"),
+    )
+    saved = torch.load(path, weights_only=True)["heed"]["config"]
+    cfg = without_hydra(repository.compose(rebuild(f"ckpt_path={path}")))
+    cfg.paths.output_dir = saved["paths"]["output_dir"]
+    again = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
+    for key in again.keys() - {"ckpt_path", "logger", "data", "extras", "paths"}:
+        assert again[key] == saved[key], key
+    assert {**again["data"], "cache_dir": None} == {**saved["data"], "cache_dir": None}
+    assert f'hydra.run.dir="{path.parents[1]}"' in rebuild(f"ckpt_path={path}")
+
+
+def test_overrides_that_keep_the_training_apply(rebuild: Callable[..., list[str]], checkpoint: Path) -> None:
+    typed = ["trainer.max_epochs=9", "logger=csv", "callbacks=none", "tags=[c]", "trainer=gpu", "test=false"]
+    lines = rebuild(f"ckpt_path='{checkpoint}'", *typed)
+    assert lines[-6:] == typed
+    assert "++model.encoder.hidden_dim=6" in lines
+    assert not any(re.match(r"[+~]*callbacks\.", line) for line in lines)
+    assert f'hydra.run.dir="{checkpoint.parents[1]}"' in lines
+    assert not any("run.dir" in line for line in rebuild(f"ckpt_path='{checkpoint}'", "hydra.run.dir=a")[:-1])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("model/encoder=lstm", r"model/encoder=lstm +would change .*model\.encoder\.bidirectional: was True, and is F"),
+        ("model.head.dropout=0.2", r"model\.head\.dropout=0\.2 +would change the training .*remove it"),
+        ("data.batch_size=7", r"data\.batch_size=7 +would change"),
+        ("data.tokenizer.vocab_size=50", r"data\.tokenizer\.vocab_size=50 +would change"),
+        ("optimizer.lr=0.5", r"optimizer\.lr=0\.5 +would change the training .*\(optimizer\.lr: was "),
+        ("loss.label_smoothing=0.1", r"loss\.label_smoothing=0\.1 +would change"),
+        ("seed=4", r"seed=4 +would change"),
+        ("data=csv", r"data=csv +would change"),
+    ],
+)
+def test_overrides_that_change_the_training_are_refused(
+    line: str, message: str, rebuild: Callable[..., list[str]], checkpoint: Path
+) -> None:
+    with pytest.raises(UserError, match=message):
+        rebuild(f"ckpt_path='{checkpoint}'", line)
+
+
+def test_an_override_that_repeats_the_checkpoint_is_accepted(
+    rebuild: Callable[..., list[str]], change: Callable[..., Path]
+) -> None:
+    path = change(loss__label_smoothing=0.25, model__head__dropout=0.5)
+    assert (
+        rebuild(f"ckpt_path={path}", "loss.label_smoothing=0.25", "model.head.dropout=0.5")[-1]
+        == "model.head.dropout=0.5"
+    )
+
+
+def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., list[str]], checkpoint: Path) -> None:
+    path = f"ckpt_path='{checkpoint}'"
+    for line in (
+        [path, "model.encoder.hidden_dim=6", "optimizer.lr=0.5"],  # selects the same model and data
+        [path, "train=false"],
+        ["seed=1"],
+        [path, "seed=1,2", "-m"],
+        [path, "--help"],
+    ):
+        assert rebuild(*line) == [override for override in line if not override.startswith("-")]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (
+            {"model__attention": {"_target_": "subprocess.Popen", "args": "false"}},
+            r"is not allowed\. .*\n +model\.attention\._target_=subprocess\.Popen +subprocess is not a trusted module",
+        ),
+        (
+            {"callbacks__evil": {"_target_": "pytorch_lightning.callbacks.LambdaCallback"}},
+            r"callbacks\.evil\._target_=pytorch_lightning\.callbacks\.LambdaCallback\s+pytorch_lightning is not a",
+        ),
+        (
+            {"extras__trusted_modules": ["subprocess"], "loss": {"_target_": "subprocess.Popen"}},
+            r"subprocess is not a trusted module",
+        ),
+        (
+            {"callbacks__best_checkpoint__dirpath": "/etc"},
+            r"callbacks\.best_checkpoint\.dirpath=/etc +is a path outside of the run's folder",
+        ),
+        ({"trainer__default_root_dir": "../.."}, r"trainer\.default_root_dir=.* is a path outside"),
+        ({"optimizer": {"a=1 hydra.run.dir": 2}}, r"an option in it is called .*cannot be written on a command line"),
+    ],
+)
+def test_a_hostile_configuration_is_refused(
+    nodes: dict[str, Any], message: str, rebuild: Callable[..., list[str]], change: Callable[..., Path]
+) -> None:
+    with pytest.raises(UserError, match=message):
+        rebuild(f"ckpt_path={change(**nodes)}")
+
+
+def test_a_checkpoint_chooses_no_folder_logger_option_or_trusted_module(
+    rebuild: Callable[..., list[str]],
+    change: Callable[..., Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = change(
+        hydra={"run": {"dir": "/etc"}, "job": {"env_set": {"PATH": "/tmp"}}},
+        paths={"output_dir": "/etc", "root_dir": "/etc"},
+        callbacks__best_checkpoint__dirpath="/etc/checkpoints",
+        callbacks__last_checkpoint__dirpath="/etc/other",
+        trainer__default_root_dir="/etc",
+        data__cache_dir="/etc",
+        extras__trusted_modules=["subprocess"],
+        logger__csv__save_dir="/etc",
+        logger__csv__flush_logs_every_n_steps=1,
+        choices={"encoder": "../../../etc/passwd", "launcher": "slurm", "job_logging": "none"},
+    )
+    folder = path.parents[1]
+    lines = rebuild(f"ckpt_path={path}")
+    assert not any("/etc" in line or "subprocess" in line or "env_set" in line for line in lines)
+    assert [line for line in lines if line.startswith("hydra")] == [
+        f'hydra.run.dir="{folder}"',
+        "hydra.output_subdir=null",
+        "hydra.mode=RUN",
+    ]
+    assert f'++callbacks.last_checkpoint.dirpath="{folder}/other"' in lines
+    assert "logger.csv.flush_logs_every_n_steps=1 is not taken from the checkpoint" in caplog.text
+    assert "~logger.wandb" in lines
+
+
+def test_a_checkpoint_outside_of_a_run_needs_a_folder(
+    rebuild: Callable[..., list[str]], checkpoint: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "last.ckpt"
+    os.link(checkpoint, path)
+    with pytest.raises(UserError, match=r"last\.ckpt is not in the folder of a run .*: add hydra\.run\.dir=<folder>"):
+        rebuild(f"ckpt_path={path}")
+    assert rebuild(f"ckpt_path={path}", "hydra.run.dir=x")[-1] == "hydra.run.dir=x"
+
+
+def test_a_refused_attempt_writes_nothing(checkpoint: Path, tmp_path: Path) -> None:
+    line, options = command(tmp_path, "train", f"ckpt_path={checkpoint}", "data.val_fraction=0.3")
+    files = {path: path.stat().st_mtime_ns for path in checkpoint.parents[1].rglob("*")}
+    refused = subprocess.run(line, **options, capture_output=True, check=False)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "data.val_fraction=0.3   would change the training" in refused.stderr
+    assert {path: path.stat().st_mtime_ns for path in checkpoint.parents[1].rglob("*")} == files
+    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}  # of matplotlib
