@@ -43,7 +43,10 @@ def arguments() -> argparse.ArgumentParser:
         "the best on validation), or the first that was started where all have attention",
     )
     parser.add_argument(
-        "--metric", default="acc", metavar="SCORE", help="acc (default), f1_macro, auroc, ece, nll or brier"
+        "--metric",
+        default="acc",
+        metavar="SCORE",
+        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric of the runs",
     )
     parser.add_argument(
         "--study",

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
+from src.comparison.added import added_metric, added_names
 from src.comparison.claims import Claim, judge_claims
 from src.comparison.evidence import find_twins, match_pairs_by_rival
 from src.comparison.measurements import Measurement, measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
-from src.comparison.scores import SCORES
+from src.comparison.scores import LOWER_IS_BETTER, SCORES
 from src.comparison.statistics import Sample, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant, group_runs
+from src.config.metrics import default_metrics
 from src.errors import UserError
 from src.suggestions import did_you_mean, nearest
 
@@ -33,6 +35,7 @@ class Comparison:
     is_single_run: bool  # there is nothing to compare
     texts: int  # of the test split
     class_names: tuple[str, ...]
+    lower_is_better: frozenset[str]  # scores
     num_tests: int  # differences that p_adjusted allows for
     folders: tuple[Path, ...]  # the arguments
 
@@ -51,18 +54,22 @@ def compare(
         folders: of runs or sweeps.
         baseline: name of the variant to compare with. None: the variant without attention (of several, the best on
             validation), or the first that was started where all have attention.
-        metric: the score to compare, of SCORES.
+        metric: the score to compare, of SCORES or added in the config group `metrics` of the runs.
         study: file of the claims to judge. None: those claims of the twenty-model report whose variants are compared.
 
     Raises:
         UserError: there is nothing to compare, the test texts differ, no such baseline or metric exists, or the study
             is invalid.
     """
-    if metric not in SCORES:
-        guess = did_you_mean(nearest(metric, SCORES))
-        raise UserError(f"--metric {metric}: no such score{guess} ({', '.join(SCORES)})")
     runs, excluded = find_runs(folders)
+    scores = [*SCORES, *(name for name in added_names(runs) if name not in default_metrics())]
+    if metric not in scores:
+        guess = did_you_mean(nearest(metric, scores))
+        raise UserError(f"--metric {metric}: no such score{guess} ({', '.join(scores)})")
     require_same_data(runs)
+    added = {} if metric in SCORES else {metric: added_metric(runs, metric)}
+    by_group = {name: score.by_group for name, score in added.items()}
+    lower_is_better = LOWER_IS_BETTER | {name for name, score in added.items() if score.is_lower_better}
     variants = group_runs(runs)
     base = _baseline(variants, baseline)
     definitions = [
@@ -72,10 +79,10 @@ def compare(
     ]
     claim_scores = [claim.metric for claim in definitions if claim.metric in SCORES]
     tested = list(dict.fromkeys((metric, "acc", *claim_scores)))
-    measurements = measure(variants, list(dict.fromkeys((*METRICS, *tested))), metric, tested)
+    measurements = measure(variants, list(dict.fromkeys((*METRICS, *tested))), metric, tested, by_group)
     samples = _samples(measurements, (metric, *claim_scores))
     twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
-    rows = rank_variants(measurements, samples[metric], base, metric)
+    rows = rank_variants(measurements, samples[metric], base, metric, metric in lower_is_better)
     compared = {run.folder for variant in variants for run in variant.runs}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in compared]
     is_single_run = len(compared) == 1
@@ -89,6 +96,7 @@ def compare(
         is_single_run=is_single_run,
         texts=len(test.labels),
         class_names=tuple(test.class_names),
+        lower_is_better=frozenset(lower_is_better),
         num_tests=sum(row.p_value is not None for row in rows),
         folders=tuple(folders),
     )

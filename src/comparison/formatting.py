@@ -5,7 +5,9 @@ from src.reports.tables import UNKNOWN
 
 LABELS = {
     "acc": "accuracy",
+    "balanced_acc": "balanced accuracy",
     "f1_macro": "macro F1",
+    "mcc": "Matthews correlation",
     "auroc": "AUROC",
     "ece": "calibration error",
     "nll": "negative log-likelihood",

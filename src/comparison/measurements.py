@@ -1,7 +1,7 @@
 """Measurements of the variants: scores text by text, and statistics from the runs' files."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison.runs import FinishedRun
-from src.comparison.scores import scores_by_text
+from src.comparison.scores import ScoreByText, scores_by_text
 from src.comparison.statistics import Sample
 from src.comparison.variants import Variant
 from src.errors import UserError
@@ -36,7 +36,11 @@ class Measurement:
 
 
 def measure(
-    variants: Sequence[Variant], names: Sequence[str], metric: str, tested: Collection[str]
+    variants: Sequence[Variant],
+    names: Sequence[str],
+    metric: str,
+    tested: Collection[str],
+    added: Mapping[str, ScoreByText] | None = None,
 ) -> list[Measurement]:
     """Score the variants' predictions; each run's file is read once.
 
@@ -45,6 +49,7 @@ def measure(
         names: scores to compute.
         metric: the score that is compared, an element of the names.
         tested: scores to return by text, elements of the names.
+        added: scores besides those of `src.comparison.scores.SCORES`.
 
     Raises:
         UserError: runs were tested on different texts, or these do not define the metric.
@@ -63,7 +68,7 @@ def measure(
                     f"{run.folder} was tested on {len(predictions.labels):,} texts, and {variants[0].runs[0].folder} "
                     f"on {len(first.labels):,} others: compare runs of the same test texts"
                 )
-            by_name = scores_by_text(predictions.probabilities, predictions.labels, names)
+            by_name = scores_by_text(predictions.probabilities, predictions.labels, names, added)
             if metric not in by_name:
                 raise UserError(f"--metric {metric}: not defined on these test texts, because a class is missing")
             for name, values in by_name.items():
@@ -73,7 +78,7 @@ def measure(
             digests[run.seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()
             mean_probabilities += predictions.probabilities / len(variant.runs)
         arrays = {name: np.array(values) for name, values in scores.items()}
-        ensemble_score = scores_by_text(mean_probabilities, first.labels, [metric])[metric].mean()
+        ensemble_score = scores_by_text(mean_probabilities, first.labels, [metric], added)[metric].mean()
         ensemble = float(ensemble_score) if len(variant.runs) > 1 else None
         rows = {name: np.stack(values) for name, values in by_text.items()}
         measurements.append(Measurement(variant, arrays, rows, ensemble, digests))

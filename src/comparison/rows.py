@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 
 from src.comparison.measurements import Measurement
-from src.comparison.scores import LOWER_IS_BETTER
 from src.comparison.statistics import (
     LEVEL,
     MIN_SEEDS,
@@ -44,7 +43,11 @@ class Row:
 
 
 def rank_variants(
-    measurements: Sequence[Measurement], samples: Mapping[str, Sample], baseline: Variant, metric: str
+    measurements: Sequence[Measurement],
+    samples: Mapping[str, Sample],
+    baseline: Variant,
+    metric: str,
+    lower_is_better: bool,
 ) -> list[Row]:
     """A row for each variant, best first.
 
@@ -53,6 +56,7 @@ def rank_variants(
         samples: of the compared metric, by variant's name.
         baseline: the variant to compare with.
         metric: the compared metric.
+        lower_is_better: whether its lowest value is the best.
     """
     base = next(measurement for measurement in measurements if measurement.variant is baseline)
     differences = {
@@ -64,7 +68,7 @@ def rank_variants(
     }
     p_values = {name: result.p_value for name, result in differences.items() if result.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    sign = -1 if metric in LOWER_IS_BETTER else 1
+    sign = -1 if lower_is_better else 1
     rows = [
         _row(measurement, base, differences.get(measurement.variant.name), adjusted.get(measurement.variant.name), sign)
         for measurement in measurements

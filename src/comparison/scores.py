@@ -1,6 +1,6 @@
 """Scores as means of one number per text, so that one resampling of the texts applies to all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -28,6 +28,25 @@ def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.mean(by_class, axis=0)
 
 
+def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Mean recall of the classes that have texts, linearized at its value."""
+    hit = accuracy(probabilities, labels)
+    recalls = [(hit[labels == c].mean(), labels == c) for c in np.unique(labels)]
+    return np.mean([recall + (hit - recall) * is_true / is_true.mean() for recall, is_true in recalls], axis=0)
+
+
+def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Matthews' correlation coefficient (Gorodkin 2004), linearized at its value; 0 if it is not defined."""
+    hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
+    p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
+    covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
+    if spread == 0:
+        return np.zeros(len(labels))
+    change = hit - hit.mean() - (p[labels] + t[predicted] - 2 * p @ t)
+    widening = -2 * (p[predicted] - p @ p) / (1 - p @ p) - 2 * (t[labels] - t @ t) / (1 - t @ t)
+    return (covariance + change - covariance * widening / 2) / np.sqrt(spread)
+
+
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Calibration error of the predicted class (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
@@ -44,9 +63,12 @@ def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return losses(probabilities, labels)["brier"]
 
 
-SCORES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray | None]] = {
+ScoreByText = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
+SCORES: dict[str, ScoreByText] = {
     "acc": accuracy,
+    "balanced_acc": balanced_accuracy,
     "f1_macro": f1_macro,
+    "mcc": mcc,
     "auroc": auroc_by_text,
     "ece": ece,
     "nll": nll,
@@ -54,17 +76,22 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray | None]] = {
 }
 
 
-def scores_by_text(probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+def scores_by_text(
+    probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str], added: Mapping[str, ScoreByText] | None = None
+) -> dict[str, np.ndarray]:
     """Compute, for each score that these texts define, n numbers whose mean is the score.
 
     The mean of resampled numbers is the resampled score: exactly for acc, nll and brier, to first order (the
-    infinitesimal jackknife, Efron 1982) for f1_macro, auroc and ece.
+    infinitesimal jackknife, Efron 1982) for balanced_acc, f1_macro, mcc, auroc and ece. An added metric has one
+    number per group of texts.
 
     Args:
         probabilities: n×C.
         labels: n.
-        names: scores to compute, of SCORES.
+        names: scores to compute, of SCORES or `added`.
+        added: further scores.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
-    scores = {name: SCORES[name](p, labels) for name in names}
+    functions = {**SCORES, **(added or {})}
+    scores = {name: functions[name](p, labels) for name in names}
     return {name: values for name, values in scores.items() if values is not None}

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from src.comparison.comparison import compare
+from src.comparison.page import render
 from src.errors import UserError
 from tests.comparison.runs import make_probabilities, write_run, write_sweep
 
@@ -146,3 +148,22 @@ def test_an_undefined_metric_is_refused(tmp_path: Path) -> None:
     assert "auroc" not in compare([tmp_path]).rows[0].metrics
     with pytest.raises(UserError, match="--metric auroc: not defined"):
         compare([tmp_path], metric="auroc")
+
+
+def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path, {("lstm", "none"): 0.7, ("lstm", "bahdanau"): 0.8}, seeds=2)
+    for path in sweep.glob("*/config.yaml"):
+        node = {"kappa": {"_target_": "torchmetrics.classification.MulticlassCohenKappa"}}
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"metrics": node}))
+    comparison = compare([sweep], metric="kappa")
+    best, base = comparison.rows
+    assert base is comparison.baseline and best.metrics["kappa"].value == pytest.approx(0.6, abs=0.05)
+    assert best.difference is not None and best.difference.low is not None and best.difference.low > 0
+    assert "kappa" in render(comparison)
+    with pytest.raises(UserError, match=r"--metric kapa: no such score; did you mean kappa"):
+        compare([sweep], metric="kapa")
+    (sweep / "lstm_none_1" / "config.yaml").write_text(
+        yaml.safe_dump(yaml.safe_load(path.read_text()) | {"metrics": {"kappa": {"_target_": "os.system"}}})
+    )
+    with pytest.raises(UserError, match="the runs define it differently"):
+        compare([sweep], metric="kappa")

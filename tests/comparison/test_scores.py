@@ -26,7 +26,9 @@ def test_resampled_means_vary_as_resampled_scores(classes: int) -> None:
     probabilities, labels = predictions(997, classes, seed=4)
     p = probabilities.astype(np.float64)
     recomputed = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
-    for name, values in scores_by_text(probabilities, labels, ["f1_macro", "auroc", "nll", "brier"]).items():
+    for name, values in scores_by_text(
+        probabilities, labels, ["balanced_acc", "f1_macro", "mcc", "auroc", "nll", "brier"]
+    ).items():
         assert values.std() / np.sqrt(len(values)) == pytest.approx(recomputed[name].std(), rel=0.1), name
 
 

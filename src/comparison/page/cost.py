@@ -7,7 +7,6 @@ from src.comparison.comparison import Comparison
 from src.comparison.formatting import heading
 from src.comparison.page.facts import factor_value, factors
 from src.comparison.rows import Row
-from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.chart import Scale, linear_scale, log_scale
 from src.reports.page.formatting import format_compact, format_score
 from src.reports.words import clean_text
@@ -91,11 +90,12 @@ def cost(comparison: Comparison) -> Costs | None:
     for name, kind in COSTS.items():
         variants = [(row, amount) for row in comparison.rows if metric in row.metrics and (amount := kind.of(row))]
         if len(variants) > 1:
-            charts[name] = _chart(variants, kind, metric, style)
+            charts[name] = _chart(variants, kind, comparison, style)
     return Costs({name: COSTS[name].label for name in charts}, style, charts) if charts else None
 
 
-def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, metric: str, style: PointStyle) -> Chart:
+def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Comparison, style: PointStyle) -> Chart:
+    metric = comparison.metric
     x = log_scale(amount for _, amount in variants)
     y = linear_scale((end for row, _ in variants for end in row.metrics[metric] if end is not None), ticks=5)
     points, best, frontier = [], None, []
@@ -113,7 +113,7 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, metric: str, style
             tooltip=f"{row.variant.name}: {format_score(score)}, {format_compact(amount)} {kind.unit}",
         )
         points.append(point)
-        if best is None or (score < best if metric in LOWER_IS_BETTER else score > best):
+        if best is None or (score < best if metric in comparison.lower_is_better else score > best):
             best = score
             frontier.append((row.variant.name, point))
     description = f"{heading(metric)} of {len(variants)} variants against {kind.label.lower()}"

@@ -7,7 +7,6 @@ from src.comparison.formatting import heading
 from src.comparison.page.facts import factor_value, factors
 from src.comparison.page.ranking import score_names
 from src.comparison.rows import Row
-from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.formatting import format_score
 
 DEFAULT_FACTORS = ("encoder", "attention")  # rows and columns, if the variants differ in both
@@ -49,7 +48,7 @@ def grid(comparison: Comparison) -> Grid | None:
     for metric in score_names(comparison):
         values_of_all = [row.metrics[metric].value for row in comparison.rows if metric in row.metrics]
         worst, best = min(values_of_all), max(values_of_all)
-        if metric in LOWER_IS_BETTER:
+        if metric in comparison.lower_is_better:
             worst, best = best, worst
         tables[metric] = {
             title: {

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from src.comparison.comparison import Comparison
 from src.comparison.formatting import format_p_value, format_with_margin, heading, label
 from src.comparison.rows import METRICS
-from src.comparison.scores import LOWER_IS_BETTER
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.formatting import format_compact, format_difference, format_interval, format_score
 from src.reports.tables import UNKNOWN
@@ -30,7 +29,7 @@ def ranking(comparison: Comparison) -> dict[str, ChartTable]:
 
 
 def _ranked(comparison: Comparison, metric: str) -> ChartTable:
-    is_lower_better = metric in LOWER_IS_BETTER
+    is_lower_better = metric in comparison.lower_is_better
     scores = [(row, row.metrics[metric]) for row in comparison.rows if metric in row.metrics]
     scores.sort(key=lambda pair: pair[1].value if is_lower_better else -pair[1].value)
     rows = []
