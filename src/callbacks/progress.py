@@ -10,6 +10,7 @@ import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
 from src.formatting import format_duration
+from src.process.startup import announce
 from src.run_log import write_log
 
 SHOWN = ("val/acc",)  # beside the bar
@@ -92,7 +93,7 @@ class Progress(RichProgressBar):
         if self.progress is not None and self.is_enabled:
             self.progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
-            print(line, flush=True)
+            announce(line)  # a closed pipe, as in `| head`, does not end the training
         write_log(line)
 
 

@@ -35,7 +35,7 @@ def stopping_signals() -> tuple[signal.Signals, ...]:
 
 
 def announce(line: str) -> None:
-    """Print a line from a signal handler; a closed terminal does not disturb the orderly stop."""
+    """Print a line; a closed terminal or pipe is not an error. A signal handler may call it."""
     try:
         print(line, flush=True)
     except RuntimeError:  # the signal interrupted another print

@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from src.callbacks import progress
-from tests.helpers import train
+from src.run_result import RunResult
+from tests.helpers import command, train
 
 OPTIONS = ("callbacks=[checkpoints,early_stopping,progress]", "test=false", "trainer.max_epochs=3")
 EPOCH = (
@@ -112,3 +114,15 @@ def test_epochs_and_steps_are_limited_together(
         max_epochs=max_epochs, max_steps=max_steps, num_training_batches=7, accumulate_grad_batches=2
     )
     assert (progress._total_epochs(trainer), progress._total_steps(trainer)) == (epochs, steps)
+
+
+def test_a_closed_pipe_does_not_end_the_training(tmp_path: Path) -> None:
+    line, options = command(
+        tmp_path, "train", "model.encoder.hidden_dim=6", "trainer.max_epochs=2", "logger=csv", "hydra.run.dir=run"
+    )
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    assert process.stdout is not None
+    process.stdout.close()
+    process.communicate()
+    assert (tmp_path / "run" / "checkpoints" / "best.ckpt").exists()
+    assert RunResult.load(tmp_path / "run").metrics
