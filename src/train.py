@@ -17,7 +17,9 @@ def main(cfg: DictConfig) -> float | None:
     with Run(cfg) as run:
         dry_build(cfg)
         steps = require_resumable(cfg)
-        loggers = run.attach_loggers(build.loggers(cfg), steps)
+        loggers = build.loggers(cfg)
+        if steps is None:  # otherwise the earlier logs remain until the model is known to fit
+            run.attach_loggers(loggers)
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))
@@ -25,6 +27,8 @@ def main(cfg: DictConfig) -> float | None:
             build.load_weights(module, load_checkpoint(cfg.ckpt_path)[1], cfg.ckpt_path)
         elif cfg.train:
             module.model.load_pretrained()
+        if steps is not None:
+            run.attach_loggers(loggers, steps)
         run.describe(data, module, trainer)
         if cfg.train:
             trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
