@@ -1,18 +1,17 @@
 """The data of a run and its final metrics with intervals, and their tables on the terminal."""
 
 import logging
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from torchmetrics import MetricCollection
 
 from src.analysis.added_metrics import AddedMetric
 from src.analysis.metrics import ClassScores, Metric, class_scores, evaluate
 from src.config.metrics import default_metrics
 from src.files.arrays import read_arrays
+from src.process.console import OutputConsole
 from src.reports.data_table import data_table
 from src.reports.tables import class_table, files_table, metric_table
 from src.run_result import Data, RunResult
@@ -74,9 +73,9 @@ def print_summary(result: RunResult, folder: Path) -> None:
         console.print(f"W&B run, offline: to upload it, run wandb sync {offline}", soft_wrap=True)
 
 
-def _console() -> Console:
+def _console() -> OutputConsole:
     """A console as wide as the terminal, or of 100 columns in a pipe."""
-    return Console(width=None if sys.stdout.isatty() else 100)
+    return OutputConsole(100)
 
 
 def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:

@@ -3,8 +3,9 @@
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelSummary
 from rich import box
-from rich.console import Console
 from rich.table import Table
+
+from src.process.console import OutputConsole
 
 
 class PartsSummary(ModelSummary):
@@ -27,4 +28,4 @@ class PartsSummary(ModelSummary):
             table.add_row(name, type(component).__name__, features, f"{count:,}", f"{trainable:,}")
         table.add_section()
         table.add_row("", "", "", f"{total:,}", f"{trained:,}")
-        Console().print(table)
+        OutputConsole().print(table)
