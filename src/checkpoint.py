@@ -99,7 +99,7 @@ def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
 def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
     content = read_tensors(path, mmap)
     if not isinstance(content, dict) or "heed" not in content or "state_dict" not in content:
-        raise UserError(f"{path} is a checkpoint, but not of Heed: it lacks the configuration and the tokenizer")
+        raise UserError(f"{path} is not a checkpoint of Heed: it lacks the configuration and the tokenizer")
     try:
         card = Card.from_dict(content["heed"])
     except ValueError as error:

@@ -10,7 +10,7 @@ from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
 Groups the runs below the folders into variants, compares these over seeds and texts, and writes comparison.md, .csv,
-.tex and .html. It reads the files in the run folders only. docs/comparing.md explains each number."""
+.tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:

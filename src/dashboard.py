@@ -72,7 +72,7 @@ def save(workspace: "Workspace") -> None:
     import wandb
 
     if not wandb.login(prompt=False, verify=False):
-        raise UserError("--save needs a W&B account, and none is known here: run `wandb login`, or set WANDB_API_KEY")
+        raise UserError("--save needs a W&B account: run `wandb login`, or set WANDB_API_KEY")
     try:
         workspace.save()
     except Exception as error:  # the client raises various exceptions

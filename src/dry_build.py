@@ -133,7 +133,7 @@ def _param_group_mistakes(cfg: DictConfig, optimizer: Make, component: Any, stri
             continue
         path = f"param_groups.{part}"
         if part not in PARTS:
-            yield Mistake(path, f"no such component; there are {', '.join(PARTS)}")
+            yield Mistake(path, f"no such component; the components are {', '.join(PARTS)}")
             continue
         if component is None:
             continue
@@ -155,7 +155,7 @@ def _param_group_mistakes(cfg: DictConfig, optimizer: Make, component: Any, stri
 
 
 def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Check the loss for two classes and for as many as it has weights: the number is not known yet."""
+    """Check the loss for two classes and for as many as it has weights, because the number is not known yet."""
     if not _is_present(cfg, "loss"):
         return
     weights = cfg.loss.get("class_weights")

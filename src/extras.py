@@ -38,5 +38,5 @@ def require(*modules: str, by: str, extra: str) -> None:
             import_module(module)
         except ModuleNotFoundError as error:
             raise MissingExtra(
-                f"{by} needs the package {error.name}, which heed[{extra}] brings: {how_to_install(extra)}"
+                f"{by} needs the package {error.name}, which is part of heed[{extra}]: {how_to_install(extra)}"
             ) from error

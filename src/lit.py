@@ -165,7 +165,7 @@ class LitClassifier(pl.LightningModule):
 
 
 class ValidatedCheckpointIO(TorchCheckpointIO):
-    """Lightning's plugin, except that loading accepts validated files with plain values and tensors only."""
+    """Lightning's plugin, restricted to loading validated files of plain values and tensors."""
 
     def load_checkpoint(self, path: Any, map_location: Any = "cpu", weights_only: bool | None = True) -> dict[str, Any]:
         """Load the whole content of a checkpoint.

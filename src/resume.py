@@ -73,12 +73,12 @@ def require_resumable(cfg: DictConfig) -> int | None:
     for key in ("optimizer", "scheduler"):
         saved, current = ((node.get(key) or {}).get("_target_", "none") for node in (saved_config, config))
         if saved != current:
-            raise _refusal(cfg, f"{key}: was {saved}, and is {current}")
+            raise _refusal(cfg, f"{key}: was {saved}, but is now {current}")
         if changes := changed_options({key: saved_config.get(key)}, {key: config.get(key)}):
             raise _refusal(cfg, "; ".join(changes))  # torch restores the earlier values with the state
     saved_groups, groups = (node.get("param_groups") or {} for node in (saved_config, config))
     if saved_groups != groups:
-        raise _refusal(cfg, f"param_groups: was {saved_groups}, and is {groups}")
+        raise _refusal(cfg, f"param_groups: was {saved_groups}, but is now {groups}")
     trained, limit = content["epoch"] + 1, cfg.trainer.get("max_epochs")
     if limit is not None and 0 <= limit < trained:
         raise UserError(
@@ -87,7 +87,7 @@ def require_resumable(cfg: DictConfig) -> int | None:
         )
     planned = (saved_config.get("trainer") or {}).get("max_epochs")
     if planned != limit and steps_every_batch(class_at(cfg, "scheduler")):
-        raise _refusal(cfg, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, and is for {limit}")
+        raise _refusal(cfg, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}")
     if (optimizer := dry_optimizer(cfg)) is not None:
         _require_same_groups(cfg, content["optimizer_states"], optimizer)
     return int(content["global_step"])
@@ -106,7 +106,7 @@ def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.op
         raise _refusal(cfg, f"optimizer: its state lacks {', '.join(missing)} of {type(optimizer).__name__}")
     sizes = [[len(group["params"]) for group in groups] for groups in (saved, current)]
     if sizes[0] != sizes[1]:
-        raise _refusal(cfg, f"optimizer: had groups of {sizes[0]} parameters, and has groups of {sizes[1]}")
+        raise _refusal(cfg, f"optimizer: had groups of {sizes[0]} parameters, but now has groups of {sizes[1]}")
 
 
 def _refusal(cfg: DictConfig, difference: str) -> UserError:

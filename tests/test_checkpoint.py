@@ -61,10 +61,8 @@ def zipped() -> bytes:
         pytest.param(b"epoch,step\n0,1\n", "is not a checkpoint", id="text"),
         pytest.param(zipped(), "is not a checkpoint", id="zip"),
         pytest.param(torchs({"a": Path("x")}), "is not a checkpoint, or contains more than plain", id="objects"),
-        pytest.param(torchs(torch.zeros(3)), "is a checkpoint, but not of Heed", id="tensor"),
-        pytest.param(
-            torchs({"state_dict": {}, "epoch": 3}), "is a checkpoint, but not of Heed", id="another project's"
-        ),
+        pytest.param(torchs(torch.zeros(3)), "is not a checkpoint of Heed", id="tensor"),
+        pytest.param(torchs({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heed", id="another project's"),
         pytest.param(
             torchs({"state_dict": {}, "heed": {"config": {}}}),
             "was written by another version of Heed",
@@ -424,5 +422,5 @@ def test_sizes_of_a_card_are_compared_before_memory_is_allocated(size: int, chec
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["encoder"]["hidden_dim"] = size
     torch.save(content, tmp_path / "odd.ckpt")
-    with pytest.raises(UserError, match=r"odd\.ckpt: its (weights do not fit|configuration names sizes)"):
+    with pytest.raises(UserError, match=r"odd\.ckpt: (its weights do not fit|the sizes in its configuration)"):
         build.restore(str(tmp_path / "odd.ckpt"), extras)

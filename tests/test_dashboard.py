@@ -140,7 +140,7 @@ def test_a_refusal_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--save", "team/heed"], "Error: --save needs a W&B account, and none is known here: run `wandb login`"),
+        (["--save", "team/heed"], "Error: --save needs a W&B account: run `wandb login`"),
         (["nowhere"], "Error: nowhere: no such folder"),
     ],
 )
@@ -162,7 +162,9 @@ def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
     with pytest.raises(SystemExit) as stop:
         main([])
-    assert str(stop.value).startswith("Error: python -m src.dashboard needs the package wandb_workspaces, which heed[")
+    assert str(stop.value).startswith(
+        "Error: python -m src.dashboard needs the package wandb_workspaces, which is part of "
+    )
 
 
 def test_help_waits_for_no_library(tmp_path: Path) -> None:

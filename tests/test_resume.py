@@ -26,14 +26,17 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("optimizer=sgd", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.SGD\. Restore the earlier value"),
-        ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, and is torch\.optim\.AdamW"),
-        ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, and is src\.optim\.adagrad\.Adagrad"),
-        ("scheduler=plateau", r"scheduler: was none, and is torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
-        ("optimizer.lr=0.5", r"optimizer\.lr: was 0\.\d+, and is 0\.5\. Restore the earlier value"),
-        ("+optimizer.amsgrad=true", r"optimizer\.amsgrad: was None, and is True"),
-        ("+param_groups.encoder.lr=0.01", r"param_groups: was \{\}, and is \{'encoder': \{'lr': 0\.01\}\}"),
-        ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, and has groups of \[\d+\]"),
+        (
+            "optimizer=sgd",
+            r"optimizer: was torch\.optim\.Adam, but is now torch\.optim\.SGD\. Restore the earlier value",
+        ),
+        ("optimizer=adamw", r"optimizer: was torch\.optim\.Adam, but is now torch\.optim\.AdamW"),
+        ("optimizer=adagrad", r"optimizer: was torch\.optim\.Adam, but is now src\.optim\.adagrad\.Adagrad"),
+        ("scheduler=plateau", r"scheduler: was none, but is now torch\.optim\.lr_scheduler\.ReduceLROnPlateau"),
+        ("optimizer.lr=0.5", r"optimizer\.lr: was 0\.\d+, but is now 0\.5\. Restore the earlier value"),
+        ("+optimizer.amsgrad=true", r"optimizer\.amsgrad: was None, but is now True"),
+        ("+param_groups.encoder.lr=0.01", r"param_groups: was \{\}, but is now \{'encoder': \{'lr': 0\.01\}\}"),
+        ("model.embedding.freeze=true", r"optimizer: had groups of \[\d+\] parameters, but now has groups of \[\d+\]"),
         (
             "trainer.max_epochs=1",
             r"trainer\.max_epochs=1: the checkpoint .*last\.ckpt is already in epoch 2; set .* 2 or",
@@ -50,7 +53,7 @@ def test_a_difference_from_the_checkpoint_is_reported_before_the_data_are_read(
 @pytest.mark.parametrize("name", ["one_cycle", "linear"])
 def test_a_schedule_that_was_planned_for_other_epochs_is_refused(name: str, tmp_path: Path) -> None:
     path = trained(tmp_path / "run", f"scheduler={name}")
-    with pytest.raises(UserError, match=r"trainer\.max_epochs: the scheduler was planned for 2 epochs, and is for 3"):
+    with pytest.raises(UserError, match=r"trainer\.max_epochs: the scheduler was planned for 2 epochs, not 3"):
         train(tmp_path / "resumed", *OPTIONS, f"scheduler={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
 
 
@@ -78,7 +81,7 @@ def test_a_damaged_state_is_reported_before_the_data_are_read(
 
 def test_another_option_of_the_scheduler_is_refused(tmp_path: Path) -> None:
     path = trained(tmp_path / "run", "scheduler=plateau", "scheduler.patience=0")
-    with pytest.raises(UserError, match=r"scheduler\.patience: was 0, and is 3"):
+    with pytest.raises(UserError, match=r"scheduler\.patience: was 0, but is now 3"):
         train(tmp_path / "resumed", *OPTIONS, "scheduler=plateau", f"ckpt_path='{path}'", "scheduler.patience=3")
 
 
@@ -104,7 +107,7 @@ def test_a_checkpoint_with_the_earlier_name_of_an_option_resumes(tmp_path: Path)
     torch.save(content, path)
     resumed = (*OPTIONS, f"ckpt_path='{path}'")
     assert train(tmp_path / "same", *resumed, "+param_groups.encoder.lr=0.01")["status"] == "completed"
-    with pytest.raises(UserError, match=r"param_groups: was \{'encoder': \{'lr': 0\.01\}\}, and is \{\}"):
+    with pytest.raises(UserError, match=r"param_groups: was \{'encoder': \{'lr': 0\.01\}\}, but is now \{\}"):
         train(tmp_path / "other", *resumed)
 
 

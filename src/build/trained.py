@@ -64,7 +64,7 @@ def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier
 
 
 def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
-    """Compare the sizes of model and weights on the meta device, before a hostile card can ask for memory.
+    """Compare the sizes of model and weights on the meta device, before a hostile card can cause a large allocation.
 
     Raises:
         UserError: if they differ.
@@ -77,7 +77,7 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
         raise
     except Exception as error:
         if is_size_error(error):
-            raise UserError(f"{path}: its configuration names sizes that its weights do not have") from error
+            raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
         log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need numbers
 
 

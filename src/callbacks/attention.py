@@ -78,7 +78,7 @@ class AttentionRecorder(pl.Callback):
         try:
             texts = data.texts("test", selection) if selection else []
         except UserError as error:
-            log.warning("%s: left out the examples of the test split. %s", self.folder / "attention.json", error)
+            log.warning("%s: the examples of the test split were left out. %s", self.folder / "attention.json", error)
             selection, texts = [], []
         labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
         metadata: list[dict[str, Any]] = [

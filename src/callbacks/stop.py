@@ -22,7 +22,7 @@ class Interrupted(BaseException):  # like KeyboardInterrupt, so that no handler 
 
 
 class StopOnSignal(pl.Callback):
-    """Raises `Interrupted` after SIGINT, SIGTERM or SIGHUP, between two steps, and saves `last.ckpt` before.
+    """Raises `Interrupted` after SIGINT, SIGTERM or SIGHUP, between two steps, after saving `last.ckpt`.
 
     Outside training, and at a second signal, it raises immediately. After the last step of an epoch, validation is
     finished first, because training resumes exactly only from within or after a complete epoch.

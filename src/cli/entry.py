@@ -43,7 +43,7 @@ OmegaConf.register_new_resolver("job", job_name, replace=True)
 
 
 def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:
-    """Decorate a function of a configuration as the `main` of a command.
+    """Decorate a function that takes a configuration as the `main` of a command.
 
     All mistakes of the command line and of the configuration are reported together before the function is called.
     A `UserError` or an error of the environment, such as a full disk, ends the program with a message and exit code 1,

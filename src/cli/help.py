@@ -68,7 +68,7 @@ def _shared_bases(repository: Repository, group: str) -> set[str]:
 
 
 def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
-    """The comment behind each option in the config files, by the option's dotted path."""
+    """The comment after each option in the config files, by the option's dotted path."""
     comments: dict[str, str] = {}
     for path, package in repository.selected_files(overrides):
         comments |= file_comments(path.read_text(encoding="utf-8"), package)
@@ -76,7 +76,7 @@ def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
 
 
 def file_comments(text: str, package: str) -> dict[str, str]:
-    """The comment behind each option in the text of a config file, by the option's dotted path.
+    """The comment after each option in the text of a config file, by the option's dotted path.
 
     Args:
         text: YAML.

@@ -116,7 +116,7 @@ def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
 
 
 def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
-    """Judge one claim by its p-value after Holm's adjustment; None: it has no p-value."""
+    """Judge one claim by its p-value after Holm's adjustment, which is None if it has no p-value."""
     text, definition, evidence = test
     if isinstance(evidence, str):
         return Claim(text, definition.source, "inconclusive", "", (evidence,))
@@ -130,9 +130,9 @@ def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
     reasons = []
     if evidence.seeds < MIN_SEEDS:
         seeds = f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)}"
-        reasons = [f"at least one variant has {seeds} only: a verdict needs {MIN_SEEDS}"]
+        reasons = [f"at least one variant has only {seeds}: a verdict needs {MIN_SEEDS}"]
     elif significant and value > 0 and evidence.contradicting_pairs:
-        reasons = [f"true on average, but not of {evidence.contradicting_pairs}"]
+        reasons = [f"true on average, but not for {evidence.contradicting_pairs}"]
     verdict = "inconclusive" if reasons else _verdict(difference, significant, definition.negligible)
     numbers = evidence.format(difference)
     if p_value is not None:

@@ -41,7 +41,7 @@ class Comparison:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """In the order of the rows."""
+        """The variants, in the order of the rows."""
         return tuple(row.variant for row in self.rows)
 
 

@@ -43,12 +43,12 @@ class Evidence(NamedTuple):
 
     def format(self, difference: Difference) -> str:
         """The difference with its interval and unit, and the strongest rival."""
-        strongest = f" against {self.rivals[0]}, the strongest of them" if self.rivals else ""
+        strongest = f" against {self.rivals[0]}, the strongest rival" if self.rivals else ""
         return format_difference(self.definition, difference) + strongest
 
 
 def format_difference(definition: ClaimDefinition, difference: Difference) -> str:
-    """Such as "+1.20 (+0.40 to +2.00) points of accuracy".
+    """Format a difference, such as "+1.20 (+0.40 to +2.00) points of accuracy".
 
     Args:
         definition: of the claim.
@@ -158,7 +158,7 @@ def gather_evidence(
 def _average(
     definition: ClaimDefinition, pairs: Sequence[Pair], samples: Mapping[str, Sample], twins: Twins
 ) -> Evidence:
-    """The mean over pairs, and each pair. Pairs of few seeds are excluded where others have enough."""
+    """The mean over pairs, and each pair. Pairs with few seeds are excluded if others have enough."""
     included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
     identical: dict[tuple[str, ...], list[Pair]] = {}
     for pair in included:
@@ -172,7 +172,8 @@ def _average(
     lines = [
         f"{name}: {format_difference(definition, result)}" for name, result in zip(names, differences, strict=True)
     ]
-    lines += [f"{_name(pair)}: excluded, fewer than {MIN_SEEDS} seeds" for pair in pairs if pair not in included]
+    reason = f"excluded because it has fewer than {MIN_SEEDS} seeds"
+    lines += [f"{_name(pair)}: {reason}" for pair in pairs if pair not in included]
     contradicting = [
         name for name, result, p in zip(names, differences, adjusted, strict=True) if p < LEVEL and result.value < 0
     ]
@@ -214,7 +215,7 @@ def _identical(digests: PredictionDigests, others: PredictionDigests) -> bool:
 
 
 def _describe_twins(variants: Sequence[Variant]) -> str:
-    """Such as "a and b have identical predictions under every seed: they count once"; "" for a single variant."""
+    """Describe twins, as in "a and b have identical predictions under every seed …"; "" for a single variant."""
     *names, last = dict.fromkeys(variant.name for variant in variants)
     same_seeds = len({tuple(run.seed for run in variant.runs) for variant in variants}) == 1
     seeds = "every seed" if same_seeds else "every seed that they share"

@@ -27,7 +27,7 @@ def heading(metric: str) -> str:
 
 
 def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
-    """Such as "0.882 ± 0.003"; without a margin where there is no interval."""
+    """Format a value, such as "0.882 ± 0.003"; without a margin if there is no interval."""
     if interval is None:
         return UNKNOWN
     value = f"{interval.value:{sign}.{digits}f}"
@@ -35,7 +35,7 @@ def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "
 
 
 def format_p_value(p_value: float | None) -> str:
-    """In three decimals; "< 0.001" below that."""
+    """Format a p-value with three decimals, or as "< 0.001"."""
     if p_value is None:
         return UNKNOWN
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

@@ -31,7 +31,7 @@ class Measurement:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """In the order of the rows of `by_text`."""
+        """The seeds, in the order of the rows of `by_text`."""
         return tuple(run.seed for run in self.variant.runs)
 
 

@@ -46,7 +46,7 @@ class FinishedRun:
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
-        """Of the test split, in the order of its index. Each call reads the file."""
+        """The predictions for the test split, in the order of its index. Each call reads the file."""
         predictions = read_predictions(self.folder)
         assert predictions is not None, f"{self.folder} had predictions when it was discovered"
         return predictions
@@ -108,7 +108,7 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
         if result.parameters.total is None:
             return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks parameters.total")
         if "model" not in config:
-            return ExcludedRun(folder, "untested", "an evaluation: name the folder of the training run")
+            return ExcludedRun(folder, "untested", "the run is an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():
             return ExcludedRun(folder, "untested", "no predictions/test.npz: run with test=true")
         read_predictions(folder)

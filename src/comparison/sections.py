@@ -11,7 +11,7 @@ from src.reports.tables import UNKNOWN
 
 SCORES = (
     "Mean over seeds ± half of the 95 % interval of the mean over all seeds (Student's t), on these {texts:,} test "
-    "texts. Of calibration error, lower is better. ensemble: {metric} of the mean of the seeds' probabilities."
+    "texts. For calibration error, lower is better. ensemble: {metric} of the averaged probabilities of all seeds."
 )
 DIFFERENCES = (
     "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
@@ -21,7 +21,7 @@ DIFFERENCES = (
 )
 COST = (
     "Seconds: training time of an epoch without validation, median over epochs, mean over seeds. Memory: the maximum "
-    "over runs, of the accelerator or, without one, of the process."
+    "over runs, measured on the accelerator or, without one, for the process."
 )
 RULES = (
     "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no pair of "

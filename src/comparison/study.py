@@ -210,7 +210,7 @@ def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
 
 
 def _message(error: Any) -> str:
-    """One line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (acc, f1_macro, …)"."""
+    """Format a mistake in one line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (…)"."""
     *parents, key = error["loc"] or ("the file",)
     fields = FIELDS.get(next((name for name in reversed(parents) if isinstance(name, str)), ""), Study).model_fields
     if error["type"] == "extra_forbidden":

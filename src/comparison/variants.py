@@ -65,7 +65,7 @@ def _varies(options: Sequence[dict[str, Any]], key: str) -> bool:
 
 
 def _differences(runs: Sequence[FinishedRun], options: Sequence[dict[str, str | None]]) -> list[dict[str, str]]:
-    """What distinguishes each variant: choices of config groups, and options that these do not determine."""
+    """The differences of each variant: choices of config groups, and options that these do not determine."""
     varying = list(options[0])
     choices = [run.choices for run in runs]
     groups = {

@@ -68,7 +68,7 @@ class Repository:
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """The files that overrides compose, in the order of the composition, and the dotted path of each one's node."""
+        """The files that overrides compose, in the order of the composition, each with the dotted path of its node."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""

@@ -128,7 +128,7 @@ def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
 
 
 def file_of(files: CachingConfigRepository, name: str) -> Path | None:
-    """The path of a config file, such as data/imdb; None if it is not a file, as Hydra's own configs."""
+    """The path of a config file, such as data/imdb; None if there is no file, as for Hydra's own configs."""
     for source in files.get_sources():
         path = Path(source.path) / f"{name}.yaml"
         if source.scheme() == "file" and path.is_file():

@@ -52,10 +52,10 @@ def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, 
 
 
 def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Collection[str] = ()) -> list[str]:
-    """The options that differ between two plain configurations, except `unrelated`: `optimizer.lr: was 1, and is 2`."""
+    """The options, except `unrelated`, that differ between two configurations: `optimizer.lr: was 1, but is now 2`."""
     old, new = (options_in(config, unrelated) for config in (before, after))
     paths = (path for path in {**old, **new} if path and old.get(path) != new.get(path))
-    return [f"{path}: was {old.get(path)}, and is {new.get(path)}" for path in paths]
+    return [f"{path}: was {old.get(path)}, but is now {new.get(path)}" for path in paths]
 
 
 def is_within(path: str, keys: Collection[str]) -> bool:

@@ -145,4 +145,4 @@ def _devices(plain: Any) -> Iterator[Mistake]:
     elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):
         yield Mistake(entry, "must list one or more different devices")
     elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
-        yield Mistake(entry, "must number devices from 0")
+        yield Mistake(entry, "must list numbers of at least 0")

@@ -42,7 +42,7 @@ _validated: weakref.ref[DictConfig] | None = None  # the configuration of this p
 
 
 def mark_validated(cfg: DictConfig) -> None:
-    """Record that a configuration was validated, and built dry if it is a training, as part of the command line."""
+    """Record that a configuration was validated with the command line, including the dry build of a training."""
     global _validated
     _validated = weakref.ref(cfg)
 
@@ -91,7 +91,7 @@ def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[
 
 
 def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
-    """The option of this path that its class or record accepts; it may be absent from the configuration."""
+    """The option at this path, as its class or record declares it; the configuration may lack it."""
     parent, _, name = path.rpartition(".")
     record = WITHIN.get(parent) if parent else COMMANDS[command]
     if record is not None:
@@ -107,7 +107,7 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
 
 
 def require_allowed_objects(cfg: DictConfig, path: str) -> None:
-    """Refuse to create the object at `path` if it, or one within it, is not allowed at its place.
+    """Raise a UserError if the object at `path`, or an object within it, is not allowed at its place.
 
     Raises:
         UserError: with the mistakes in every `_target_`.

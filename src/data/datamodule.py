@@ -131,7 +131,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self._model_classes = codec.class_names
 
     def prepare_data(self) -> None:
-        """Tokenize the data unless the cache has them."""
+        """Tokenize the data unless they are cached."""
         self.setup()
 
     def setup(self, stage: str | None = None) -> None:

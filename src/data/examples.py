@@ -82,7 +82,7 @@ def cell_texts(rows: Rows, column: str) -> list[str]:
 
 
 def _string(value: Any) -> str:
-    """Convert a cell to text: bytes are decoded, whole numbers get no point, missing values become empty.
+    """Convert a cell to text: bytes are decoded, whole numbers have no decimal point, missing values become empty.
 
     Raises:
         ValueError: if the cell is neither text nor a number; the message describes it and the remedy.

@@ -99,7 +99,7 @@ def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tup
             dimension = dimension or spaces
             if dimension < 1 or spaces < dimension:
                 raise UserError(
-                    f"{path}: line {number} is not a word with {dimension or 'its'} numbers after it; check that "
+                    f"{path}: line {number} is not a word followed by {dimension or 'its'} numbers; check that "
                     "this is a complete file of word vectors"
                 )
             word = line.split(b" ", 1)[0] if spaces == dimension else line.rsplit(b" ", dimension)[0]

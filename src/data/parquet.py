@@ -12,7 +12,7 @@ BATCH = 1000  # rows decoded at a time
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None) -> Rows:
-    """Read columns of a Parquet file; None are all.
+    """Read columns of a Parquet file, all if `columns` is None.
 
     Raises:
         UserError: if the file is damaged, or a column is missing or not unique.

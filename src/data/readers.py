@@ -144,7 +144,7 @@ def _to_rows(path: Path, unit: str, records: dict[int, Any], remedy: str, column
 
 
 def _read_lines(path: Path) -> str:
-    """Read the text of a file that is not blank."""
+    """Read the text of a file, which must not be blank."""
     text = read_text(path)
     if not text or text.isspace():
         raise UserError(f"{path}: the file has no rows, only blank lines")

@@ -97,7 +97,7 @@ def warn_of_single_rows(data: TokenizedCorpus) -> None:
 
 
 def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
-    """The same texts, their labels renumbered to follow `class_names`."""
+    """The same texts with labels that are renumbered to follow `class_names`."""
     number = {name: i for i, name in enumerate(class_names)}
     for name in data.class_names:
         if name not in number:

@@ -25,7 +25,7 @@ class TokenizerBuilder(ABC):
 
     @abstractmethod
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        """Train on `texts`, those of the training split alone."""
+        """Train on `texts`, which are those of the training split only."""
 
     def fingerprint(self) -> str:
         """A string that changes whenever `train` would return another tokenizer for the same texts."""

@@ -44,7 +44,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def nullable() -> Any:
-    """Return a field of a record that is null in JSON without a value; other fields without a value are left out."""
+    """Return a field of a record that is null in JSON if it has no value; other fields are then left out."""
     return field(default=None, metadata={"nullable": True})
 
 
@@ -85,7 +85,7 @@ def plain_record(value: Any) -> Any:
 
 
 def _typed_fields(kind: Any) -> list[tuple[Field[Any], Any]]:
-    """The fields of a dataclass with their types; of `type | None`, the type."""
+    """The fields of a dataclass with their types; the type of `type | None` is `type`."""
     hints = get_type_hints(kind)
     return [(entry, _without_none(hints[entry.name])) for entry in fields(kind)]
 

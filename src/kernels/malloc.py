@@ -69,7 +69,7 @@ def require_memory(model: "nn.Module") -> None:
 
 
 def is_size_error(error: Exception) -> bool:
-    """Whether torch raised an error because a size exceeds the memory of any machine, on the meta device, too."""
+    """Whether torch raised an error, also on the meta device, because a size exceeds any machine's memory."""
     kinds = (RuntimeError, MemoryError, OverflowError, TypeError)
     return isinstance(error, kinds) and TOO_LARGE.search(str(error)) is not None
 

@@ -52,7 +52,7 @@ class Wandb(Tracker, WandbLogger):
             raise ValueError(f"log_model={log_model} needs an online run: offline=false")
         if mode == "online" and not wandb.login(prompt=False, verify=False):
             raise UserError(
-                f"{_online_setting(offline)} needs a W&B account, and none is known here: run `wandb login` once, set "
+                f"{_online_setting(offline)} needs a W&B account: run `wandb login` once, set "
                 "WANDB_API_KEY, or keep the run in its folder with WANDB_MODE=offline"
             )
         # Lightning's own `offline` would remain in the environment for the next job of a sweep

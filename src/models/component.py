@@ -55,7 +55,7 @@ class Position(Component):
     """Adds the positions of the tokens."""
 
     def attach(self, encoder: "Encoder", attention: "Attention", /) -> None:
-        """Connect the positions to the components that need them; a ValueError names a component that cannot."""
+        """Connect the positions to the components that need them; raises a ValueError if one does not support them."""
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ class Encoder(Component):
     """Adds context to the states."""
 
     def bind(self, embedding: Embedding) -> None:
-        """Connect the encoder to the embedding; a ValueError says that they are incompatible."""
+        """Connect the encoder to the embedding; raises a ValueError if they are incompatible."""
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:

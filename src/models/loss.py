@@ -88,7 +88,9 @@ class BinaryCrossEntropy(Loss):
 
     def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
         if len(class_counts) != 2:
-            raise ValueError(f"one logit separates 2 classes, the data has {len(class_counts)}: use loss=cross_entropy")
+            raise ValueError(
+                f"one logit separates 2 classes, but there are {len(class_counts)}: use loss=cross_entropy"
+            )
         super().__init__(class_counts, **options)
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 
 MISSING_NAME = (
-    "name_or_path=null: no pretrained model is named. Use it with its own tokenizer and word vectors: write "
+    "name_or_path=null: no pretrained model is named. Use one with its own tokenizer and word vectors: write "
     "data/tokenizer=pretrained data.tokenizer.name_or_path=… model/embedding=pretrained model/encoder=pretrained"
 )
 
@@ -39,7 +39,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
 
 
 def untrained(description: dict[str, Any]) -> Any:
-    """The model with random weights, and word vectors of its special tokens alone, prefix before suffix."""
+    """The model with random weights, and with word vectors of its special tokens only, prefix before suffix."""
     transformers = _transformers()
     options = {key: value for key, value in description["config"].items() if not any(word in key for word in CODE)}
     config = transformers.AutoConfig.for_model(**options)
@@ -110,7 +110,7 @@ def _vectors(words: nn.Module, ids: Any) -> Tensor:
 
 
 def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
-    """`transformers.<class_name>.from_pretrained`, with code of the library alone."""
+    """`transformers.<class_name>.from_pretrained`, with only the library's own code."""
     model_class = getattr(_transformers(), class_name)
     path = local_path(name_or_path, "name_or_path")
     folder = path.parent if path is not None and path.is_file() else path  # the path of its tokenizer.json

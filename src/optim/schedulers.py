@@ -16,7 +16,7 @@ STEP_OPTIONS: dict[type, Callable[[Optimizer, int], dict[str, Any]]] = {  # from
 
 
 def steps_every_batch(scheduler: type | None) -> bool:
-    """Whether a scheduler's class plans each step of a training, so that it depends on their number."""
+    """Whether a scheduler's class plans every step of a training, and therefore needs the number of steps."""
     return scheduler is not None and issubclass(scheduler, tuple(STEP_OPTIONS))
 
 

@@ -10,7 +10,7 @@ SUPPORTING = (Adagrad, SGD)
 
 
 def has_sparse_gradients(model: nn.Module) -> bool:
-    """Whether a table of the model has gradients of the rows in a batch alone."""
+    """Whether a table of the model has gradients for only the rows in a batch."""
     return any(getattr(module, "sparse", False) for module in model.modules())
 
 

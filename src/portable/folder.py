@@ -23,7 +23,7 @@ MARKUP = "\\`*_{}[]<>#|"  # characters that are escaped in Markdown
 
 @contextmanager
 def new_folder(path: str) -> Iterator[Path]:
-    """A temporary folder, which gets the name `path` if no exception is raised.
+    """A temporary folder, which is renamed to `path` if no exception is raised.
 
     Raises:
         UserError: if `path` exists and is not an empty folder, or cannot be written.

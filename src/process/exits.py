@@ -12,7 +12,7 @@ from src.process.startup import drop_if_broken
 
 FULL = "the disk is full, so {path} could not be written; free some space and run again"
 DENIED = "{path}: permission denied; change its permissions, or choose another path"
-NO_FOLDER = "{path}: a file is in the place of a folder; remove it, or choose another path"
+NO_FOLDER = "{path}: a file exists where a folder is needed; remove it, or choose another path"
 TOO_MANY = "{path} could not be opened: too many files are open; raise the limit (ulimit -n) and run again"
 DEVICE = "{path}: the device failed ({reason}); check it and run again"
 
@@ -25,7 +25,7 @@ CAUSES = {  # messages for error numbers that only the environment causes
     errno.EPERM: DENIED,
     errno.ENOTDIR: NO_FOLDER,
     errno.EEXIST: NO_FOLDER,
-    errno.EISDIR: "{path}: a folder is in the place of a file; remove it, or choose another path",
+    errno.EISDIR: "{path}: a folder exists where a file is needed; remove it, or choose another path",
     errno.ENAMETOOLONG: "{path}: the name is too long; choose a shorter one",
     errno.ELOOP: "{path}: its symbolic links form a loop; correct them, or choose another path",
     errno.EMFILE: TOO_MANY,
@@ -88,7 +88,7 @@ def explain(error: OSError, folder: str) -> str | None:
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
     if error.errno == errno.ENOENT and str(error.strerror).startswith("No usable temporary directory"):
-        return "no folder for temporary files can be written; set TMPDIR to one that can"
+        return "there is no writable folder for temporary files; set TMPDIR to one"
     if error.errno == errno.ENOENT and str(error.filename).startswith(folder) and not os.path.isdir(folder):
         return f"{folder} was removed while it was in use; run again"
     template = CAUSES.get(error.errno or 0)

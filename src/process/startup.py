@@ -59,7 +59,7 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 
 def _end(signum: int, frame: FrameType | None) -> None:
-    """Exit at once: an import in progress could catch an exception, or fail by it."""
+    """Exit at once: an import in progress could catch an exception, or fail because of it."""
     if os.getpid() == _pid:  # in a forked process, the parent prints the line
         try:
             sys.stdout.flush()

@@ -34,7 +34,7 @@ def draw_all(run: Path) -> list[Path]:
         UserError: the folder does not exist, or a file in it cannot be read.
     """
     if not run.is_dir():
-        raise UserError(f"{run} is no folder: pass the folder of a run.")
+        raise UserError(f"{run} is not a folder: pass the folder of a run.")
     result, predictions = RunResult.load(run), read_predictions(run)
     history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
     lexicon = read_lexicon_weights(run)

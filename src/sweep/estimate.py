@@ -40,7 +40,7 @@ class Duration(NamedTuple):
         return cls(epoch, max(0.0, seconds.total - count * epoch))
 
     def total(self, epochs: int) -> float:
-        """Return the seconds of a run of so many epochs."""
+        """Return the seconds of a run with this many epochs."""
         return self.rest + self.epoch * epochs
 
 

@@ -85,7 +85,7 @@ class TrialBuilder:
         return self._counts[key]
 
     def _read_vectors(self, cfg: DictConfig, embedding: torch.nn.Module) -> None:
-        """Read GloVe's bundled vectors. Of a user's file, which may be large, check only that it exists."""
+        """Read GloVe's bundled vectors. For a user's file, which may be large, check only that it exists."""
         if isinstance(embedding, GloveEmbedding):
             if embedding.path is None:
                 embedding.load_pretrained()

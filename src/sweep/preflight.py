@@ -23,7 +23,7 @@ COMMAND = "train"
 SHOWN = 6  # jobs listed for each mistake
 MAX_CHARACTERS = 160  # of a job's overrides in the report
 ONE_DEVICE = (
-    "a job of a sweep trains on one device: for each further one, Lightning would run the whole sweep again; "
+    "a job of a sweep trains on one device: for each further device, Lightning would run the whole sweep again; "
     "write trainer=cpu or trainer=gpu, and run several jobs at once with hydra/launcher=joblib"
 )
 

@@ -43,7 +43,7 @@ _worker_function: Callable[[Any], Any]
 
 
 def note_start() -> None:
-    """Record that this process has only imported so far, so that it may fork."""
+    """Record that this process has only imported modules so far, so that it may fork."""
     global _fresh
     _fresh = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
@@ -140,7 +140,7 @@ def _call_worker_function(items: Any) -> Any:
 
 
 def die_with_parent() -> None:
-    """Request from the kernel that this child of multiprocessing or joblib is killed when its parent ends.
+    """Make the kernel kill this child of multiprocessing or joblib when its parent ends.
 
     A sweep then leaves no process behind, even after SIGKILL, and `sweep.resume` finds no job still running. This works
     on Linux only. On other systems, a child whose parent was killed runs to its end.

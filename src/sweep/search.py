@@ -142,6 +142,6 @@ class Search:
             f"  {dimension.key}: " + (", ".join(dimension.choices) or f"{dimension.low} to {dimension.high}")
             for dimension in self.space
         ]
-        count = count_jobs(self.trials - completed) + (f" ({completed} more planned before)" if completed else "")
-        lines = [f"{count} to optimize {self.monitor} ({self.mode}) over", *dimensions]
+        count = count_jobs(self.trials - completed) + (f" ({completed} more were planned earlier)" if completed else "")
+        lines = [f"{count} to optimize {self.monitor} ({self.mode}) by varying", *dimensions]
         show("\n".join(lines), f"Output folder: {self.runner.folder}/. Nothing was started.")

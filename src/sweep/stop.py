@@ -18,7 +18,7 @@ def stop_requested(sweep: Path) -> bool:
 
 @contextmanager
 def on_signals(sweep: Path) -> Iterator[list[int]]:
-    """Stop the sweep gracefully at Ctrl-C, SIGTERM or SIGHUP, and immediately at a second signal.
+    """Stop the sweep gracefully on Ctrl-C, SIGTERM or SIGHUP, and immediately on a second signal.
 
     The file remains, so that queued jobs do not start. Resuming the sweep removes it.
 
@@ -33,7 +33,7 @@ def on_signals(sweep: Path) -> Iterator[list[int]]:
             raise KeyboardInterrupt
         (sweep / FILE).touch()
         name = signal.Signals(signum).name
-        announce(f"\n{name}: saving and stopping the running jobs, the others stay pending; repeat to stop immediately")
+        announce(f"\n{name}: saving and stopping the running jobs; the others stay pending. Repeat to stop immediately")
 
     (sweep / FILE).unlink(missing_ok=True)
     previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}

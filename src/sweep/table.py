@@ -43,10 +43,10 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
     """
     known = [estimate for estimate in seconds if estimate is not None]
     if not known:
-        return "Their time is unknown: no completed run below outputs/ has the same settings."
+        return "Their duration is unknown: no completed run below outputs/ has the same settings."
     subject = "One after another they take" if len(known) == len(seconds) else f"{len(known)} of them take"
     total = format_duration(start + sum(known))
-    return f"{subject} about {total} from the start of the command, as earlier runs with the same settings did."
+    return f"{subject} about {total} from the start of the command, according to earlier runs with the same settings."
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:

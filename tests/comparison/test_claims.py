@@ -104,7 +104,7 @@ def test_a_contradicting_pair_is_inconclusive(sweep: Sweep) -> None:
         sweep.add("lstm", attention, accuracy)
     claim = sweep.judge()["none"]
     assert claim.verdict == "inconclusive"
-    assert claim.evidence[0] == "true on average, but not of keras against none"
+    assert claim.evidence[0] == "true on average, but not for keras against none"
 
 
 def test_only_variants_of_one_encoder_are_paired(sweep: Sweep) -> None:
@@ -122,7 +122,7 @@ def test_few_seeds_are_inconclusive(sweep: Sweep) -> None:
     claim = sweep.judge()["none"]
     assert claim.verdict == "inconclusive"
     assert claim.numbers.startswith("+")
-    assert claim.evidence[0] == "at least one variant has 4 seeds only: a verdict needs 5"
+    assert claim.evidence[0] == "at least one variant has only 4 seeds: a verdict needs 5"
 
 
 def test_pairs_of_few_seeds_are_excluded_where_others_have_enough(sweep: Sweep) -> None:
@@ -130,7 +130,7 @@ def test_pairs_of_few_seeds_are_excluded_where_others_have_enough(sweep: Sweep) 
         sweep.add("lstm", attention, 0.7 if attention == "none" else 0.8, seeds)
     claim = sweep.judge()["none"]
     assert claim.verdict == "supported"
-    assert claim.evidence[1] == "keras against none: excluded, fewer than 5 seeds"
+    assert claim.evidence[1] == "keras against none: excluded because it has fewer than 5 seeds"
 
 
 def test_identical_predictions_of_few_texts_are_inconclusive(sweep: Sweep) -> None:
@@ -153,7 +153,7 @@ def test_bilstm_is_compared_with_its_strongest_rival(sweep: Sweep, accuracies: t
         sweep.add(encoder, "none", accuracy)
     claim = sweep.judge(same_texts=verdict != "inconclusive")["bilstm"]
     assert claim.verdict == verdict
-    assert "against lstm, the strongest of them" in claim.numbers
+    assert "against lstm, the strongest rival" in claim.numbers
     assert len(claim.evidence) == 3
 
 
@@ -274,7 +274,7 @@ def test_a_negligible_gain_that_a_pair_contradicts_is_inconclusive(sweep: Sweep)
     gains = {"bahdanau": 0.5, "keras": -0.2}
     scores = {("lstm", name): 0.8 + (value + 0.02 * NOISE) / 100 for name, value in gains.items()}
     claim = judge_scores(sweep, {("lstm", "none"): 0.8, **scores})["none"]
-    assert (claim.verdict, claim.evidence[0]) == ("inconclusive", "true on average, but not of keras against none")
+    assert (claim.verdict, claim.evidence[0]) == ("inconclusive", "true on average, but not for keras against none")
 
 
 def bounds(claim: Claim) -> tuple[float, float]:

@@ -27,7 +27,7 @@ TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
         ({"trainer": TRAINER | {"devices": 0}}, "trainer.devices=0", "must be at least 1"),
         ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
         ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must list one or more different"),
-        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must number devices from 0"),
+        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list numbers of at least 0"),
         ({"param_groups": {"head": {"lr": float("inf")}}}, "param_groups.head.lr=inf", "must be a finite number"),
         (
             {"optimizer": {"_target_": "torch.optim.Adam", "betas": [0.9, float("nan")]}},

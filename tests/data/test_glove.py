@@ -71,10 +71,10 @@ def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["the 1 2 3", "film 1 2"], "line 2 is not a word with 3 numbers"),
+        (["the 1 2 3", "film 1 2"], "line 2 is not a word followed by 3 numbers"),
         (["the 1 2 3", "film 1 two 3"], "line 2: could not convert string to float"),
-        (["the", "film"], "line 1 is not a word with its numbers"),
-        (["9 3", "film 1 2"], "line 2 is not a word with 3 numbers"),
+        (["the", "film"], "line 1 is not a word followed by its numbers"),
+        (["9 3", "film 1 2"], "line 2 is not a word followed by 3 numbers"),
     ],
 )
 def test_a_malformed_line_is_reported(tmp_path: Path, lines: list[str], message: str) -> None:
@@ -144,5 +144,5 @@ def test_a_zip_with_a_password_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_header_of_5000_digits_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="line 2 is not a word with 9"):
+    with pytest.raises(UserError, match="line 2 is not a word followed by 9"):
         read_glove(text(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])

@@ -125,7 +125,7 @@ def test_missing_packages_are_reported_before_the_run(name: str, package: str, m
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"src.loggers.{name}", raising=False)
     monkeypatch.delattr(src.loggers, name, raising=False)
-    reason = rf"logger={name} needs the package {package}, which heed\[{name}\] brings"
+    reason = rf"logger={name} needs the package {package}, which is part of heed\[{name}\]"
     message = rf"{reason}: .* run pip install .*'\.\[{name}\]'"
     with pytest.raises(UserError, match=message):
         validate_config(small_config(Path("unused"), [f"logger=[csv,{name}]"]))

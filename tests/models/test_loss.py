@@ -68,7 +68,7 @@ def test_binary_stays_finite_and_learns_far_from_the_label() -> None:
 
 
 def test_binary_refuses_more_classes() -> None:
-    with pytest.raises(ValueError, match="one logit separates 2 classes, the data has 3: use loss=cross_entropy"):
+    with pytest.raises(ValueError, match="one logit separates 2 classes, but there are 3: use loss=cross_entropy"):
         BinaryCrossEntropy([1, 1, 1])
 
 

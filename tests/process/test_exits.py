@@ -50,7 +50,7 @@ def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
 def test_a_folder_in_the_place_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "train.log").mkdir()
     handler = {"class": "logging.FileHandler", "filename": str(tmp_path / "train.log")}
-    with pytest.raises(SystemExit, match=r"train\.log: a folder is in the place of a file"), exit_with_message("run"):
+    with pytest.raises(SystemExit, match=r"train\.log: a folder exists where a file is"), exit_with_message("run"):
         logging.config.dictConfig({"version": 1, "handlers": {"file": handler}, "incremental": False})
 
 

@@ -61,6 +61,6 @@ def test_ctrl_c_stops_the_running_job_and_leaves_the_others_pending(tmp_path: Pa
     assert "1 interrupted, 1 pending." in output
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}", "sweep.dry_run=true")
     assert code == 0
-    assert "2 jobs. Their time is unknown" in output
+    assert "2 jobs. Their duration is unknown" in output
     assert "Nothing was started" in output
     assert read_statuses(sweep) == ["interrupted", "pending"]

@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class PretrainedEncoder(Encoder):
-    """All of a pretrained model but its word vectors, frozen or fine-tuned.
+    """All of a pretrained model except its word vectors, frozen or fine-tuned.
 
     The model is divided into two components: its table of word vectors is the embedding (`PretrainedEmbedding`), and
     the other layers, with the model's own positions, are this encoder. So no other component depends on token ids, the

@@ -17,7 +17,7 @@ class SupportsRotary(Protocol):
 
 
 class Rotary(Position):
-    """Rotates queries and keys by their positions, so that a score depends on the distance of two tokens alone.
+    """Rotates queries and keys by their positions, so that a score depends only on the distance between two tokens.
 
     The rotation happens inside attentions, where queries and keys exist; `forward` returns the states unchanged.
     `attach` passes this object to every self-attention of the encoder and of the attention.

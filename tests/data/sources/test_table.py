@@ -76,7 +76,7 @@ def test_the_training_file_cannot_be_another_split(tmp_path: Path, loading: dict
     path = write(tmp_path / "a.csv", *["a,1", "b,2"] * 4)
     (tmp_path / "link.csv").symlink_to(path)
     for split in ("val", "test"):
-        with pytest.raises(UserError, match=rf"data\.{split}_path=.*link\.csv: is the file of data\.path"):
+        with pytest.raises(UserError, match=rf"data\.{split}_path=.*link\.csv: is the same file as data\.path"):
             table(path, loading, **{f"{split}_path": str(tmp_path / "link.csv")}).setup()
 
 
