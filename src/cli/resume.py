@@ -250,12 +250,12 @@ def _merge(recorded: list[str], typed: list[ParsedOverride], repository: Reposit
     """The recorded overrides without those that typed ones replace, and the typed ones."""
     keys = {override.key for override in typed}
     replaced = {key for key in keys if key in COLLECTIONS}  # the choice of other callbacks, not of other options
-    kept = []
+    remaining = []
     for line in recorded:
         key = line.lstrip("+~").partition("=")[0]
         if key not in keys and not is_within(key, replaced):
-            kept.append(line)
-    return [*kept, *(override.line for override in typed)]
+            remaining.append(line)
+    return [*remaining, *(override.line for override in typed)]
 
 
 def _text(value: Any, path: str) -> str:
