@@ -35,6 +35,7 @@ from src.sweep.resume import read_command_line, requests_resume
 
 SRC = Path(__file__).resolve().parents[1]
 CONF = SRC.parent / "conf"
+PRINTING_FLAGS = ("--cfg", "-c", "--help", "-h", "--info", "-i")  # they write no files
 
 Task = Callable[[DictConfig], Any]
 
@@ -60,7 +61,8 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
     """Validate the command line, and run the task or print what a flag requests."""
     processes.note_start()
     try:
-        with exit_with_message("standard output or the folder of the run"):
+        prints = any(argument.partition("=")[0] in PRINTING_FLAGS for argument in sys.argv[1:])
+        with exit_with_message("standard output" if prints else "standard output or the folder of the run"):
             flags = parse_flags(quote_values(sys.argv[1:], free_text))
             if command == "train" and requests_resume(flags.overrides):
                 flags = parse_flags(read_command_line(flags.overrides))

@@ -138,7 +138,10 @@ def test_overrides_that_keep_the_training_apply(rebuild: Callable[..., list[str]
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("model/encoder=lstm", r"model/encoder=lstm +would change .*model\.encoder\.bidirectional: was True, and is F"),
+        (
+            "model/encoder=lstm",
+            r"model/encoder=lstm +would change .*model\.encoder\.bidirectional: was True, but is now",
+        ),
         ("model.head.dropout=0.2", r"model\.head\.dropout=0\.2 +would change the training .*remove it"),
         ("data.batch_size=7", r"data\.batch_size=7 +would change"),
         ("data.tokenizer.vocab_size=50", r"data\.tokenizer\.vocab_size=50 +would change"),

@@ -115,18 +115,18 @@ def train_choice(group: str, choice: str) -> None:
 
 
 def training_step() -> None:
-    """Lightning's, with the accuracy of training; what is logged is collected once an epoch."""
+    """Lightning's, with the accuracy and the loss of training; what is logged is collected once an epoch."""
     with torch.device(DEVICE):
         model = compose(encoder="bilstm", attention="luong_general")
     with unset_fake_temporarily():  # it copies its metrics, and a copy of a fake tensor is of no use
         module: Any = LitClassifier(
             model, CrossEntropy([1] * LOGITS), LOGITS, MetricCollection({}), torch.optim.Adam, lambda *_: None, {}
         )
-    accuracy = module.train_acc
-    accuracy._device = torch.device(DEVICE)
-    for name, default in accuracy._defaults.items():
-        accuracy._defaults[name] = torch.zeros(default.shape, dtype=default.dtype, device=DEVICE)
-        setattr(accuracy, name, torch.zeros(default.shape, dtype=default.dtype, device=DEVICE))
+    for metric in (module.train_acc, module.train_loss):
+        metric._device = torch.device(DEVICE)
+        for name, default in metric._defaults.items():
+            metric._defaults[name] = torch.zeros(default.shape, dtype=default.dtype, device=DEVICE)
+            setattr(metric, name, torch.zeros(default.shape, dtype=default.dtype, device=DEVICE))
     module.log = lambda *args, **options: None
     texts = batch()
     with OneDevice():
