@@ -9,7 +9,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.keys import PARTS
-from src.config.quoting import escape_references
+from src.config.quoting import escape_all_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files.plain import require, require_plain
@@ -61,16 +61,7 @@ class Card:
     @property
     def cfg(self) -> DictConfig:
         """The configuration; interpolations in it are read as plain text."""
-        return OmegaConf.create(_escaped(self.config))
-
-
-def _escaped(node: Any) -> Any:
-    """Escape interpolations in texts, so that a file cannot read environment variables."""
-    if isinstance(node, dict):
-        return {key: _escaped(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_escaped(value) for value in node]
-    return escape_references(node) if isinstance(node, str) else node
+        return OmegaConf.create(escape_all_references(self.config))
 
 
 def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:

@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from src.analysis.added_metrics import AddedMetric
 from src.comparison.runs import FinishedRun
-from src.config.quoting import escape_references
+from src.config.quoting import escape_all_references
 from src.errors import UserError
 
 
@@ -27,18 +27,10 @@ def added_metric(runs: Sequence[FinishedRun], name: str) -> AddedMetric:
     nodes = [node for run in runs if (node := _group(run).get(name)) is not None]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {name}: the runs define it differently: compare runs with one definition")
-    cfg = OmegaConf.create({"metrics": {name: _escaped(nodes[0])}})
+    cfg = OmegaConf.create({"metrics": {name: escape_all_references(nodes[0])}})
     return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
 
 
 def _group(run: FinishedRun) -> dict[str, Any]:
     group = run.config.get("metrics")
     return group if isinstance(group, dict) else {}
-
-
-def _escaped(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _escaped(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_escaped(value) for value in node]
-    return escape_references(node) if isinstance(node, str) else node

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
@@ -25,3 +26,12 @@ def quote(text: str) -> str:
 def escape_references(text: str) -> str:
     """Escape each `${` of a text, so that OmegaConf reads it as text and not as a reference."""
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)
+
+
+def escape_all_references(node: Any) -> Any:
+    """Escape the references in all texts of a plain configuration, so that a file cannot read environment variables."""
+    if isinstance(node, dict):
+        return {key: escape_all_references(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [escape_all_references(value) for value in node]
+    return escape_references(node) if isinstance(node, str) else node
