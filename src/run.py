@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
@@ -27,7 +26,6 @@ from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.tracker import Report, Trackers
-from src.models.embedding.glove import GloveEmbedding
 from src.process.startup import announce
 from src.reports.draw import draw_all
 from src.run_folder import RunFolder, continue_logs, is_main_process
@@ -123,9 +121,10 @@ class Run:
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
+        has_vector = module.model.embedding.tokens_with_vectors()
         self._record(
             choices={**module.card["config"].get("choices", {}), **selected},
-            data=summarize_data(data, _words_with_vectors(module)),
+            data=summarize_data(data, None if has_vector is None else has_vector.cpu().numpy()),
             parameters=Parameters(sum(parts.values()), trainable, parts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),
@@ -201,14 +200,6 @@ class Run:
             finished=_now(),
         )
         self.folder.write_result(self.result)
-
-
-def _words_with_vectors(module: LitClassifier) -> np.ndarray | None:
-    """Whether each token of the vocabulary has a GloVe vector; None without such vectors."""
-    embedding = module.model.embedding
-    if not isinstance(embedding, GloveEmbedding) or not embedding.has_vector.any():
-        return None
-    return embedding.has_vector.cpu().numpy()
 
 
 def _now() -> str:

@@ -46,6 +46,10 @@ class Embedding(Component):
         """The tokens that the model uses, N×L bool; by default every real token."""
         return mask
 
+    def tokens_with_vectors(self) -> Tensor | None:
+        """Whether each token of the vocabulary has a pretrained vector, bool; None without such vectors."""
+        return None
+
     @abstractmethod
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """N×L token ids, N×L bool → N×L×D vectors, zero on padding."""

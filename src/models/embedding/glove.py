@@ -85,3 +85,6 @@ class GloveEmbedding(LearnedEmbedding):
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """The tokens that the model uses, N×L bool."""
         return mask & self.has_vector[tokens] if self.drop_unknown else mask
+
+    def tokens_with_vectors(self) -> Tensor | None:
+        return self.has_vector if self.has_vector.any() else None
