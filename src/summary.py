@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,12 @@ def evaluate_splits(
 
 def print_data(data: Data) -> None:
     """Print the summary of the data."""
-    _console().print(data_table(data))
+    OutputConsole().print(data_table(data))
 
 
 def warn_of_single_class(folder: Path) -> None:
     """Warn if one class is predicted for all texts of the test, or of validation without a test."""
-    for split, probabilities, labels, names in list(_predictions(folder))[:1]:
+    for split, probabilities, labels, names in islice(_predictions(folder), 1):
         predicted = np.unique(probabilities.argmax(1))
         if len(predicted) == 1 and len(np.unique(labels)) > 1:
             log.warning(
@@ -63,7 +64,7 @@ def warn_of_single_class(folder: Path) -> None:
 
 def print_summary(result: RunResult, folder: Path) -> None:
     """Print the metrics, the scores of the classes in the tested split, and the written files."""
-    console = _console()
+    console = OutputConsole()
     console.print(metric_table(result.metrics, _describe_best(result)))
     for split in [split for split in ("test", "val") if split in result.classes][:1]:
         console.print(class_table(result.classes[split], split))
@@ -71,11 +72,6 @@ def print_summary(result: RunResult, folder: Path) -> None:
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
         console.print(f"W&B run, offline: to upload it, run wandb sync {offline}", soft_wrap=True)
-
-
-def _console() -> OutputConsole:
-    """A console as wide as the terminal, or of 100 columns in a pipe."""
-    return OutputConsole(100)
 
 
 def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:

@@ -2,12 +2,11 @@
 
 import csv
 import io
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from src.comparison.page import render
 from src.comparison.sections import RULES, sections
 from src.comparison.statistics import Interval
 from src.errors import UserError
+from src.process.console import OutputConsole
 from src.reports.tables import files_table
 
 MARKDOWN_ESCAPES = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
@@ -148,6 +148,6 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
 
 def print_comparison(comparison: Comparison, written: Sequence[Path]) -> None:
     """Print the tables and the paths of the files."""
-    console = Console(width=None if sys.stdout.isatty() else 100)
+    console = OutputConsole()
     console.print(render_terminal(comparison))
     console.print(files_table(written[0].parent, written))

@@ -1,4 +1,4 @@
-"""The console of tables and figures of text."""
+"""The console of the tables that commands print."""
 
 import sys
 
@@ -11,10 +11,10 @@ class OutputConsole(Console):
     """Standard output; a closed pipe, as in `| head`, discards further output and does not end the program.
 
     Args:
-        width: columns without a terminal; None takes rich's default.
+        width: columns without a terminal.
     """
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int = 100) -> None:
         super().__init__(width=None if sys.stdout.isatty() else width)
 
     def on_broken_pipe(self) -> None:

@@ -1,15 +1,15 @@
 """Tables of a sweep's plan and outcomes for a terminal."""
 
 import shlex
-import sys
 from collections.abc import Collection, Sequence
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from src.formatting import format_duration
+from src.process.console import OutputConsole
 from src.sweep.jobs import Job, varying_overrides
 from src.sweep.outcome import DONE, Outcome
 
@@ -65,7 +65,7 @@ def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Coll
 
 def show(*items: RenderableType) -> None:
     """Print texts and tables to standard output."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console = OutputConsole(WIDTH)
     for item in items:
         console.print(item, soft_wrap=isinstance(item, str))
 
