@@ -31,11 +31,10 @@ from src.kernels.malloc import reuse_freed_memory
 from src.process.exits import exit_with_message
 from src.run_log import log_config
 from src.sweep import processes
-from src.sweep.resume import read_command_line, requests_resume
+from src.sweep.resume import recorded_command_line, requests_resume
 
 SRC = Path(__file__).resolve().parents[1]
 CONF = SRC.parent / "conf"
-PRINTING_FLAGS = ("--cfg", "-c", "--help", "-h", "--info", "-i")  # they write no files
 
 Task = Callable[[DictConfig], Any]
 
@@ -51,7 +50,7 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
     also in a sweep. Any other exception keeps its full traceback.
 
     Args:
-        command: train, eval or predict; also the name of the primary config in conf/.
+        command: train, eval, predict or export; also the name of the primary config in conf/.
         free_text: options whose values are passed on as typed, such as `text=Truly = 10/10, "great"!`.
     """
     return lambda task: wraps(task)(partial(run_command, command, task, free_text))
@@ -61,28 +60,41 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
     """Validate the command line, and run the task or print what a flag requests."""
     processes.note_start()
     try:
-        prints = any(argument.partition("=")[0] in PRINTING_FLAGS for argument in sys.argv[1:])
-        with exit_with_message("standard output" if prints else "standard output or the folder of the run"):
-            flags = parse_flags(quote_values(sys.argv[1:], free_text))
-            if command == "train" and requests_resume(flags.overrides):
-                flags = parse_flags(read_command_line(flags.overrides))
-            repository = open_repository(flags, command)
-            if flags.hydra_help or flags.shell_completion:
-                execute(repository.loader, flags, command, repository.config_name, task)
-                return
-            if command == "train":
-                flags.overrides = resumed_command_line(flags, repository)
-            validate_command_line(flags, repository)
-            if flags.help:
+        with exit_with_message("standard output"):
+            flags, repository = read_command_line(command, free_text)
+        with exit_with_message("standard output" if only_prints(flags) else "standard output or the folder of the run"):
+            if flags.help and not flags.hydra_help:
                 description = sys.modules[task.__module__].__doc__ or ""
                 print_page(help_page(repository, flags.overrides, description, shutil.get_terminal_size().columns))
             else:
-                job = wraps(task)(partial(run_task, command, task))
+                job = wraps(task)(partial(run_task, command, task))  # Hydra calls it for each run
                 execute(repository.loader, flags, command, repository.config_name, job)
     except InstantiationException:
         raise
     except HydraException as error:  # a mistake in the configuration
         raise SystemExit(f"Error: {explain(error)}") from None
+
+
+def read_command_line(command: str, free_text: Collection[str]) -> tuple[Namespace, Repository]:
+    """Parse and validate the command line; one that resumes gets the overrides of the earlier run or sweep.
+
+    Raises:
+        UserError: with all mistakes of the command line and of the configuration.
+    """
+    flags = parse_flags(quote_values(sys.argv[1:], free_text))
+    if command == "train" and requests_resume(flags.overrides):
+        flags = parse_flags(recorded_command_line(flags.overrides))
+    repository = open_repository(flags, command)
+    if not (flags.hydra_help or flags.shell_completion):
+        if command == "train":
+            flags.overrides = resumed_command_line(flags, repository)
+        validate_command_line(flags, repository)
+    return flags, repository
+
+
+def only_prints(flags: Namespace) -> bool:
+    """Whether a flag requests a page instead of a run."""
+    return bool(flags.help or flags.cfg or flags.info or flags.hydra_help or flags.shell_completion)
 
 
 def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
@@ -116,8 +128,8 @@ def validate_command_line(flags: Namespace, repository: Repository) -> None:
         raise UserError("--cfg prints the configuration of one run: remove -m")
     if flags.experimental_rerun:
         raise UserError("--experimental-rerun is not supported: run the command that the run's result.json contains")
-    only_prints = bool(flags.help or flags.cfg or flags.info)
-    if flags.overrides or not only_prints:
-        mistakes = command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=not only_prints)
+    deep = not only_prints(flags)
+    if flags.overrides or deep:
+        mistakes = command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=deep)
         if mistakes:
             raise UserError(format_mistakes(mistakes))

@@ -19,7 +19,7 @@ def requests_resume(overrides: Sequence[str]) -> bool:
     return any(override.lstrip("+").startswith("sweep.resume=") for override in overrides)
 
 
-def read_command_line(overrides: Sequence[str]) -> list[str]:
+def recorded_command_line(overrides: Sequence[str]) -> list[str]:
     """Read the arguments that started the sweep in `sweep.resume=<folder>`.
 
     Args:
