@@ -39,18 +39,8 @@ from src.kernels.malloc import reuse_freed_memory
 log = logging.getLogger(__name__)
 
 KEEPS_TRAINING = (  # overrides of these keys apply to a resumed run
-    *(
-        "trainer",
-        "callbacks",
-        "metrics",
-        "tags",
-        "test",
-        "task_name",
-        "ckpt_path",
-        "hydra",
-        "data.progress",
-        "data.on_device",
-    ),
+    *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
+    *("data.progress", "data.on_device"),
     *LOCAL,
 )
 SOURCES = ("data", "model")  # nodes whose paths are read, as by `src.eval`; others may contain folders to write to
@@ -86,7 +76,7 @@ def resumed_command_line(flags: Namespace, repository: Repository) -> list[str]:
     recorded = _recorded_overrides(config, path, values, trusted, repository)
     if refused := [mistake for override in changing if (mistake := _change(recorded, override, path, repository))]:
         raise UserError(format_mistakes(refused))
-    return _merge(recorded, overrides, repository)
+    return _merge(recorded, overrides)
 
 
 def run_folder(checkpoint: str) -> Path | None:
@@ -111,7 +101,7 @@ def _selects(config: dict[str, Any], lines: list[str], repository: Repository) -
 def _change(recorded: list[str], override: ParsedOverride, path: str, repository: Repository) -> Mistake | None:
     """The mistake of an override that would change the training; None if it repeats what the checkpoint has."""
     try:
-        before, after = _plain(repository, recorded), _plain(repository, _merge(recorded, [override], repository))
+        before, after = _plain(repository, recorded), _plain(repository, _merge(recorded, [override]))
         changes = changed_options(before, after, KEEPS_TRAINING)
     except (HydraException, OmegaConfBaseException):
         changes = [f"{override.key}: is not an option of this run"]
@@ -246,7 +236,7 @@ def _loggers(
                 )
 
 
-def _merge(recorded: list[str], typed: list[ParsedOverride], repository: Repository) -> list[str]:
+def _merge(recorded: list[str], typed: list[ParsedOverride]) -> list[str]:
     """The recorded overrides without those that typed ones replace, and the typed ones."""
     keys = {override.key for override in typed}
     replaced = {key for key in keys if key in COLLECTIONS}  # the choice of other callbacks, not of other options

@@ -10,7 +10,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from src.checkpoint import PARTS, Card
+from src.checkpoint import Card
+from src.config.keys import PARTS
 from src.errors import UserError
 from src.portable.onnx_model import PortableModel
 from src.portable.quantization import AccuracyLoss

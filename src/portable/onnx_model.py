@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,6 +18,9 @@ from torch import Tensor, nn
 from src.errors import UserError
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
@@ -97,7 +101,7 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
     return max(differences, key=lambda value: np.inf if np.isnan(value) else value)
 
 
-def load_session(path: Path, threads: int = 0) -> "onnxruntime.InferenceSession":  # type: ignore[name-defined] # noqa: F821
+def load_session(path: Path, threads: int = 0) -> "InferenceSession":
     """Load an ONNX file on the CPU with a number of threads, 0 for all cores."""
     import onnxruntime
 
