@@ -110,7 +110,7 @@ def test_a_table_gives_all_columns_and_blank_texts(tmp_path: Path) -> None:
 
 def test_a_packed_table_with_another_delimiter_is_read(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv.gz"
-    path.write_bytes(gzip.compress(b"id;review\n1;good, really\n"))
+    path.write_bytes(gzip.compress(b"id;review\n1;good, really\n", mtime=0))
     assert read_texts(None, str(path), "review")[1] == ["good, really"]
     with pytest.raises(UserError, match=r"is a table; name its column"):
         read_texts(None, str(path))

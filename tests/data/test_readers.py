@@ -34,7 +34,7 @@ from tests.data.data_files import read_examples, write
     ],
 )
 def test_text_files_give_texts_and_labels(tmp_path: Path, name: str, content: str) -> None:
-    packed = gzip.compress(content.encode())
+    packed = gzip.compress(content.encode(), mtime=0)
     for path in (write(tmp_path / name, content), write(tmp_path / f"{name}.gz", packed)):
         examples = read_examples(path)
         assert examples.texts == ['good, "really"\nso', "bad"]
@@ -80,11 +80,11 @@ def test_any_text_is_read_from_jsonl(rows: list[tuple[str, str]], tmp_path_facto
         ("a.json", "[]", "the file has no rows"),
         ("a.json", '[{"text": "a", "label": 1}, {"text": "", "label": 1}]', "no 'text' or no 'label' in record 2"),
         ("a.csv.gz", "text,label\na,b\n", "is not a gzip file, or is damaged"),
-        ("a.csv.gz", gzip.compress(b"text,label\na,b\n")[:-9], "is not a gzip file, or is damaged"),
-        ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n"), "line 2 has 3 fields"),
-        ("a.jsonl.gz", gzip.compress(b"caf\xe9"), r"byte 3 \(line 1\) is not UTF-8"),
-        ("a.gz", gzip.compress(b"text,label\na,b\n"), r"extension; it must be one of .* or \.csv\.gz"),
-        ("a.parquet.gz", gzip.compress(b"PAR1"), r"extension; it must be one of .* or \.csv\.gz"),
+        ("a.csv.gz", gzip.compress(b"text,label\na,b\n", mtime=0)[:-9], "is not a gzip file, or is damaged"),
+        ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n", mtime=0), "line 2 has 3 fields"),
+        ("a.jsonl.gz", gzip.compress(b"caf\xe9", mtime=0), r"byte 3 \(line 1\) is not UTF-8"),
+        ("a.gz", gzip.compress(b"text,label\na,b\n", mtime=0), r"extension; it must be one of .* or \.csv\.gz"),
+        ("a.parquet.gz", gzip.compress(b"PAR1", mtime=0), r"extension; it must be one of .* or \.csv\.gz"),
         ("a.parquet", "PAR1 and nothing else", "is not a Parquet file"),
         ("a.xlsx", "x", r"extension; it must be one of \.csv, \.tsv, \.jsonl, \.parquet"),
     ],
@@ -120,7 +120,7 @@ def test_a_set_delimiter_is_used(tmp_path: Path) -> None:
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 100_000))
+    path = write(tmp_path / "a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 100_000, mtime=0))
     assert len(read_rows(path, None).places) == 100_000
     monkeypatch.setattr(files, "MOST_UNPACKED", 1000)
     with pytest.raises(UserError, match=r"a\.csv\.gz: unpacks to more than .* unpack it yourself"):
