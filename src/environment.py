@@ -1,7 +1,6 @@
 """The environment of a run: its command line, the versions of packages and code, its device and its memory."""
 
 import platform
-import re
 import resource
 import shlex
 import subprocess
@@ -14,7 +13,7 @@ import torch
 from hydra.core.hydra_config import HydraConfig
 
 from src.config.keys import LOCAL, is_within
-from src.config.quoting import quote
+from src.config.quoting import quote_if_needed
 from src.run_result import PeakMemory
 
 PACKAGES = (
@@ -36,9 +35,8 @@ def command_line() -> str:
 
 def resume_command(checkpoint: str) -> str:
     """Return the command that resumes this run, with the overrides that a checkpoint must not set."""
-    path = checkpoint if re.fullmatch(r"[\w./-]+", checkpoint) else quote(checkpoint)
     local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(_key(line), LOCAL)]
-    return shlex.join(["python", "-m", "src.train", f"ckpt_path={path}", *local])
+    return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(checkpoint)}", *local])
 
 
 def _key(override: str) -> str:

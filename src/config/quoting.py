@@ -23,6 +23,11 @@ def quote(text: str) -> str:
     return QuotedString(escape_references(text), Quote.double).with_quotes()
 
 
+def quote_if_needed(text: str) -> str:
+    """Write `text` as a value in Hydra's grammar; a simple word or path needs no quotes."""
+    return text if re.fullmatch(r"[\w./-]+", text, re.ASCII) else quote(text)
+
+
 def escape_references(text: str) -> str:
     """Escape each `${` of a text, so that OmegaConf reads it as text and not as a reference."""
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)

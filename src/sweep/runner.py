@@ -1,7 +1,6 @@
 """Validates, records and launches the jobs of a sweep, whether a grid or a search determines them."""
 
 import logging
-import re
 import shlex
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import Any
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.quoting import quote
+from src.config.quoting import quote_if_needed
 from src.errors import UserError
 from src.sweep import stop
 from src.sweep.compose import Composer
@@ -159,7 +158,7 @@ def _resume_argument(folder: Path) -> str:
     """Return the argument for a shell that resumes the sweep in a folder, relative to the current one if possible."""
     current = Path.cwd()
     path = str(folder.relative_to(current) if folder.is_relative_to(current) else folder)
-    return f"sweep.resume={path}" if re.fullmatch(r"[\w./-]+", path) else shlex.quote(f"sweep.resume={quote(path)}")
+    return shlex.quote(f"sweep.resume={quote_if_needed(path)}")
 
 
 def _now() -> str:

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from src.config.quoting import quote, quote_values
+from src.config.quoting import quote, quote_if_needed, quote_values
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(alphabet="\\$\"'{}[]=,: ?\n"))
@@ -37,3 +37,12 @@ def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
 )
 def test_only_the_values_of_free_keys_are_quoted(typed: str, passed: str) -> None:
     assert quote_values([typed], ("text",)) == [passed]
+
+
+@pytest.mark.parametrize("text", ["runs/a-1/last_2.ckpt", "~/a b", "a,b", "", "???", "${x}", "é/ß.ckpt"])
+def test_a_value_is_quoted_only_if_needed(text: str) -> None:
+    written = quote_if_needed(text)
+    cfg = OmegaConf.create({"path": None})
+    OmegaConf.update(cfg, "path", OverridesParser.create().parse_override(f"path={written}").value())
+    assert cfg.path == text
+    assert (written == text) == (text == "runs/a-1/last_2.ckpt")
