@@ -1,6 +1,7 @@
 """The table of the data of a run: classes, lengths, truncation, unknown tokens and duplicates of each split."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rich import box
@@ -28,15 +29,15 @@ def data_rows(data: Data) -> list[Row]:
     names = _frequent_classes(data)
     rows = [
         row("texts", lambda split: _count(split.texts)),
-        *(row(clean_text(name), lambda split, name=name: _class_cell(split, [name])) for name in names),  # type: ignore[misc]
+        *(row(clean_text(name), partial(_class_cell, names=[name])) for name in names),
     ]
     if others := [name for name in data.class_names if name not in names]:
-        rows.append(row(f"{len(others):,} other classes", lambda split: _class_cell(split, others)))
+        rows.append(row(f"{len(others):,} other classes", partial(_class_cell, names=others)))
     majority = clean_text(data.majority_class or UNKNOWN)
     rows += [
         row(f"accuracy of always “{majority}”", lambda split: _number(split.majority_accuracy, "{:.3f}")),
         *(
-            row(f"tokens per text, {name}", lambda split, name=name: _count(split.lengths.get(name)))  # type: ignore[misc]
+            row(f"tokens per text, {name}", partial(_length_cell, quantile=name))
             for name in dict.fromkeys(name for split in splits for name in split.lengths)
         ),
         row(f"texts longer than {_count(data.max_length)}", lambda split: _count(split.cut_texts)),
@@ -96,6 +97,10 @@ def _frequent_classes(data: Data) -> list[str]:
 def _class_cell(split: SplitSummary, names: list[str]) -> str:
     count = sum(split.class_counts.get(name, 0) for name in names)
     return f"{count:,} ({_percent(count / split.texts)})" if split.texts else f"{count:,}"
+
+
+def _length_cell(split: SplitSummary, quantile: str) -> str:
+    return _count(split.lengths.get(quantile))
 
 
 def _count(value: int | None) -> str:
