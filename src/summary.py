@@ -54,8 +54,9 @@ def warn_of_single_class(folder: Path) -> None:
         predicted = np.unique(probabilities.argmax(1))
         if len(predicted) == 1 and len(np.unique(labels)) > 1:
             log.warning(
-                "All %s %s texts are predicted as %r: the model tells no class from another. If the classes differ in "
-                "size, train with loss.class_weights=balanced; otherwise train longer or with another optimizer.lr.",
+                "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
+                "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
+                "optimizer.lr.",
                 f"{len(labels):,}",
                 {"val": "validation"}.get(split, split),
                 names[predicted[0]],
