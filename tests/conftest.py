@@ -11,6 +11,8 @@ os.environ.update(
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,16 @@ sys.addaudithook(refuse_network)
 
 hypothesis.settings.register_profile("heed", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("heed")
+
+
+@pytest.fixture(autouse=True)
+def close_log_files() -> Iterator[None]:
+    """Close the log file that Hydra opens for a run in this process; otherwise a later test is warned of it."""
+    yield
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if type(handler) is logging.FileHandler]:
+        root.removeHandler(handler)
+        handler.close()
 
 
 @pytest.fixture(scope="session")
