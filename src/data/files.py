@@ -2,15 +2,16 @@
 
 import gzip
 import hashlib
+import io
 import stat
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from src.data.paths import existing_path, os_reason
-from src.data.utf8 import decode
+from src.data.utf8 import decoded
 from src.errors import UserError
 from src.formatting import format_list
 
@@ -61,21 +62,31 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Ite
         raise UserError(f"{source}: cannot be read ({os_reason(error)})") from None
 
 
-def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str:
-    """Read the text of a file, UTF-8 with or without a byte order mark; a .gz file is unpacked.
+@contextmanager
+def open_text(
+    path: Path, source: str | None = None, pipes: bool = False, newline: str = ""
+) -> Iterator[io.TextIOWrapper]:
+    """Open the text of a file, UTF-8 with or without a byte order mark; a .gz file is unpacked.
 
     Args:
         path: of the file.
         source: the name of the file in messages; None takes its path.
-        pipes: also read pipes.
+        pipes: also open pipes.
+        newline: as for `open`.
 
     Raises:
-        UserError: if the file cannot be read or is not UTF-8 text.
+        UserError: here or when it is read, if the file cannot be read or is not UTF-8 text.
     """
     source = source or str(path)
     with open_file(path, source, pipes) as file:
-        data = _unpack(file, path.stat().st_size, source) if path.suffix.lower() == GZIP else file.read()
-    return decode(data, source)
+        is_packed = path.suffix.lower() == GZIP
+        yield decoded(_unpacker(file, path.stat().st_size, source) if is_packed else file.read, source, newline)
+
+
+def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str:
+    """Read the text of a file as a whole; arguments and errors are those of `open_text`."""
+    with open_text(path, source, pipes) as text:
+        return text.read()
 
 
 def file_format(path: Path) -> str:
@@ -83,20 +94,24 @@ def file_format(path: Path) -> str:
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
 
 
-def _unpack(file: IO[bytes], size: int, source: str) -> bytes:
-    """The content of a gzip file of `size` bytes; a limit protects memory from a file that is made to fill it."""
+def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]:
+    """A function that reads from a gzip file of `size` bytes; a limit protects against a file made to fill the disk."""
+    unpacked = gzip.GzipFile(fileobj=file)
     limit = max(MOST_UNPACKED, MOST_EXPANSION * size)
-    try:
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            data = unpacked.read(limit + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{source}: is not a gzip file, or is damaged ({error}); write it again") from None
-    if len(data) > limit:
-        raise UserError(
-            f"{source}: unpacks to more than {limit >> 20:,} MiB, {MOST_EXPANSION} times its size, which is unusual "
-            "for text; unpack it yourself if that is right"
-        )
-    return data
+
+    def read(count: int) -> bytes:
+        try:
+            data = unpacked.read(count)
+        except (OSError, EOFError, zlib.error) as error:
+            raise UserError(f"{source}: is not a gzip file, or is damaged ({error}); write it again") from None
+        if unpacked.tell() > limit:
+            raise UserError(
+                f"{source}: unpacks to more than {limit >> 20:,} MiB, {MOST_EXPANSION} times its size, which is "
+                "unusual for text; unpack it yourself if that is right"
+            )
+        return data
+
+    return read
 
 
 def content_hash(paths: Iterable[Path]) -> str:

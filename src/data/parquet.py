@@ -11,8 +11,8 @@ from src.errors import UserError
 BATCH = 1000  # rows decoded at a time
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None) -> Rows:
-    """Read columns of a Parquet file, all if `columns` is None.
+def read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
+    """Yield columns of a Parquet file, all if `columns` is None, a batch of rows at a time.
 
     Raises:
         UserError: if the file is damaged, or a column is missing or not unique.
@@ -26,17 +26,16 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> Rows:
         names = file.schema_arrow.names
         columns = names if columns is None else columns
         check_columns(str(path), columns, names)
-        values: dict[str, list[Any]] = {name: [] for name in columns}
-        batches = file.iter_batches(BATCH, columns=list(columns))  # not the whole file at once, next to its values
+        batches = file.iter_batches(BATCH, columns=list(columns))
         while True:
             with _explain_errors(f"{path}: after row {count:,}"):
                 batch = next(batches, None)
             if batch is None:
                 break
-            for name, cells in values.items():
-                cells += _cells(batch.column(name), f"{path}: column {name!r}", count)
+            places = range(count + 1, count + batch.num_rows + 1)
+            cells = {name: _cells(batch.column(name), f"{path}: column {name!r}", count) for name in columns}
+            yield Rows(str(path), "row", places, cells)
             count += batch.num_rows
-    return Rows(str(path), "row", range(1, count + 1), values)
 
 
 def _cells(column: Any, source: str, preceding: int) -> list[Any]:

@@ -1,30 +1,44 @@
 """Readers of CSV, TSV, JSON and Parquet files, with errors that name the faulty rows."""
 
 import csv
-import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from src.data.delimiter import detect_delimiter
-from src.data.files import GZIP, file_format, open_file, read_text
+from src.data.delimiter import HEAD_SIZE, detect_delimiter
+from src.data.files import GZIP, file_format, open_file, open_text, read_text
 from src.data.parquet import read_parquet
 from src.data.rows import Rows, check_columns
 from src.errors import UserError
 
 DELIMITED = (".csv", ".tsv")
+CHUNK = 1000  # rows read at a time
 LINES = "each line must be one object"  # remedies
 ARRAY = "the file must be one array of objects; name it .jsonl if each line is an object"
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 
 
 def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
-    """Read columns of a file; its extension determines the format. Text formats may be packed as .gz.
+    """Read all rows of a file at once; arguments and errors are those of `read_chunks`."""
+    chunks = list(read_chunks(path, columns, delimiter))
+    names = dict.fromkeys(name for rows in chunks for name in rows.columns)
+    values = {
+        name: [value for rows in chunks for value in rows.columns.get(name, [None] * len(rows.places))]
+        for name in names
+    }
+    return Rows(chunks[0].source, chunks[0].unit, [place for rows in chunks for place in rows.places], values)
+
+
+def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:
+    """Yield the rows of a file, some at a time. Its extension determines the format; text may be packed as .gz.
+
+    Memory does not grow with the file, except that a JSON array is read as a whole.
 
     Args:
         path: of the file.
-        columns: their names; None reads all.
+        columns: their names; None reads all: those of JSON objects are the columns of a chunk.
         delimiter: of a CSV or TSV file; None detects that of CSV, and is a tab in TSV.
 
     Raises:
@@ -38,37 +52,37 @@ def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None =
     with open_file(path) as file:
         if not file.read(1):
             raise UserError(f"{path}: the file is empty")
-    rows = _read_delimited(path, columns, delimiter) if suffix in DELIMITED else reader(path, columns)
-    if not rows.places:
+    is_empty = True
+    for rows in _read_delimited(path, columns, delimiter) if suffix in DELIMITED else reader(path, columns):
+        is_empty = False
+        yield rows
+    if is_empty:
         raise UserError(f"{path}: the file has no rows")
-    return rows
 
 
-def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
-    text = _read_lines(path)
-    delimiter = delimiter or ("\t" if file_format(path) == ".tsv" else detect_delimiter(text, columns))
-    records = _numbered_records(text, path, delimiter)
-    _, header = next(records, (1, []))
-    columns = header if columns is None else columns
-    check_columns(str(path), columns, header)
-    position = {name: header.index(name) for name in columns}
-    places: list[int] = []
-    values: dict[str, list[Any]] = {name: [] for name in columns}
-    for line, record in records:
-        if len(record) != len(header):
-            raise UserError(
-                f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; "
-                f"a field that contains the delimiter {delimiter!r} or a line break must be in double quotes"
-            )
-        places.append(line)
-        for name, i in position.items():
-            values[name].append(record[i])
-    return Rows(str(path), "line", places, values)
+def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:
+    head = _read_head(path)
+    delimiter = delimiter or ("\t" if file_format(path) == ".tsv" else detect_delimiter(head, columns))
+    with open_text(path) as text:
+        records = _numbered_records(text, path, delimiter)
+        _, header = next(records, (1, []))
+        columns = header if columns is None else columns
+        check_columns(str(path), columns, header)
+        position = {name: header.index(name) for name in columns}
+        while chunk := list(islice(records, CHUNK)):
+            for line, record in chunk:
+                if len(record) != len(header):
+                    raise UserError(
+                        f"{path}: line {line} has {len(record)} fields where the header has {len(header)}; "
+                        f"a field that contains the delimiter {delimiter!r} or a line break must be in double quotes"
+                    )
+            values = {name: [record[i] for _, record in chunk] for name, i in position.items()}
+            yield Rows(str(path), "line", [line for line, _ in chunk], values)
 
 
-def _numbered_records(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _numbered_records(lines: Iterable[str], path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the records that are not blank, each with the number of its first line."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     line = 1
     try:
         for record in reader:
@@ -82,24 +96,29 @@ def _numbered_records(text: str, path: Path, delimiter: str) -> Iterator[tuple[i
         ) from None
 
 
-def _read_jsonl(path: Path, columns: Sequence[str] | None) -> Rows:
-    records = {}
-    for line, text in enumerate(_read_lines(path).split("\n"), start=1):
-        if text.strip():
-            place = f"{path}: line {line}"
-            records[line] = _parse_json(text, place, lambda error, place=place: f"{place}, column {error.colno}", LINES)  # type: ignore[misc]
-    return _to_rows(path, "line", records, LINES, columns)
+def _read_jsonl(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
+    _read_head(path)
+    with open_text(path, newline="\n") as text:
+        lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
+        yield from _to_rows(
+            path, "line", ((number, _parse_line(line, path, number)) for number, line in lines), columns
+        )
 
 
-def _read_json(path: Path, columns: Sequence[str] | None) -> Rows:
+def _parse_line(line: str, path: Path, number: int) -> Any:
+    place = f"{path}: line {number}"
+    return _parse_json(line, place, lambda error: f"{place}, column {error.colno}", LINES)
+
+
+def _read_json(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
+    _read_head(path)
     array = _parse_json(
-        _read_lines(path), str(path), lambda error: f"{path}: line {error.lineno}, column {error.colno}", ARRAY
+        read_text(path), str(path), lambda error: f"{path}: line {error.lineno}, column {error.colno}", ARRAY
     )
     if not isinstance(array, list):
         raise UserError(f"{path}: is not a JSON array; {ARRAY}")
-    if not array:
-        raise UserError(f"{path}: the file has no rows")
-    return _to_rows(path, "record", dict(enumerate(array, start=1)), ARRAY, columns)
+    if array:
+        yield from _to_rows(path, "record", enumerate(array, start=1), columns)
 
 
 class _Repeating(dict[str, Any]):
@@ -128,30 +147,36 @@ def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], 
         raise UserError(f"{place}: a number cannot be read ({error})") from None
 
 
-def _to_rows(path: Path, unit: str, records: dict[int, Any], remedy: str, columns: Sequence[str] | None) -> Rows:
-    """The rows of JSON objects by their places; of `columns`, none may occur twice in an object; None are all."""
-    for place, record in records.items():
-        if not isinstance(record, dict):
-            raise UserError(f"{path}: {unit} {place}: is not a JSON object; {remedy}")
-        if isinstance(record, _Repeating):
-            required = [name for name in record if columns is None or name in columns]
-            check_columns(f"{path}: {unit} {place}", required, record.names)
-    names = list(dict.fromkeys(name for record in records.values() for name in record))
-    columns = names if columns is None else columns
-    check_columns(str(path), columns, names)
-    values = {name: [record.get(name) for record in records.values()] for name in columns}
-    return Rows(str(path), unit, list(records), values)
+def _to_rows(
+    path: Path, unit: str, records: Iterable[tuple[int, Any]], columns: Sequence[str] | None
+) -> Iterator[Rows]:
+    """The rows of JSON objects with their places; of `columns`, none may occur twice in an object; None are all."""
+    records = iter(records)
+    names: dict[str, None] = {}
+    while chunk := list(islice(records, CHUNK)):
+        for place, record in chunk:
+            if not isinstance(record, dict):
+                raise UserError(f"{path}: {unit} {place}: is not a JSON object; {LINES if unit == 'line' else ARRAY}")
+            if isinstance(record, _Repeating):
+                required = [name for name in record if columns is None or name in columns]
+                check_columns(f"{path}: {unit} {place}", required, record.names)
+        own = dict.fromkeys(name for _, record in chunk for name in record)
+        names |= own
+        values = {name: [record.get(name) for _, record in chunk] for name in (own if columns is None else columns)}
+        yield Rows(str(path), unit, [place for place, _ in chunk], values)
+    check_columns(str(path), columns or (), list(names))
 
 
-def _read_lines(path: Path) -> str:
-    """Read the text of a file, which must not be blank."""
-    text = read_text(path)
-    if not text or text.isspace():
+def _read_head(path: Path) -> str:
+    """Read the beginning of the text of a file, which must not be blank."""
+    with open_text(path) as text:
+        head = text.read(HEAD_SIZE)
+    if len(head) < HEAD_SIZE and not head.strip():
         raise UserError(f"{path}: the file has no rows, only blank lines")
-    return text
+    return head
 
 
-READERS: dict[str, Callable[[Path, Sequence[str] | None], Rows]] = {
+READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[Rows]]] = {
     ".csv": _read_delimited,
     ".tsv": _read_delimited,
     ".jsonl": _read_jsonl,

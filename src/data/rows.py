@@ -13,7 +13,7 @@ SHOWN = 5  # rows named in a message
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns of a file."""
+    """The columns of a file, or of consecutive rows of it."""
 
     source: str  # the file's path, for messages
     unit: str  # of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
@@ -21,11 +21,16 @@ class Rows:
     columns: dict[str, list[Any]]  # n values each
 
     def describe_places(self, positions: Sequence[int]) -> str:
-        """Format the places of rows: 'lines 3, 9, 12 (3 in all)', with the first few of many."""
-        places = ", ".join(str(self.places[i]) for i in positions[:SHOWN])
-        if len(positions) == 1:
-            return f"{self.unit} {places}"
-        return f"{self.unit}s {places}{', …' if len(positions) > SHOWN else ''} ({len(positions):,} in all)"
+        """Format the places of the rows at these positions."""
+        return format_places(self.unit, [self.places[i] for i in positions])
+
+
+def format_places(unit: str, places: Sequence[int]) -> str:
+    """Format the places of rows: 'lines 3, 9, 12 (3 in all)', with the first few of many."""
+    first = ", ".join(map(str, places[:SHOWN]))
+    if len(places) == 1:
+        return f"{unit} {first}"
+    return f"{unit}s {first}{', …' if len(places) > SHOWN else ''} ({len(places):,} in all)"
 
 
 def check_columns(

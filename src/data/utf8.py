@@ -1,9 +1,14 @@
 """Decoding of UTF-8 text, with messages that name other encodings."""
 
+import codecs
+import io
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 from src.errors import UserError
 
+BLOCK = 1 << 20  # bytes checked at a time
 SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
 SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation; rare characters in the other byte order
 BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
@@ -20,28 +25,72 @@ def decode(data: bytes, source: str) -> str:
         source: the name of their file, for the message.
 
     Raises:
-        UserError: if they are not UTF-8 text; the message names the encoding if a byte order mark or the zero bytes
-            reveal it.
+        UserError: as `decoded` does.
     """
-    try:
-        text, decoding_error = data.decode("utf-8-sig"), None
-    except UnicodeDecodeError as error:
-        text, decoding_error = "", error
-    zero = data.find(b"\0")
-    if decoding_error is None and zero < 0:
-        return text
-    require_one_byte_units(data, source, ascii_share=0.02 if decoding_error else 0.75)
-    if zero >= 0:
-        raise UserError(
-            f"{source}: byte {zero} (line {_line(data, zero)}) is zero, so this is not a text file, or is damaged; "
-            "give a text file in UTF-8, not a spreadsheet or an archive"
-        )
-    assert decoding_error is not None
-    position = decoding_error.start
-    raise UserError(
-        f"{source}: byte {position} (line {_line(data, position)}) is not UTF-8; save it as UTF-8, for "
-        "instance with `iconv -f WINDOWS-1252 -t UTF-8` if it was written on Windows in a Western language"
-    )
+    return decoded(io.BytesIO(data).read, source).read()
+
+
+def decoded(read: Callable[[int], bytes], source: str, newline: str = "") -> io.TextIOWrapper:
+    """A stream of the characters of UTF-8 text, with or without a byte order mark, which is checked as it is read.
+
+    Args:
+        read: returns at most the next n bytes, and none at the end.
+        source: the name of their file, for the message.
+        newline: as for `open`: "" ends lines at every line break, and "\n" at that character alone.
+
+    Raises:
+        UserError: when bytes are read that are not UTF-8 text; the message names the encoding if a byte order mark or
+            the zero bytes reveal it.
+    """
+    checked = io.BufferedReader(_CheckedBytes(read, source), BLOCK)
+    return io.TextIOWrapper(checked, "utf-8-sig", newline=newline)
+
+
+class _CheckedBytes(io.RawIOBase):
+    """Bytes that are checked to be UTF-8 text as they are read."""
+
+    def __init__(self, read: Callable[[int], bytes], source: str) -> None:
+        self._read = read
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._head = b""
+        self._position, self._line = 0, 1  # of the next block
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._read(len(buffer))
+        self._check(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+    def _check(self, block: bytes) -> None:
+        self._head += block[: SAMPLE - len(self._head)]
+        start = -len(self._decoder.getstate()[0])  # in the block, of the first byte that is not decoded yet
+        bad, zero = None, block.find(b"\0")
+        try:
+            self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            bad = start + error.start
+        if zero >= 0 or bad is not None:
+            require_one_byte_units(self._head, self._source, ascii_share=0.75 if bad is None else 0.02)
+        if zero >= 0:
+            raise UserError(
+                f"{self._place(block, zero)} is zero, so this is not a text file, or is damaged; "
+                "give a text file in UTF-8, not a spreadsheet or an archive"
+            )
+        if bad is not None:
+            raise UserError(
+                f"{self._place(block, bad)} is not UTF-8; save it as UTF-8, for "
+                "instance with `iconv -f WINDOWS-1252 -t UTF-8` if it was written on Windows in a Western language"
+            )
+        self._position += len(block)
+        self._line += block.count(b"\n")
+
+    def _place(self, block: bytes, i: int) -> str:
+        line = self._line + block.count(b"\n", 0, max(i, 0))
+        return f"{self._source}: byte {self._position + i} (line {line})"
 
 
 def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) -> None:
@@ -78,7 +127,3 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
 def lines_of(text: str) -> list[str]:
     """Split a text at line breaks alone; str.splitlines also splits at other characters within a text."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _line(data: bytes, position: int) -> int:
-    return data.count(b"\n", 0, position) + 1
