@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-sweep constraints clean
+.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-sweep study study-report study-verify constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,16 @@ bench-growth: venv  ## measure and draw how cost grows with length and number of
 
 bench-sweep: venv  ## measure a sweep against separate processes, and its memory
 	$(RUN) -m benchmarks.sweep $(BENCH)
+
+# make study STUDY="--path imdb=<folder> --path rotten_tomatoes=<train.tsv>"; --quick tries it on 60 texts.
+study: venv  ## run the sweeps of the study that are not released yet; prints the time that they take first
+	$(RUN) -m studies.run $(STUDY)
+
+study-report: venv  ## write docs/results.md from the released records
+	$(RUN) -m studies.report
+
+study-verify: venv  ## compute docs/results.md again from the released records, and compare
+	$(RUN) -m studies.report --check
 
 constraints: venv  ## pin what pyproject.toml asks for; pins that still suit stay
 	$(RUN) -m pip install -qq uv

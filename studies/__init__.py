@@ -1,0 +1,1 @@
+"""The study: run its sweeps, release their records without the texts, and report them."""

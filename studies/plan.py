@@ -1,0 +1,58 @@
+"""The plan of the study, `studies/plan.yaml`: its sweeps, their seeds, and the statements of the source documents."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+ROOT = Path(__file__).resolve().parents[1]
+PLAN, RESULTS = ROOT / "studies" / "plan.yaml", ROOT / "docs" / "results"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Document(_Record):
+    """The result that a source document states.
+
+    Args:
+        statement: in words; "none" if the document has no figure.
+        accuracy: from 0 to 1, if the document states one.
+    """
+
+    statement: str
+    accuracy: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class PlannedSweep(_Record):
+    """A sweep that runs once for each seed.
+
+    Args:
+        seeds: seeds of the study.
+        overrides: the command line of `src.train -m`, without seed and folders.
+        data: the texts: imdb; rotten_tomatoes, which the user must download; or bundled with Heed.
+        document: the result in the source document, if the sweep is a preset of one.
+    """
+
+    seeds: tuple[int, ...]
+    overrides: tuple[str, ...]
+    data: Literal["imdb", "rotten_tomatoes", "bundled"] = "imdb"
+    document: Document | None = None
+
+
+class Plan(_Record):
+    """All sweeps by name, in the order in which they run."""
+
+    sweeps: dict[str, PlannedSweep]
+
+
+def load_plan() -> Plan:
+    """Read `studies/plan.yaml`."""
+    return Plan.model_validate(yaml.safe_load(PLAN.read_text(encoding="utf-8")))
+
+
+def release_file(sweep: str, seed: int, results: Path = RESULTS) -> Path:
+    """The path of the released records of a sweep with one seed."""
+    return results / sweep / f"seed_{seed}.parquet"

@@ -1,0 +1,285 @@
+"""Write docs/results.md and docs/results/comparison.html from the released records: `python -m studies.report`.
+
+`python -m studies.report --check` computes everything again and compares it with the two files.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from src.comparison.comparison import Comparison, compare
+from src.comparison.formatting import format_p_value
+from src.comparison.measurements import measure
+from src.comparison.page import render
+from src.comparison.runs import FinishedRun, find_runs
+from src.comparison.statistics import (
+    LEVEL,
+    MIN_SEEDS,
+    Difference,
+    Interval,
+    Sample,
+    draw_samples,
+    estimate_difference,
+    holm,
+    mean_over_seeds,
+)
+from src.comparison.variants import Variant, group_runs
+from src.process.exits import exit_with_message
+from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file
+from studies.release import unpack_release
+
+REPORT = ROOT / "docs" / "results.md"
+PAGE = "comparison.html"
+NOT_MEASURED = "not measured"
+ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
+
+
+class DifferenceRow(NamedTuple):
+    """The difference between two variants, with p after Holm's adjustment and a verdict."""
+
+    variant: Variant
+    baseline: Variant
+    difference: Difference
+    p_adjusted: float | None
+
+    @property
+    def verdict(self) -> str:
+        """better, worse or tie; exploratory with fewer than five seeds."""
+        if min(len(self.variant.runs), len(self.baseline.runs)) < MIN_SEEDS:
+            return "exploratory"
+        if self.p_adjusted is None or self.p_adjusted >= LEVEL:
+            return "tie"
+        return "better" if self.difference.value > 0 else "worse"
+
+    @property
+    def cells(self) -> list[str]:
+        """Difference in points with its interval, p, and the verdict."""
+        return [format_points(self.difference.interval), format_p_value(self.p_adjusted), self.verdict]
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """The released runs, unpacked below a folder.
+
+    Args:
+        plan: the plan of the study.
+        folder: one folder for each released sweep, with one for each seed.
+    """
+
+    plan: Plan
+    folder: Path
+
+    def has(self, sweep: str) -> bool:
+        """Whether a sweep is released for at least one seed."""
+        return (self.folder / sweep).is_dir()
+
+    def runs(self, sweep: str) -> tuple[FinishedRun, ...]:
+        """The runs of a sweep with all its seeds; none if it is not released."""
+        return find_runs([self.folder / sweep]).runs if self.has(sweep) else ()
+
+    def seeds(self, sweep: str) -> int:
+        """The number of released seeds."""
+        return len({run.seed for run in self.runs(sweep)})
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The comparison of the twenty variants, with the claims."""
+        comparison = compare([self.folder / "twenty_variants"])
+        return replace(comparison, folders=(RESULTS.relative_to(ROOT) / "twenty_variants",))
+
+    @cached_property
+    def _twenty(self) -> dict[tuple[str, str], Variant]:
+        return _by_choice(group_runs(self.runs("twenty_variants")))
+
+    def accuracy_rows(self) -> Iterator[list[str]]:
+        """Rows of the main table: mean accuracy ± half of its interval over seeds, by encoder and attention."""
+        for encoder in ENCODERS:
+            variants = [self._twenty.get((encoder, attention)) for attention in ATTENTIONS]
+            yield [f"`{encoder}`", *(format_accuracy(variant) for variant in variants)]
+
+    def difference_rows(self, baseline: str) -> Iterator[list[str]]:
+        """Rows of the differences of each attention to another attention with the same encoder."""
+        pairs = [
+            (variant, self._twenty[encoder, baseline])
+            for (encoder, attention), variant in self._twenty.items()
+            if attention not in ("none", "uniform", baseline) or (attention, baseline) == ("uniform", "none")
+        ]
+        for row in compare_pairs(pairs):
+            yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
+
+    def other_rows(self) -> Iterator[list[str]]:
+        """Rows of the other attentions with a BiLSTM: accuracy, and differences to `none` and `uniform`."""
+        others = _by_choice(group_runs(self.runs("other_attentions")))
+        seeds = {run.seed for variant in others.values() for run in variant.runs}
+        baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in ("none", "uniform")]
+        rows = compare_pairs([(variant, baseline) for variant in others.values() for baseline in baselines])
+        for to_none, to_uniform in zip(rows[::2], rows[1::2], strict=True):
+            variant = to_none.variant
+            yield [f"`{variant.choices['attention']}`", format_accuracy(variant), *to_none.cells[:2], *to_uniform.cells]
+
+    def cost_rows(self) -> Iterator[list[str]]:
+        """Rows of the cost: seconds of an epoch, parameters, and peak memory, by variant."""
+        for variant in group_runs([*self.runs("twenty_variants"), *self.runs("other_attentions")]):
+            runs = variant.runs
+            epochs = [epoch for run in runs for epoch in run.result.seconds.per_epoch]
+            memory = max((run.result.peak_memory_mb.process or 0.0 for run in runs), default=0.0)
+            name = " · ".join(f"`{variant.choices[key]}`" for key in ("encoder", "attention"))
+            yield [name, f"{min(epochs):.0f} to {max(epochs):.0f}", f"{runs[0].parameters:,}", f"{memory:,.0f}"]
+
+    def preset_rows(self) -> Iterator[list[str]]:
+        """Rows of the reproduction table: the document's result, Heed's, its interval, and the number of seeds."""
+        for name, sweep in self.plan.sweeps.items():
+            if sweep.document is None:
+                continue
+            runs = self.runs(name)
+            cells = [NOT_MEASURED] * 4 if not runs else self._preset_cells(runs)
+            yield [f"`{name}`", sweep.document.statement, *cells]
+
+    def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
+        """Rows of sweeps of one variant: accuracy, the accuracy of each seed, and seconds of training."""
+        for name in sweeps:
+            runs = self.runs(name)
+            if not runs:
+                yield [f"`{name}`", *[NOT_MEASURED] * 3]
+                continue
+            accuracies = [_accuracy(run) for run in runs]
+            seconds = [run.result.seconds.fit or 0.0 for run in runs]
+            each = ", ".join(f"{100 * value:.2f}" for value in accuracies)
+            duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
+            yield [f"`{name}`", format_interval(mean_over_seeds(accuracies)), each, duration]
+
+    def claim_rows(self) -> Iterator[list[str]]:
+        """Rows of the claims with their verdicts."""
+        for claim in self.comparison.claims:
+            yield [claim.text, f"**{claim.verdict}**", claim.numbers or claim.evidence[0]]
+
+    def has_equal_predictions(self) -> bool:
+        """Whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""
+        (concat,) = self.runs("luong_concat")
+        twin = next(run for run in self._twenty["bilstm", "bahdanau"].runs if run.seed == concat.seed)
+        return bool((concat.predictions().probabilities == twin.predictions().probabilities).all())
+
+    def hours(self) -> float:
+        """Hours of computation: the sum over all released runs."""
+        runs = [run for name in self.plan.sweeps for run in self.runs(name)]
+        return sum(run.result.seconds.total or 0.0 for run in runs) / 3600
+
+    def _preset_cells(self, runs: Sequence[FinishedRun]) -> list[str]:
+        accuracies = [_accuracy(run) for run in runs]
+        score, epochs = runs[0].result.metrics["test/acc"], len(runs[0].result.seconds.per_epoch)
+        single = Interval(accuracies[0], score.low, score.high)
+        interval = mean_over_seeds(accuracies) if len(runs) > 1 else single
+        best = runs[0].result.best.epoch
+        trained = f"{epochs}, {'not known' if best is None else best + 1}"
+        return [format_interval(interval), f"{score.n:,}", trained, f"{runs[0].result.parameters.trainable:,}"]
+
+
+def compare_pairs(pairs: Sequence[tuple[Variant, Variant]]) -> list[DifferenceRow]:
+    """Differences in accuracy of pairs of variants on the same texts, adjusted (Holm) for all pairs."""
+    variants = list({id(variant): variant for pair in pairs for variant in pair}.values())
+    measurements = measure(variants, ["acc"], "acc", ["acc"])
+    drawn = draw_samples(
+        [measurement.by_text["acc"] for measurement in measurements],
+        seeds=[measurement.seeds for measurement in measurements],
+    )
+    samples: Mapping[int, Sample] = {id(variant): sample for variant, sample in zip(variants, drawn, strict=True)}
+    differences = [estimate_difference([(1, samples[id(a)]), (-1, samples[id(b)])]) for a, b in pairs]
+    adjusted = holm([1.0 if difference.p_value is None else difference.p_value for difference in differences])
+    return [
+        DifferenceRow(first, second, difference, p)
+        for (first, second), difference, p in zip(pairs, differences, adjusted, strict=True)
+    ]
+
+
+def format_accuracy(variant: Variant | None) -> str:
+    """The mean over seeds ± half of its 95 % interval, in %."""
+    if variant is None:
+        return NOT_MEASURED
+    mean, low, _ = mean_over_seeds([_accuracy(run) for run in variant.runs])
+    return f"{100 * mean:.1f}" + ("" if low is None else f" ± {100 * (mean - low):.1f}")
+
+
+def format_interval(interval: Interval) -> str:
+    """A share in % with its interval, such as 81.3 % (80.8 to 81.8)."""
+    value, low, high = interval
+    bounds = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * value:.1f} %{bounds}"
+
+
+def format_points(interval: Interval) -> str:
+    """A difference of shares in points with its interval, such as +1.2 (-0.3 to +2.7)."""
+    value, low, high = interval
+    bounds = "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
+    return f"{100 * value:+.1f}{bounds}"
+
+
+def render_report(results: StudyResults) -> str:
+    """Fill the template `studies/results.md.j2`."""
+    loader = FileSystemLoader(ROOT / "studies")
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["row"] = lambda cells: f"| {' | '.join(cells)} |"
+    return environment.get_template("results.md.j2").render(study=results)
+
+
+def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
+    """Write the report and the page of the comparison, and return their paths.
+
+    Args:
+        check: write nothing, and return the paths of the files that differ from what the records give.
+        results: folder of the released records, and of the page.
+        report: path of the report.
+    """
+    plan = load_plan()
+    with TemporaryDirectory() as folder:
+        for name, sweep in plan.sweeps.items():
+            for file in (release_file(name, seed, results) for seed in sweep.seeds):
+                if file.exists():
+                    unpack_release(file, Path(folder) / name / file.stem)
+        study = StudyResults(plan, Path(folder))
+        contents = {report: render_report(study)}
+        if study.has("twenty_variants"):
+            contents[results / PAGE] = render(study.comparison)
+    changed = [path for path, text in contents.items() if not _has_content(path, text)]
+    for path in [] if check else changed:
+        path.write_text(contents[path], encoding="utf-8")
+    return changed
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write or check the report."""
+    parser = argparse.ArgumentParser("python -m studies.report", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare the files with the records; write nothing")
+    options = parser.parse_args(arguments)
+    with exit_with_message("standard output"):
+        changed = write_report(options.check)
+        if options.check and changed:
+            sys.exit("\n".join(f"{path} differs from the released records" for path in changed))
+        print("The report agrees with the released records" if not changed else f"Wrote {', '.join(map(str, changed))}")
+
+
+def _accuracy(run: FinishedRun) -> float:
+    predictions = run.predictions()
+    return float((predictions.probabilities.argmax(1) == predictions.labels).mean())
+
+
+def _by_choice(variants: Sequence[Variant]) -> dict[tuple[str, str], Variant]:
+    return {(variant.choices["encoder"], variant.choices["attention"]): variant for variant in variants}
+
+
+def _with_seeds(variant: Variant, seeds: set[int]) -> Variant:
+    return Variant(variant.name, variant.differs, tuple(run for run in variant.runs if run.seed in seeds))
+
+
+def _has_content(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    main()

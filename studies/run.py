@@ -1,0 +1,164 @@
+"""Run the study's sweeps that are not released yet, and release each when it is completed.
+
+python -m studies.run --path imdb=<folder> --path rotten_tomatoes=<train.tsv>
+
+All sweeps run with the first seed, then all with the second, and so on. Interrupted sweeps resume. Without
+`--path imdb=…`, IMDb is downloaded; sweeps on the contest's phrases run only with `--path rotten_tomatoes=…`.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow.parquet as pq
+
+from src.config.quoting import quote
+from src.errors import UserError
+from src.formatting import format_duration
+from src.process.exits import exit_with_message
+from src.run_result import RunResult
+from studies.plan import RESULTS, ROOT, Plan, PlannedSweep, load_plan, release_file
+from studies.release import write_release
+
+OUTPUTS = Path("outputs/study")
+QUICK = ("data.limit=60", "trainer.max_epochs=1")  # of --quick: every model once, on few texts
+IMDB, PHRASES = "imdb", "rotten_tomatoes"
+
+
+class Task(NamedTuple):
+    """One sweep with one seed."""
+
+    name: str
+    sweep: PlannedSweep
+    seed: int
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the missing sweeps with the time that they will take, run them, and release their records."""
+    with exit_with_message("standard output"):
+        plan, options = load_plan(), _parser().parse_args(arguments)
+        paths = dict(_parse_path(text) for text in options.path)
+        outputs, results = OUTPUTS, RESULTS
+        if options.quick:
+            outputs = Path("outputs/study_quick")
+            results = outputs / "released"
+        tasks = list(missing_tasks(plan, results, _names(plan, options.only), options.seeds, options.quick))
+        if PHRASES not in paths:
+            skipped = dict.fromkeys(task.name for task in tasks if task.sweep.data == PHRASES)
+            tasks = [task for task in tasks if task.name not in skipped]
+            print(*(f"{name} is left out: it requires --path {PHRASES}=<train.tsv>" for name in skipped), sep="\n")
+        print(describe(tasks, plan, options.jobs), flush=True)
+        if options.dry_run:
+            return
+        for number, task in enumerate(tasks, 1):
+            print(f"Sweep {number} of {len(tasks)}: {task.name}, seed {task.seed}", flush=True)
+            _run(task, outputs, paths, options.jobs, QUICK if options.quick else ())
+            file = release_file(task.name, task.seed, results)
+            count = write_release(outputs / task.name / f"seed_{task.seed}", file)
+            print(f"Released {count} runs: {file} ({file.stat().st_size / 1e6:.2f} MB)", flush=True)
+
+
+def missing_tasks(
+    plan: Plan, results: Path, names: Sequence[str], seeds: Sequence[int] | None = None, is_quick: bool = False
+) -> Iterator[Task]:
+    """The sweeps that are not released, by seed, then in the order of the plan.
+
+    Args:
+        plan: the plan.
+        results: folder of the released files.
+        names: sweeps to run.
+        seeds: seeds to run; None: those of the plan.
+        is_quick: run the first seed of each sweep only.
+    """
+    planned = {name: plan.sweeps[name].seeds[:1] if is_quick else plan.sweeps[name].seeds for name in names}
+    for seed in sorted({seed for values in planned.values() for seed in values}):
+        for name in names:
+            wanted = seed in planned[name] and (seeds is None or seed in seeds)
+            if wanted and not release_file(name, seed, results).exists():
+                yield Task(name, plan.sweeps[name], seed)
+
+
+def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS) -> str:
+    """The list of sweeps with their estimated duration, from released runs of the same sweep with other seeds."""
+    if not tasks:
+        return "All sweeps are released; delete a file below docs/results to run its sweep again"
+    lines, total, unknown = [], 0.0, 0
+    for task in tasks:
+        seconds = released_seconds(plan, task.name, results)
+        unknown += seconds is None
+        total += (seconds or 0.0) / jobs
+        duration = "no earlier run" if seconds is None else format_duration(seconds / jobs)
+        lines.append(f"  {task.name}, seed {task.seed}: {duration}")
+    known = f"about {format_duration(total)}" if unknown < len(tasks) else "an unknown time"
+    more = f", and an unknown time for {unknown} of them" if 0 < unknown < len(tasks) else ""
+    head = f"{len(tasks)} sweeps will take {known}{more}, if this machine is as fast as that of the released runs:"
+    return "\n".join([head, *lines])
+
+
+def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | None:
+    """The seconds of all runs of a sweep with one seed, the mean over released seeds; None without such runs."""
+    totals = []
+    for file in (release_file(name, seed, results) for seed in plan.sweeps[name].seeds):
+        if file.exists():
+            records = pq.read_table(file, columns=["result"])["result"].to_pylist()
+            totals.append(sum(json.loads(text)["seconds"]["total"] for text in records))
+    return sum(totals) / len(totals) if totals else None
+
+
+def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
+    """Start or resume the sweep in a process of its own."""
+    folder = outputs / task.name / f"seed_{task.seed}"
+    launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if jobs > 1 else []
+    line = ["-m", *task.sweep.overrides, f"seed={task.seed}", "logger=csv", f"hydra.sweep.dir={quote(str(folder))}"]
+    if task.sweep.data in paths:
+        line.append(f"data.path={quote(paths[task.sweep.data])}")
+    if (folder / "sweep.json").exists():
+        line = [f"sweep.resume={quote(str(folder))}"]
+    command = [sys.executable, "-m", "src.train", *line, *launcher, *(more if "-m" in line else ())]
+    code = subprocess.run(command, cwd=ROOT).returncode
+    failed = [run.name for run in sorted(folder.glob("*/")) if RunResult.load(run).status != "completed"]
+    if code or failed:
+        raise UserError(f"{task.name}, seed {task.seed} is not completed: run the same command again to resume it")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m studies.run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--path", action="append", default=[], metavar="NAME=PATH", help="local data, as above")
+    parser.add_argument("--only", action="append", metavar="SWEEP", help="a sweep to run; default: all")
+    parser.add_argument("--seeds", type=_parse_seeds, metavar="1,2", help="seeds to run; default: those of the plan")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once, each with its share of the threads (2)")
+    parser.add_argument("--quick", action="store_true", help="60 texts, one epoch, one seed, in outputs/study_quick")
+    parser.add_argument("--dry-run", action="store_true", help="only print the sweeps and the estimated time")
+    return parser
+
+
+def _parse_seeds(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError("expects whole numbers, such as 1,2") from None
+
+
+def _parse_path(text: str) -> tuple[str, str]:
+    name, sign, path = text.partition("=")
+    if not sign or name not in (IMDB, PHRASES):
+        raise UserError(f"--path {text}: expects {IMDB}=<folder> or {PHRASES}=<file>")
+    if not Path(path).exists():
+        raise UserError(f"--path {name}: no such file or folder {path!r}")
+    return name, str(Path(path).resolve())
+
+
+def _names(plan: Plan, selection: Sequence[str] | None) -> list[str]:
+    if unknown := [name for name in selection or () if name not in plan.sweeps]:
+        raise UserError(f"--only {unknown[0]}: no such sweep ({', '.join(plan.sweeps)})")
+    return [name for name in plan.sweeps if selection is None or name in selection]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Released records: they contain no paths, and a comparison of unpacked records gives the same numbers."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from src.comparison.comparison import compare
+from src.errors import UserError
+from src.reports.files import read_gradients, read_history, read_statistics
+from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
+from tests.comparison.runs import make_probabilities, write_run
+from tests.comparison.sweeps import write_whole_sweep
+
+LABELS = np.arange(13) % 2
+CORRECT = np.arange(13) % 3 > 0
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep")
+    return write_whole_sweep(folder / "sweep", ["rnn", "lstm"], ["none", "bahdanau"], (1, 2), n=101, epochs=3)
+
+
+def test_comparison_of_unpacked_records(sweep, tmp_path):
+    assert write_release(sweep, tmp_path / "r.parquet") == 8
+    runs = unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
+    original, unpacked = compare([sweep]), compare([tmp_path / "runs"])
+    assert [run.name for run in runs] == sorted(path.name for path in sweep.iterdir())
+    for before, after in zip(original.rows, unpacked.rows, strict=True):
+        assert before.variant.name == after.variant.name
+        assert before.metrics["acc"] == after.metrics["acc"]
+        assert before.difference == after.difference
+    losses = [
+        [row.metrics["nll"].value for row in compare([folder], metric="nll").rows] for folder in (sweep, runs[0].parent)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+    assert [claim.verdict for claim in original.claims] == [claim.verdict for claim in unpacked.claims]
+
+
+def test_statistics_gradients_and_curves(sweep, tmp_path):
+    write_release(sweep, tmp_path / "r.parquet")
+    for run in unpack_release(tmp_path / "r.parquet", tmp_path / "runs"):
+        before, after = read_statistics(sweep / run.name), read_statistics(run)
+        for name in ("position", "entropy", "effective", "length"):
+            np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=1e-5)
+        for component, norms in read_gradients(sweep / run.name).items():
+            np.testing.assert_allclose(read_gradients(run)[component], norms, rtol=1e-5)
+        history = read_history(run)
+        assert history.keys() == read_history(sweep / run.name).keys()
+        assert history["val/acc"] == pytest.approx(read_history(sweep / run.name)["val/acc"], rel=1e-5)
+
+
+def test_records_name_no_folder(tmp_path):
+    result = {
+        "command": "python -m src.train data.path=/secret/place",
+        "overrides": ["data.path=/secret/place", "paths.output_dir=/secret/place", "seed=3", "hydra.run.dir=/secret"],
+    }
+    options = {"data.path": "/secret/place", "model.embedding.path": "/secret/vectors.txt", "logger.csv": "/secret"}
+    probabilities = make_probabilities(LABELS, CORRECT)
+    write_run(tmp_path / "s" / "run", probabilities, LABELS, seed=3, options=options, result=result)
+    write_release(tmp_path / "s", tmp_path / "r.parquet")
+    (row,) = pq.read_table(tmp_path / "r.parquet").to_pylist()
+    assert "secret" not in row["result"] + row["config"]
+    assert json.loads(row["result"])["overrides"] == ["seed=3"]
+    assert json.loads(row["config"])["model"]["embedding"]["path"] == "vectors.txt"
+
+
+def test_a_path_within_a_setting_is_refused(tmp_path):
+    write_run(
+        tmp_path / "run",
+        make_probabilities(LABELS, CORRECT),
+        LABELS,
+        options={"model.encoder.note": f"read {tmp_path}/x"},
+    )
+    with pytest.raises(UserError, match="must not name folders"):
+        write_release(tmp_path, tmp_path / "r.parquet")
+
+
+def test_log_odds_by_hand():
+    odds = pack_probabilities(np.array([[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]]))
+    assert odds.dtype == np.float16
+    np.testing.assert_allclose(odds, [[np.log(2), 0], [-np.log(3), -np.log(3)]], atol=1e-3)
+
+
+def test_extreme_probabilities_stay_finite():
+    probabilities = unpack_probabilities(pack_probabilities(np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)))
+    np.testing.assert_allclose(probabilities, [[1, 0], [0, 1]], atol=1e-6)
+    assert (probabilities[:, ::-1].diagonal() > 0).all()  # log-odds of at most 40 leave a finite loss
+
+
+def rows_of(classes):
+    return st.lists(st.tuples(*[st.floats(1e-6, 1)] * classes), min_size=1, max_size=7)
+
+
+@given(st.sampled_from([2, 3, 5]).flatmap(rows_of))
+def test_probabilities_and_predicted_classes_stay(rows):
+    probabilities = np.array(rows) / np.sum(rows, axis=1, keepdims=True)
+    unpacked = unpack_probabilities(pack_probabilities(probabilities))
+    np.testing.assert_allclose(unpacked, probabilities, atol=2e-4 if len(rows[0]) == 2 else 4e-3)
+    assert (unpacked.argmax(1) == probabilities.argmax(1)).all()
+
+
+@pytest.mark.parametrize("winner", [0, 1])
+def test_near_ties_keep_the_class(winner):
+    probabilities = np.array([[0.5, 0.5]])
+    probabilities[0, winner] += 1e-9
+    assert unpack_probabilities(pack_probabilities(probabilities)).argmax(1) == [winner]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1nothing", b"run,result\n"])
+def test_a_file_that_is_no_release(tmp_path, content):
+    (tmp_path / "r.parquet").write_bytes(content)
+    with pytest.raises(UserError, match=r"r\.parquet is no release"):
+        unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
+
+
+def test_a_name_that_leaves_the_folder(sweep, tmp_path):
+    write_release(sweep, tmp_path / "r.parquet")
+    table = pq.read_table(tmp_path / "r.parquet")
+    names = [["../outside", *table["run"].to_pylist()[1:]]]
+    pq.write_table(table.set_column(0, table.schema.field("run"), names), tmp_path / "r.parquet")
+    with pytest.raises(UserError, match="no name of a run"):
+        unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
+    assert not (tmp_path / "outside").exists()

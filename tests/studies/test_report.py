@@ -1,0 +1,75 @@
+"""The report agrees with the released records, and its numbers with those of a comparison."""
+
+import shutil
+
+import pytest
+
+from src.comparison.comparison import compare
+from studies import report
+from studies.plan import release_file
+from studies.release import write_release
+from tests.comparison import sweeps
+from tests.comparison.sweeps import write_whole_sweep
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """Two seeds of two encoders and three attentions, and one seed of another attention."""
+    with pytest.MonkeyPatch.context() as patch:
+        for attention in ("uniform", "qkv"):
+            patch.setitem(sweeps.ATTENTIONS, attention, 0.05)
+            patch.setitem(sweeps.UNIFORMITY, attention, 0.9)
+        folder = tmp_path_factory.mktemp("study")
+        choices = ["none", "uniform", "bahdanau"]
+        whole = write_whole_sweep(folder / "all", ["lstm", "bilstm"], choices, (1, 2), n=211, epochs=2)
+        for seed in (1, 2):
+            part = folder / f"part_{seed}"
+            for run in whole.glob(f"*seed-{seed}"):
+                shutil.copytree(run, part / run.name)
+            write_release(part, release_file("twenty_variants", seed, folder / "results"))
+        other = write_whole_sweep(folder / "other", ["bilstm"], ["qkv"], (1,), n=211, epochs=2)
+        write_release(other, release_file("other_attentions", 1, folder / "results"))
+    return folder
+
+
+def write(records, tmp_path):
+    results = shutil.copytree(records / "results", tmp_path / "results")
+    report.write_report(results=results, report=tmp_path / "results.md")
+    return results, tmp_path / "results.md"
+
+
+def test_numbers_of_the_main_table(records, tmp_path):
+    _, path = write(records, tmp_path)
+    text = path.read_text()
+    rows = {row.variant.name: row for row in compare([records / "all"]).rows}
+    for encoder in ("lstm", "bilstm"):
+        cells = next(line for line in text.splitlines() if line.startswith(f"| `{encoder}` |")).split(" | ")
+        for cell, attention in zip(cells[1:4], ("none", "uniform", "bahdanau"), strict=True):
+            mean, low, _ = rows[f"{encoder} · {attention}"].metrics["acc"]
+            assert cell == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"
+        assert cells[4] == "not measured"
+    assert "| `rnn` | not measured |" in text
+
+
+def test_differences_to_the_same_encoder(records, tmp_path):
+    _, path = write(records, tmp_path)
+    differences = path.read_text().partition("### Differences to no attention")[2].partition("### Claims")[0]
+    rows = {row.variant.name: row for row in compare([records / "all"], baseline="lstm none").rows}
+    value, low, high = rows["lstm · bahdanau"].difference
+    assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in differences
+    assert differences.count("exploratory") == 6  # two encoders: 2 differences to none and 1 to uniform
+
+
+def test_check_names_each_file_that_differs(records, tmp_path):
+    results, path = write(records, tmp_path)
+    assert report.write_report(check=True, results=results, report=path) == []
+    path.write_text(path.read_text().replace("exploratory", "better", 1))
+    assert report.write_report(check=True, results=results, report=path) == [path]
+    release_file("twenty_variants", 2, results).unlink()
+    assert set(report.write_report(check=True, results=results, report=path)) == {path, results / report.PAGE}
+
+
+def test_a_report_without_records_says_not_measured(tmp_path):
+    report.write_report(results=tmp_path, report=tmp_path / "results.md")
+    text = (tmp_path / "results.md").read_text()
+    assert "Not measured." in text and "| `speedrun` | not measured |" in text

@@ -1,0 +1,98 @@
+"""The order, selection and estimated time of the study's sweeps, and their command lines."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from src.cli.entry import CONF
+from src.cli.overrides import command_line_mistakes
+from src.config.composition import Repository
+from src.errors import UserError
+from studies import run
+from studies.plan import Plan, load_plan, release_file
+
+PLAN = Plan.model_validate(
+    {
+        "sweeps": {
+            "first": {"seeds": [1, 3], "overrides": ["experiment=report"]},
+            "second": {"seeds": [1, 2], "overrides": ["experiment=speedrun"], "data": "rotten_tomatoes"},
+        }
+    }
+)
+
+
+def write_seconds(results, sweep, seed, *seconds):
+    file = release_file(sweep, seed, results)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    records = [json.dumps({"seconds": {"total": value}}) for value in seconds]
+    pq.write_table(pa.table({"result": records}), file)
+
+
+def order(results, **options):
+    return [(task.name, task.seed) for task in run.missing_tasks(PLAN, results, tuple(PLAN.sweeps), **options)]
+
+
+def test_seeds_come_before_sweeps(tmp_path):
+    assert order(tmp_path) == [("first", 1), ("second", 1), ("second", 2), ("first", 3)]
+
+
+def test_released_sweeps_are_left_out(tmp_path):
+    write_seconds(tmp_path, "second", 1, 5.0)
+    assert order(tmp_path) == [("first", 1), ("second", 2), ("first", 3)]
+
+
+def test_selected_seeds_and_quick(tmp_path):
+    assert order(tmp_path, seeds=[2, 3]) == [("second", 2), ("first", 3)]
+    assert order(tmp_path, is_quick=True) == [("first", 1), ("second", 1)]
+
+
+def test_estimate_is_the_mean_over_released_seeds_divided_by_jobs(tmp_path):
+    write_seconds(tmp_path, "first", 1, 100.0, 140.0)
+    tasks = list(run.missing_tasks(PLAN, tmp_path, tuple(PLAN.sweeps)))
+    text = run.describe(tasks, PLAN, 2, tmp_path)
+    assert "first, seed 3: 2 min" in text
+    assert "second, seed 1: no earlier run" in text
+    assert "3 sweeps will take about 2 min, and an unknown time for 2 of them" in text
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--only=firts"], "--only firts: no such sweep"),
+        (["--path=imbd=x"], "expects imdb=<folder>"),
+        (["--path=imdb=no/such/folder"], "no such file or folder"),
+    ],
+)
+def test_mistakes_end_in_one_message(arguments, message, capsys):
+    with pytest.raises(SystemExit) as end:
+        run.main(arguments)
+    assert message in str(end.value.code) + capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sweep", load_plan().sweeps.values(), ids=load_plan().sweeps)
+def test_the_plan_has_valid_command_lines(sweep):
+    mistakes = command_line_mistakes(Repository(CONF, "train"), list(sweep.overrides), sweeps=True, deep=True)
+    assert [mistake for mistake in mistakes if mistake.entry != "data.path"] == []
+
+
+def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = run.Task("first", PLAN.sweeps["first"], 1)
+    commands = []
+
+    class Failed:
+        returncode = 1
+
+    monkeypatch.setattr(run.subprocess, "run", lambda command, cwd: commands.append(command) or Failed())
+    with pytest.raises(UserError, match="first, seed 1 is not completed"):
+        run._run(task, tmp_path / "out", {"imdb": "/data/imdb"}, 2, ())
+    (tmp_path / "out/first/seed_1").mkdir(parents=True)
+    (tmp_path / "out/first/seed_1/sweep.json").touch()
+    with pytest.raises(UserError):
+        run._run(task, tmp_path / "out", {"imdb": "/data/imdb"}, 2, ())
+    started, resumed = (command[3:] for command in commands)
+    assert started[:3] == ["-m", "experiment=report", "seed=1"]
+    assert "hydra.launcher.n_jobs=2" in started and any("/data/imdb" in text for text in started)
+    assert resumed[0].startswith("sweep.resume=") and "-m" not in resumed
