@@ -47,7 +47,8 @@ class SplitSummary:
 class Data:
     """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits.
 
-    `vectors` is the number of words of the vocabulary with a pretrained vector.
+    `vectors` is the number of words of the vocabulary with a pretrained vector; `fold` is the test split of a
+    cross-validation with `folds` of them, which share the fingerprint.
     """
 
     fingerprint: str | None = None
@@ -59,6 +60,8 @@ class Data:
     max_length: int | None = None
     majority_class: str | None = None
     vectors: int | None = None
+    folds: int | None = nullable()
+    fold: int | None = nullable()
     splits: Mapping[str, SplitSummary] = field(default_factory=dict)
 
     @property

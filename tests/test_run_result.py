@@ -56,6 +56,8 @@ WHOLE: dict[str, Any] = {
         "max_length": 500,
         "majority_class": "class 0",
         "vectors": 3,
+        "folds": 5,
+        "fold": 2,
         "splits": {
             "train": {
                 "texts": 13,

@@ -25,6 +25,8 @@ def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -
         max_length=data.truncation.max_length,
         majority_class=data.class_names[majority],
         vectors=None if has_vector is None else int(has_vector.sum()),
+        folds=data.splitting.folds,
+        fold=data.splitting.fold,
         splits={split: _summarize(split, data, majority, has_vector) for split in SPLITS},
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from src.comparison.added import added_metric, added_names
 from src.comparison.claims import Claim, judge_claims
 from src.comparison.evidence import find_twins, match_pairs_by_rival
+from src.comparison.folds import pool_folds, with_complete_folds
 from src.comparison.measurements import Measurement, measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
@@ -33,7 +34,8 @@ class Comparison:
     claims: tuple[Claim, ...]
     excluded: tuple[ExcludedRun, ...]  # folders that are not compared
     is_single_run: bool  # there is nothing to compare
-    texts: int  # of the test split
+    folds: int  # of a cross-validation; 1 without
+    texts: int  # of the test split, or of all folds
     class_names: tuple[str, ...]
     lower_is_better: frozenset[str]  # scores
     num_tests: int  # differences that p_adjusted allows for
@@ -70,7 +72,7 @@ def compare(
     added = {} if metric in SCORES else {metric: added_metric(runs, metric)}
     by_group = {name: score.by_group for name, score in added.items()}
     lower_is_better = LOWER_IS_BETTER | {name for name, score in added.items() if score.is_lower_better}
-    variants = group_runs(runs)
+    variants, incomplete = with_complete_folds(group_runs(runs))
     base = _baseline(variants, baseline)
     definitions = [
         claim
@@ -83,17 +85,18 @@ def compare(
     samples = _samples(measurements, (metric, *claim_scores))
     twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
     rows = rank_variants(measurements, samples[metric], base, metric, metric in lower_is_better)
-    compared = {run.folder for variant in variants for run in variant.runs}
-    repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in compared]
-    is_single_run = len(compared) == 1
-    test = runs[0].predictions()
+    listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
+    repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed]
+    is_single_run = sum(len(variant.seeds) for variant in variants) == 1
+    test = pool_folds(next(iter(variants[0].runs_by_seed.values())))
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
         metric=metric,
         claims=() if is_single_run else judge_claims(definitions, variants, samples, twins),
-        excluded=(*excluded, *repeated),
+        excluded=(*excluded, *incomplete, *repeated),
         is_single_run=is_single_run,
+        folds=variants[0].runs[0].folds,
         texts=len(test.labels),
         class_names=tuple(test.class_names),
         lower_is_better=frozenset(lower_is_better),

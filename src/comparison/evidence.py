@@ -217,13 +217,13 @@ def _identical(digests: PredictionDigests, others: PredictionDigests) -> bool:
 def _describe_twins(variants: Sequence[Variant]) -> str:
     """Describe twins, as in "a and b have identical predictions under every seed …"; "" for a single variant."""
     *names, last = dict.fromkeys(variant.name for variant in variants)
-    same_seeds = len({tuple(run.seed for run in variant.runs) for variant in variants}) == 1
+    same_seeds = len({variant.seeds for variant in variants}) == 1
     seeds = "every seed" if same_seeds else "every seed that they share"
     return f"{', '.join(names)} and {last} have identical predictions under {seeds}: they count once" if names else ""
 
 
 def _seeds(pair: Pair) -> int:
-    return min(len(variant.runs) for variant in pair)
+    return min(len(variant.seeds) for variant in pair)
 
 
 def _name(pair: Pair) -> str:

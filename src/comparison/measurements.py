@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from src.comparison.folds import pool_folds
 from src.comparison.runs import FinishedRun
 from src.comparison.scores import ScoreByText, scores_by_text
 from src.comparison.statistics import Sample
@@ -21,18 +22,18 @@ MIN_MEASUREMENTS = 10  # of a gradient's norm
 
 @dataclass(frozen=True)
 class Measurement:
-    """Scores of a variant's runs on the test texts."""
+    """Scores of a variant on the test texts, one for each of S seeds; folds are scored together."""
 
     variant: Variant
     scores: dict[str, np.ndarray]  # S each; without scores that these texts do not define
     by_text: dict[str, np.ndarray]  # S×n by score, the contribution of each text to the score
-    ensemble: float | None  # the compared score of the runs' mean probabilities; None for a single run
-    digests: dict[int, str]  # seed → digest of the run's probabilities
+    ensemble: float | None  # the compared score of the seeds' mean probabilities; None for a single seed
+    digests: dict[int, str]  # seed → digest of its probabilities
 
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds, in the order of the rows of `by_text`."""
-        return tuple(run.seed for run in self.variant.runs)
+        return self.variant.seeds
 
 
 def measure(
@@ -54,18 +55,20 @@ def measure(
     Raises:
         UserError: runs were tested on different texts, or these do not define the metric.
     """
-    first = variants[0].runs[0].predictions()
+    first_runs = next(iter(variants[0].runs_by_seed.values()))
+    first = pool_folds(first_runs)
     measurements = []
     for variant in variants:
         scores: dict[str, list[float]] = {}
         by_text: dict[str, list[np.ndarray]] = {}
         mean_probabilities, digests = np.zeros(first.probabilities.shape), {}
-        for run in variant.runs:
-            predictions = run.predictions()
+        by_seed = variant.runs_by_seed
+        for seed, runs in by_seed.items():
+            predictions = pool_folds(runs)
             same_index = np.array_equal(predictions.index, first.index)
             if not (same_index and np.array_equal(predictions.labels, first.labels)):
                 raise UserError(
-                    f"{run.folder} was tested on {len(predictions.labels):,} texts, and {variants[0].runs[0].folder} "
+                    f"{runs[0].folder} was tested on {len(predictions.labels):,} texts, and {first_runs[0].folder} "
                     f"on {len(first.labels):,} others: compare runs of the same test texts"
                 )
             by_name = scores_by_text(predictions.probabilities, predictions.labels, names, added)
@@ -75,11 +78,11 @@ def measure(
                 scores.setdefault(name, []).append(float(values.mean()))
                 if name in tested:
                     by_text.setdefault(name, []).append(values)
-            digests[run.seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()
-            mean_probabilities += predictions.probabilities / len(variant.runs)
+            digests[seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()
+            mean_probabilities += predictions.probabilities / len(by_seed)
         arrays = {name: np.array(values) for name, values in scores.items()}
         ensemble_score = scores_by_text(mean_probabilities, first.labels, [metric], added)[metric].mean()
-        ensemble = float(ensemble_score) if len(variant.runs) > 1 else None
+        ensemble = float(ensemble_score) if len(by_seed) > 1 else None
         rows = {name: np.stack(values) for name, values in by_text.items()}
         measurements.append(Measurement(variant, arrays, rows, ensemble, digests))
     return measurements
@@ -143,7 +146,8 @@ def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample
     """Samples of a statistic, an element of RUN_STATISTICS, by the names of the variants whose runs all have it."""
     samples = {}
     for variant in variants:
-        values = [RUN_STATISTICS[statistic].compute(run.folder) for run in variant.runs]
-        if None not in values:
-            samples[variant.name] = Sample(np.array(values), seeds=tuple(run.seed for run in variant.runs))
+        compute = RUN_STATISTICS[statistic].compute
+        by_seed = [[compute(run.folder) for run in runs] for runs in variant.runs_by_seed.values()]
+        if not any(None in values for values in by_seed):
+            samples[variant.name] = Sample(np.array(by_seed, dtype=np.float64).mean(1), seeds=variant.seeds)
     return samples

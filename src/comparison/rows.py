@@ -81,11 +81,15 @@ def _row(
 ) -> Row:
     results = [run.result for run in measurement.variant.runs]
     # the median over epochs, since the first includes warm-up
-    seconds = [float(np.median(result.seconds.per_epoch)) for result in results if result.seconds.per_epoch]
+    medians = [
+        [float(np.median(run.result.seconds.per_epoch)) for run in runs if run.result.seconds.per_epoch]
+        for runs in measurement.variant.runs_by_seed.values()
+    ]
+    seconds = [float(np.mean(values)) for values in medians if values]
     peaks = [peak for result in results if (peak := result.peak_memory_mb.cuda or result.peak_memory_mb.process)]
     return Row(
         variant=measurement.variant,
-        seeds=len(results),
+        seeds=len(measurement.seeds),
         metrics={name: mean_over_seeds(values.tolist()) for name, values in measurement.scores.items()},
         ensemble=measurement.ensemble,
         parameters=measurement.variant.runs[0].parameters,
@@ -104,7 +108,7 @@ def _verdict(
 ) -> Verdict:
     if difference is None:
         return "baseline"
-    if min(len(measurement.variant.runs), len(baseline.variant.runs)) < MIN_SEEDS:
+    if min(len(measurement.seeds), len(baseline.seeds)) < MIN_SEEDS:
         return "exploratory"
     if p_adjusted is None or p_adjusted >= LEVEL:
         return "tie"

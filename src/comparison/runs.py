@@ -31,6 +31,16 @@ class FinishedRun:
         return cast(int, self.result.seed)
 
     @property
+    def fold(self) -> int:
+        """The fold that is the test split, from 0; also 0 without cross-validation."""
+        return self.result.data.fold or 0
+
+    @property
+    def folds(self) -> int:
+        """The number of folds; 1 without cross-validation."""
+        return self.result.data.folds or 1
+
+    @property
     def started(self) -> str:
         """The time in ISO format, UTC."""
         return cast(str, self.result.started)
@@ -56,7 +66,7 @@ class ExcludedRun(NamedTuple):
     """A folder that is not compared, with the reason."""
 
     folder: Path
-    status: str  # failed, interrupted, unfinished, unreadable, untested or repeated
+    status: str  # failed, interrupted, unfinished, unreadable, untested, incomplete or repeated
     error: str
 
 

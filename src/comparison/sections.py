@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
+from src.comparison.folds import NOTE
 from src.comparison.formatting import format_p_value, format_with_margin, label
 from src.comparison.rows import METRICS, Row
 from src.reports.page.formatting import format_score
@@ -61,6 +62,8 @@ def _scores(comparison: Comparison) -> Section:
         for row in comparison.rows
     ]
     note = SCORES.format(texts=comparison.texts, metric=label(comparison.metric))
+    if comparison.folds > 1:
+        note = f"{note} {NOTE.format(folds=comparison.folds)}"
     return Section("Scores", ["variant", "seeds", *map(label, names), "ensemble"], rows, note)
 
 

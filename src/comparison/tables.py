@@ -106,7 +106,7 @@ def render_csv(comparison: Comparison) -> str:
 
 def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]:
     yield "variant", row.variant.name
-    yield "seeds", " ".join(str(run.seed) for run in row.variant.runs)
+    yield "seeds", " ".join(map(str, row.variant.seeds))
     for name, interval in row.metrics.items():
         yield from _with_bounds(name, interval)
     yield f"{comparison.metric}_ensemble", row.ensemble

@@ -1,4 +1,4 @@
-"""Group runs that differ in their seed only into variants, and name each by its differences to the others."""
+"""Group runs that differ only in seed and fold into variants, and name each by its differences to the others."""
 
 import json
 from collections import Counter
@@ -20,11 +20,24 @@ MAX_NAME_ITEMS = 4  # if more differ and each run has a preset, the preset's nam
 
 @dataclass(frozen=True)
 class Variant:
-    """One model, trained once for each seed."""
+    """One model, trained once for each seed, or once for each seed and fold of a cross-validation."""
 
     name: str  # such as "bilstm · bahdanau"; unique in a comparison
     differs: dict[str, str]  # such as {"encoder": "bilstm", "attention": "bahdanau"}
-    runs: tuple[FinishedRun, ...]  # by seed, each seed once
+    runs: tuple[FinishedRun, ...]  # by seed and fold, each once
+
+    @property
+    def runs_by_seed(self) -> dict[int, tuple[FinishedRun, ...]]:
+        """The runs of each seed, by fold; a single one without cross-validation."""
+        by_seed: dict[int, tuple[FinishedRun, ...]] = {}
+        for run in self.runs:
+            by_seed[run.seed] = (*by_seed.get(run.seed, ()), run)
+        return by_seed
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, ascending."""
+        return tuple(self.runs_by_seed)
 
     @property
     def choices(self) -> dict[str, str]:
@@ -33,25 +46,25 @@ class Variant:
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, in the order of their start. Of runs that repeat a seed, the last started counts."""
+    """Group runs into variants, in the order of their start. Of runs with the same seed and fold, the last counts."""
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
-    groups: dict[tuple[str | None, ...], dict[int, FinishedRun]] = {}
+    groups: dict[tuple[str | None, ...], dict[tuple[int, int], FinishedRun]] = {}
     for run, values in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].started):
-        groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed] = run
-    first_runs = [next(iter(by_seed.values())) for by_seed in groups.values()]
+        groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed, run.fold] = run
+    first_runs = [next(iter(by_repetition.values())) for by_repetition in groups.values()]
     varying_values = [dict(zip(varying, key, strict=True)) for key in groups]
     differences = _differences(first_runs, varying_values)
     names = _make_unique([_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)])
     return [
-        Variant(name, differs, tuple(by_seed[seed] for seed in sorted(by_seed)))
-        for name, differs, by_seed in zip(names, differences, groups.values(), strict=True)
+        Variant(name, differs, tuple(run for _, run in sorted(by_repetition.items())))
+        for name, differs, by_repetition in zip(names, differences, groups.values(), strict=True)
     ]
 
 
 def _options(config: dict[str, Any]) -> dict[str, str]:
     """The options that affect the result of a run, as JSON by dotted path."""
-    options = options_in(config, UNRELATED_TO_RESULT)
+    options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold"))
     return {key: json.dumps(_portable(value)) for key, value in options.items() if value != {}}
 
 

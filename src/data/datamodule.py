@@ -18,8 +18,8 @@ from src.data.corpus import Corpus, Split, validate_corpus
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import by_length, shuffled
 from src.data.paths import absolute_path
-from src.data.splits import divide
-from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_single_rows
+from src.data.splits import Splitting, divide
+from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit, renumber_classes, tokenize, warn_of_rare_classes
 from src.data.tokenizer import TokenizerBuilder, Trained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
@@ -43,6 +43,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         split_seed: of the held-out rows and of `limit`; separate from `seed`, so that runs with several seeds share
             one split and one cache.
         limit: largest number of texts per split, a stratified sample; None takes all.
+        folds: of a cross-validation (≥ 2), for a source without a test split; None holds out `test_fraction`.
+        fold: the fold that is the test split, from 0 to folds - 1.
         length_buckets: train on batches of texts of similar length, which saves padding.
         on_device: store all tokens of a split on the trainer's device.
         cache_dir: folder of the tokenized data; None is `heed` in the user's cache folder.
@@ -64,6 +66,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         test_fraction: float = 0.2,
         split_seed: int = 0,
         limit: int | None = None,
+        folds: int | None = None,
+        fold: int | None = None,
         length_buckets: bool = True,
         on_device: bool = False,
         cache_dir: str | None = None,
@@ -74,17 +78,19 @@ class TextDataModule(pl.LightningDataModule, ABC):
         for name, fraction in (("val_fraction", val_fraction), ("test_fraction", test_fraction)):
             if not 0 < fraction < 1:
                 raise ValueError(f"{name}={fraction}: must lie between 0 and 1, both excluded")
-        minimums = {"batch_size": 1, "limit": 1, "split_seed": 0, "seed": 0}
-        for name, number in zip(minimums, (batch_size, limit, split_seed, seed), strict=True):
+        minimums = {"batch_size": 1, "limit": 1, "split_seed": 0, "seed": 0, "folds": 2, "fold": 0}
+        for name, number in zip(minimums, (batch_size, limit, split_seed, seed, folds, fold), strict=True):
             if number is not None and number < minimums[name]:
                 raise ValueError(f"{name}={number}: must be at least {minimums[name]}")
+        if folds is None and fold is not None:
+            raise ValueError(f"fold={fold}: needs the number of folds: set data.folds=5, or data.fold=null")
+        if folds is not None and fold is None:
+            numbers = ",".join(map(str, range(min(folds, 5)))) + ("" if folds <= 5 else ",…")
+            raise ValueError(f"folds={folds}: needs the fold to test on: sweep over all with -m data.fold={numbers}")
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.truncation = Truncation(max_length, keep)
-        self.val_fraction = val_fraction
-        self.test_fraction = test_fraction
-        self.split_seed = split_seed
-        self.limit = limit
+        self.splitting = Splitting(val_fraction, test_fraction, split_seed, limit, folds, fold)
         self.length_buckets = length_buckets
         self.on_device = on_device
         self.cache_dir = absolute_path(default_folder() if cache_dir is None else cache_dir, "data.cache_dir")
@@ -142,10 +148,12 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """
         if self._data is not None:
             return
-        split_options = (self.val_fraction, self.test_fraction, self.split_seed, self.limit)
         self._source_fingerprint = self.fingerprint()
-        content = f"{self._source_fingerprint} {split_options}"
-        self.fingerprint_ = _hash(content)[:16]
+        *shared, folds, fold = self.splitting
+        content = f"{self._source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
+        self.fingerprint_ = _hash(content)[:16]  # the same for all folds, whose test splits together are all texts
+        if fold is not None:
+            content += f" {fold}"
 
         def key(tokenizer: TokenizerBuilder) -> str:
             code = code_version(type(self), type(tokenizer))
@@ -156,7 +164,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
 
         data = load_or_build(self.cache_dir, key(self.tokenizer), self._tokenize, evaluation_key)
         if self.is_training:
-            warn_of_single_rows(data)
+            warn_of_rare_classes(data, self.splitting.folds)
         self._data = data if self._model_classes is None else renumber_classes(data, self._model_classes)
         self.class_names = self._data.class_names
         self.codec = Codec(Tokenizer.from_json(self._data.tokenizer), self.truncation, self.class_names)
@@ -229,7 +237,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def _tokenize(self) -> TokenizedCorpus:
         corpus = self.read_valid_corpus()
         self._require_same_source()  # otherwise the cache would store new texts under the old fingerprint
-        rows = divide(corpus, self.val_fraction, self.test_fraction, self.split_seed, self.limit)
+        rows = divide(corpus, self.splitting)
         return tokenize(corpus, rows, self.tokenizer, self.progress)
 
 

@@ -1,6 +1,7 @@
-"""Stratified, seeded samples of rows: held-out splits and small samples of large splits."""
+"""Stratified, seeded samples of rows: held-out splits, folds, and small samples of large splits."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,24 +9,40 @@ from src.data.corpus import Corpus
 from src.errors import UserError
 from src.formatting import format_list
 
-TEST_DRAW, VAL_DRAW, LIMIT_DRAW = range(3)  # independent draws of one seed
+TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # independent draws of one seed
 
 
-def divide(
-    corpus: Corpus, val_fraction: float, test_fraction: float, seed: int, limit: int | None
-) -> dict[str, tuple[str, np.ndarray]]:
+class Splitting(NamedTuple):
+    """The options that divide the rows of a source into train, val and test."""
+
+    val_fraction: float
+    test_fraction: float
+    seed: int
+    limit: int | None = None
+    folds: int | None = None  # of a cross-validation
+    fold: int | None = None  # the fold that is the test split, from 0
+
+
+def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndarray]]:
     """Assign rows of the source's splits to train, val and test.
 
-    If the source has no test split, `test_fraction` of its training split is held out. If it has no validation
-    split, `val_fraction` of the remaining rows is held out. `limit` then reduces each split to a sample. A class with a
-    single row stays in train.
+    If the source has no test split, a fold of its training split, or `test_fraction` of it, is held out. If it has no
+    validation split, `val_fraction` of the remaining rows is held out. `limit` then reduces each split to a sample. A
+    class with a single row stays in train.
 
     Returns:
         For each split the source's split and its rows, ascending int64.
 
     Raises:
-        UserError: if most classes have a single row, or `limit` is smaller than the number of classes.
+        UserError: if most classes have a single row, `limit` is smaller than the number of classes, or the rows cannot
+            be divided into folds.
     """
+    val_fraction, test_fraction, seed, limit, folds, fold = splitting
+    if folds is not None and corpus.test is not None:
+        raise UserError(
+            f"data.folds={folds}: the source has a test split, and each fold would be another: set data.folds=null "
+            "data.fold=null, or use a source without a test split (data.test_path=null, data.test_split=null)"
+        )
     train = np.arange(len(corpus.train.labels))
     divided: dict[str, tuple[str, np.ndarray]] = {}
     for split, source, fraction, draw in (
@@ -36,7 +53,11 @@ def divide(
             divided[split] = (split, np.arange(len(source.labels)))
             continue
         groups = None if corpus.train.groups is None else corpus.train.groups[train]
-        remaining, held_out = hold_out(corpus.train.labels[train], fraction, (seed, draw), corpus.class_names, groups)
+        labels, names = corpus.train.labels[train], corpus.class_names
+        if split == "test" and folds is not None and fold is not None:
+            remaining, held_out = hold_out_fold(labels, folds, fold, (seed, FOLD_DRAW), names, groups)
+        else:
+            remaining, held_out = hold_out(labels, fraction, (seed, draw), names, groups)
         train, divided[split] = train[remaining], ("train", train[held_out])
     divided["train"] = ("train", train)
     if limit is None:
@@ -71,6 +92,70 @@ def hold_out(
     Raises:
         UserError: if most classes have a single row (or group).
     """
+    units = _units(labels, class_names, groups)
+    total = round(fraction * len(units.labels))
+    drawn = units.divisible[_draw(units.labels[units.divisible], total, spare=1, seed=seed)]
+    return units.hold_out(drawn)
+
+
+def hold_out_fold(
+    labels: np.ndarray,
+    folds: int,
+    fold: int,
+    seed: Sequence[int],
+    class_names: Sequence[str],
+    groups: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Divide rows into folds, and return the rows of the other folds and those of one, both ascending.
+
+    Each row is in exactly one fold, except that a class with a single row (or group) is in none. The numbers of rows
+    (or groups) of two folds differ by at most 1, and so do those of each class.
+
+    Args:
+        labels: n int64.
+        folds: their number, from 2.
+        fold: the one to hold out, from 0.
+        seed: of the division; the same for all folds of a cross-validation.
+        class_names: for the message.
+        groups: as in `hold_out`.
+
+    Raises:
+        UserError: if `fold` is too large, most classes have a single row (or group), or there are more folds than rows
+            (or groups).
+    """
+    if fold >= folds:
+        raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
+    units = _units(labels, class_names, groups)
+    if folds > len(units.divisible):
+        raise UserError(
+            f"data.folds={folds}: must be at most {len(units.divisible)}, the number of "
+            f"{'rows' if groups is None else 'groups'} to divide; 5 or 10 folds are usual"
+        )
+    rng = np.random.default_rng(list(seed))
+    shuffled = rng.permutation(units.divisible)
+    by_class = shuffled[np.argsort(units.labels[shuffled], kind="stable")]
+    return units.hold_out(by_class[fold::folds])
+
+
+class _Units(NamedTuple):
+    """What is held out as a whole: the groups, or the single rows without any."""
+
+    labels: np.ndarray  # m int64
+    of_row: np.ndarray  # n int64, the unit of each row
+    divisible: np.ndarray  # units of the classes that have two or more
+
+    def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of the other units and the rows of these, both ascending."""
+        is_held_out = np.isin(self.of_row, units)
+        return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+
+
+def _units(labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | None) -> _Units:
+    """Return the units of the rows.
+
+    Raises:
+        UserError: if most classes have a single one.
+    """
     first, unit = np.arange(len(labels)), np.arange(len(labels))
     if groups is not None:
         _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
@@ -84,11 +169,7 @@ def hold_out(
             "rows, remove the classes, or give each split as a file (data.val_path, data.test_path). Heed classifies; "
             "it does no regression: data.label must name a column of classes"
         )
-    total = round(fraction * len(first))
-    candidates = np.flatnonzero(~np.isin(labels[first], single))
-    is_held_out = np.zeros(len(first), dtype=bool)
-    is_held_out[candidates[_draw(labels[first[candidates]], total, spare=1, seed=seed)]] = True
-    return np.flatnonzero(~is_held_out[unit]), np.flatnonzero(is_held_out[unit])
+    return _Units(labels[first], unit, np.flatnonzero(~np.isin(labels[first], single)))
 
 
 def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:

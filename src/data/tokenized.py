@@ -82,11 +82,23 @@ def text_digests(texts: Sequence[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype=np.int64)
 
 
-def warn_of_single_rows(data: TokenizedCorpus) -> None:
-    """Name the classes that a held-out split lacks, because their single row stays in the training split."""
-    for name in SPLITS[1:]:
-        split: TokenizedSplit = getattr(data, name)
-        absent = np.setdiff1d(data.train.labels, split.labels) if split.origin == "train" else ()
+def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
+    """Name the classes that a held-out split lacks, because they have a single row, or fewer rows than folds."""
+    splits: list[TokenizedSplit] = [getattr(data, name) for name in SPLITS]
+    labels = np.concatenate([split.labels for split in splits if split.origin == "train"])
+    counts = np.bincount(labels, minlength=len(data.class_names))
+    rare = np.flatnonzero((counts > 1) & (counts < (folds or 0)))
+    if len(rare):
+        log.warning(
+            "class %s: fewer rows than data.folds=%d, so some folds test no text of it. The scores over all folds "
+            "include it; those of a single fold may not",
+            format_list([data.class_names[c] for c in rare]),
+            folds,
+        )
+    for name, split in zip(SPLITS[1:], splits[1:], strict=True):
+        absent = np.setdiff1d(data.train.labels, split.labels) if split.origin == "train" else np.array([], dtype=int)
+        if name == "test":
+            absent = np.setdiff1d(absent, rare)
         if len(absent):
             log.warning(
                 "class %s: a single row is left, which stays in the training split. No score of %s covers such texts; "

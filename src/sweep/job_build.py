@@ -75,11 +75,10 @@ class TrialBuilder:
     def _class_counts(self, data: TextDataModule) -> list[int]:
         """Return the number of training texts of each class."""
         data.tokenizer.fingerprint()  # raises if its file is missing
-        splitting = (data.val_fraction, data.test_fraction, data.split_seed, data.limit)
-        key = f"{data.fingerprint()} {splitting}"
+        key = f"{data.fingerprint()} {data.splitting}"
         if key not in self._counts:
             corpus = data.read_valid_corpus()
-            origin, rows = divide(corpus, *splitting)["train"]
+            origin, rows = divide(corpus, data.splitting)["train"]
             labels = getattr(corpus, origin).labels[rows]
             self._counts[key] = np.bincount(labels, minlength=len(corpus.class_names)).tolist()
         return self._counts[key]

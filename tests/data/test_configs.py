@@ -49,7 +49,7 @@ def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: p
     cfg = config(f"data={name}", *required, "data.batch_size=13", "data.limit=99", "seed=17")
     module = make(cfg)
     assert isinstance(module, source)
-    assert (module.batch_size, module.limit, module.seed) == (13, 99, 17)
+    assert (module.batch_size, module.splitting.limit, module.seed) == (13, 99, 17)
     assert module.tokenizer == Word()
 
 

@@ -282,6 +282,52 @@ def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
     assert not caplog.records
 
 
+def test_each_text_is_in_the_test_split_of_one_fold(reviews: Path, loading: dict[str, Any]) -> None:
+    modules = [set_up(reviews, loading, folds=3, fold=fold) for fold in range(3)]
+    tested = [text for module in modules for text in all_texts(module, "test")]
+    assert sorted(tested) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
+    for module in modules:
+        assert sum(module.sizes.values()) == 101
+        assert not set(all_texts(module, "test")) & {*all_texts(module, "train"), *all_texts(module, "val")}
+    assert len({module.vocabulary for module in modules}) == 3  # each from its own training texts
+
+
+def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, loading: dict[str, Any]) -> None:
+    first, second = (set_up(reviews, loading, folds=3, fold=fold).fingerprint_ for fold in (0, 1))
+    others = {set_up(reviews, loading, **options).fingerprint_ for options in ({}, {"folds": 2, "fold": 0})}
+    assert first == second and len({first, *others}) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fold": 2}, r"fold=2: needs the number of folds"),
+        ({"folds": 3}, r"folds=3: needs the fold to test on: sweep over all with -m data\.fold=0,1,2$"),
+        ({"folds": 7}, r"data\.fold=0,1,2,3,4,…$"),
+        ({"folds": 3, "fold": -1}, r"fold=-1: must be at least 0"),
+        ({"folds": 1, "fold": 0}, r"folds=1: must be at least 2"),
+    ],
+)
+def test_folds_are_checked_by_the_constructor(
+    reviews: Path, loading: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Table(str(reviews), **{**loading, **options})
+
+
+def test_classes_with_fewer_rows_than_folds_are_named(
+    tmp_path: Path, loading: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("text,label\n" + "a,bad\nb,good\n" * 9 + "c,fair\nd,rare\ne,rare\n")
+    for fold in range(3):
+        set_up(path, loading, folds=3, fold=fold)
+    warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert sum(text.startswith("class 'rare': fewer rows than data.folds=3") for text in warnings) == 3
+    single = [text for text in warnings if "score of test" in text]
+    assert len(single) == 3 and all(text.startswith("class 'fair': a single row") for text in single)
+
+
 def test_the_cache_is_in_the_users_cache_folder(
     reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.data.corpus import Corpus, Split
-from src.data.splits import divide, hold_out, sample
+from src.data.splits import Splitting, divide, hold_out, hold_out_fold, sample
 from src.errors import UserError
 
 NAMES = ("bad", "fair", "good")
@@ -44,7 +44,7 @@ def test_the_draw_depends_on_the_seed_only() -> None:
 
 def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
     labels = split(50, 1, 2, 50).labels
-    divided = divide(Corpus(split(50, 1, 2, 50), None, None, tuple("abcd")), 0.1, 0.2, 0, None)
+    divided = divide(Corpus(split(50, 1, 2, 50), None, None, tuple("abcd")), Splitting(0.1, 0.2, 0))
     per_class = {name: np.bincount(labels[rows]).tolist() for name, (_, rows) in divided.items()}
     assert per_class == {"train": [36, 1, 1, 36], "val": [4, 0, 0, 4], "test": [10, 0, 1, 10]}
 
@@ -101,7 +101,7 @@ def test_a_sample_smaller_than_the_classes_is_an_error() -> None:
 
 
 def test_divide_holds_out_the_splits_that_the_source_lacks() -> None:
-    divided = divide(Corpus(split(50, 50), None, None, NAMES[:2]), 0.1, 0.2, 0, None)
+    divided = divide(Corpus(split(50, 50), None, None, NAMES[:2]), Splitting(0.1, 0.2, 0))
     assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
         "train": ("train", 72),
         "val": ("train", 8),
@@ -112,7 +112,7 @@ def test_divide_holds_out_the_splits_that_the_source_lacks() -> None:
 
 
 def test_divide_keeps_the_splits_a_source_has() -> None:
-    divided = divide(Corpus(split(9, 8), split(5, 5), split(3, 4), NAMES[:2]), 0.1, 0.2, 0, None)
+    divided = divide(Corpus(split(9, 8), split(5, 5), split(3, 4), NAMES[:2]), Splitting(0.1, 0.2, 0))
     assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
         "train": ("train", 17),
         "val": ("val", 10),
@@ -121,7 +121,62 @@ def test_divide_keeps_the_splits_a_source_has() -> None:
 
 
 def test_limit_samples_every_split() -> None:
-    divided = divide(Corpus(split(90, 10), None, split(50, 50), NAMES[:2]), 0.2, 0.2, 0, 10)
+    divided = divide(Corpus(split(90, 10), None, split(50, 50), NAMES[:2]), Splitting(0.2, 0.2, 0, 10))
     assert {name: len(rows) for name, (_, rows) in divided.items()} == {"train": 10, "val": 10, "test": 10}
     rows = divided["train"][1]
     assert counts(split(90, 10).labels[rows])[:2] == [9, 1]
+
+
+@given(
+    per_class=st.lists(st.integers(2, 40), min_size=2, max_size=3),
+    folds=st.integers(2, 7),
+    seed=st.integers(0, 99),
+)
+def test_folds_are_disjoint_complete_and_stratified(per_class: list[int], folds: int, seed: int) -> None:
+    folds = min(folds, sum(per_class))
+    labels = split(*per_class).labels
+    sides = [hold_out_fold(labels, folds, fold, (seed,), NAMES) for fold in range(folds)]
+    assert sorted(row for _, held_out in sides for row in held_out) == list(range(len(labels)))
+    assert all(sorted([*remaining, *held_out]) == list(range(len(labels))) for remaining, held_out in sides)
+    by_class = np.array([counts(labels[held_out]) for _, held_out in sides])
+    assert (np.ptp(by_class, axis=0) <= 1).all() and np.ptp(by_class.sum(1)) <= 1
+
+
+def test_folds_depend_on_the_seed_only() -> None:
+    labels = split(13, 11, 7).labels
+    first, repeated, other = (hold_out_fold(labels, 3, 1, (seed,), NAMES)[1].tolist() for seed in (7, 7, 8))
+    assert first == repeated != other
+
+
+def test_groups_stay_in_one_fold() -> None:
+    groups = np.repeat(np.arange(20), 7)
+    labels = (groups % 2).astype(np.int64)
+    sides = [hold_out_fold(labels, 5, fold, (3,), NAMES, groups)[1] for fold in range(5)]
+    assert [len(set(groups[held_out])) for held_out in sides] == [4] * 5
+    assert [len(held_out) for held_out in sides] == [4 * 7] * 5
+
+
+def test_a_class_with_a_single_row_is_in_no_fold() -> None:
+    labels = split(5, 1, 6).labels
+    held_out = [row for fold in range(3) for row in hold_out_fold(labels, 3, fold, (0,), NAMES)[1]]
+    assert sorted(held_out) == [0, 1, 2, 3, 4, *range(6, 12)]
+
+
+def test_more_folds_than_rows_are_refused() -> None:
+    assert len(hold_out_fold(split(3, 4).labels, 7, 6, (0,), NAMES)[1]) == 1
+    with pytest.raises(UserError, match=r"data\.folds=8: must be at most 7, the number of rows"):
+        hold_out_fold(split(3, 4).labels, 8, 0, (0,), NAMES)
+    with pytest.raises(UserError, match=r"data\.fold=3: with data\.folds=3 it must lie between 0 and 2"):
+        hold_out_fold(split(3, 4).labels, 3, 3, (0,), NAMES)
+
+
+def test_folds_replace_the_test_split() -> None:
+    splitting = Splitting(0.25, 0.2, 0, folds=5, fold=2)
+    divided = divide(Corpus(split(25, 25), None, None, NAMES[:2]), splitting)
+    assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
+        "train": ("train", 30),
+        "val": ("train", 10),
+        "test": ("train", 10),
+    }
+    with pytest.raises(UserError, match=r"data\.folds=5: the source has a test split"):
+        divide(Corpus(split(25, 25), None, split(3, 4), NAMES[:2]), splitting)

@@ -6,6 +6,7 @@ import numpy as np
 
 from src.analysis.metrics import confusion_matrix
 from src.comparison.comparison import Comparison
+from src.comparison.folds import NOTE as FOLDS
 from src.comparison.formatting import heading, label
 from src.comparison.page import reviews
 from src.comparison.page.cost import cost
@@ -44,6 +45,7 @@ def render(comparison: Comparison) -> str:
         heading=heading,
         count=format_count,
         rules=RULES,
+        folds_note=FOLDS.format(folds=comparison.folds) if comparison.folds > 1 else "",
         min_seeds=MIN_SEEDS,
     )
 
@@ -64,6 +66,6 @@ def _confusions(comparison: Comparison) -> list[Confusion]:
     for variant in comparison.variants:
         predictions = [run.predictions() for run in variant.runs]
         counts = np.sum([confusion_matrix(run.probabilities, run.labels) for run in predictions], axis=0)
-        caption = f"{variant.name}, {format_count(len(predictions), 'seed')}"
+        caption = f"{variant.name}, {format_count(len(variant.seeds), 'seed')}"
         tables.append(confusion(counts, comparison.class_names, caption))
     return tables

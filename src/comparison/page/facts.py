@@ -39,6 +39,7 @@ def facts(comparison: Comparison) -> dict[str, str]:
         "Texts": ", ".join(f"{size:,} {split}" for split, size in results[0].data.sizes.items()),
         "Classes": ", ".join(comparison.class_names),
         "Seeds": _seeds(comparison),
+        **({"Folds": str(comparison.folds)} if comparison.folds > 1 else {}),
         "Epochs": _range(len(result.seconds.per_epoch) for result in results),
         "Machine": _listed(f"{result.device or 'unknown'}, {result.precision or ''}" for result in results),
         "Date": _range(run.started[:10] for run in runs),
@@ -49,7 +50,7 @@ def facts(comparison: Comparison) -> dict[str, str]:
 
 
 def _seeds(comparison: Comparison) -> str:
-    seeds_by_variant = {tuple(run.seed for run in variant.runs) for variant in comparison.variants}
+    seeds_by_variant = {variant.seeds for variant in comparison.variants}
     if len(seeds_by_variant) == 1:
         seeds = next(iter(seeds_by_variant))
         is_consecutive = len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1))

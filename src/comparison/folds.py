@@ -1,0 +1,63 @@
+"""Cross-validation: the folds of a seed are one model's predictions for all texts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from src.comparison.runs import ExcludedRun, FinishedRun
+from src.comparison.variants import Variant
+from src.errors import UserError
+from src.formatting import LISTED_NAMES, format_names
+from src.reports.files import Predictions
+
+NOTE = (
+    "Cross-validation: {folds} folds per seed. Each text is predicted by the run that tested its fold, and a score is "
+    "computed over the texts of all folds together. The intervals resample texts and seeds. They do not resample the "
+    "folds, which share most of their training texts and are no independent repetitions: the variation that other "
+    "training texts or another division into folds would add is not included (Bengio and Grandvalet 2004)."
+)
+
+
+def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
+    """The predictions for all texts of a cross-validation, each by the run that was not trained on the text.
+
+    Args:
+        runs: of all folds, in their order; a single run without cross-validation. Each file is read once.
+    """
+    parts = [run.predictions() for run in runs]
+    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "labels", "index"))
+    probabilities, labels, index = arrays
+    return Predictions(parts[0].split, probabilities, labels, parts[0].class_names, index)
+
+
+def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
+    """The variants with the seeds that have a run of every fold, and the other runs.
+
+    Raises:
+        UserError: if no seed of any variant has all folds.
+    """
+    complete: list[Variant] = []
+    excluded: list[ExcludedRun] = []
+    for variant in variants:
+        runs: list[FinishedRun] = []
+        for seed, of_seed in variant.runs_by_seed.items():
+            if reason := _missing_folds(seed, of_seed):
+                excluded += [ExcludedRun(run.folder, "incomplete", reason) for run in of_seed]
+            else:
+                runs += of_seed
+        complete += [replace(variant, runs=tuple(runs))] if runs else []
+    if not complete:
+        raise UserError(f"no cross-validation is complete: {excluded[0].error}")
+    return complete, excluded
+
+
+def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
+    """The reason why the runs of a seed are not compared; "" if all folds are present."""
+    folds, present = runs[0].folds, {run.fold for run in runs}
+    missing = (str(fold) for fold in range(folds) if fold not in present)
+    names = format_names(islice(missing, LISTED_NAMES + 1))
+    if not names:
+        return ""
+    return f"seed {seed} lacks data.fold={names} of {folds} folds, so not every text has a prediction: run them too"
