@@ -12,6 +12,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 import src.cli.entry  # noqa: F401  # registers the resolvers that conf/ uses
+from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
 CONF = str(ROOT / "conf")
@@ -68,10 +69,9 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
     return [sys.executable, "-m", f"src.{name}", *arguments], options
 
 
-def run(folder: Path, name: str, *arguments: str, stdin: str | bytes | None = None) -> str:
+def run(folder: Path, name: str, *arguments: str, stdin: str = "") -> str:
     """Standard output of `python -m src.<name>` in `folder`, which must succeed."""
-    line, options = command(folder, name, *arguments)
-    process = subprocess.run(line, **options, input=stdin, capture_output=True, check=False)
+    process = complete(*command(folder, name, *arguments), input=stdin)
     assert process.returncode == 0, process.stderr
     return process.stdout
 

@@ -13,6 +13,7 @@ from hydra import compose, initialize_config_dir
 from src.analysis.explanation import explain
 from src.build import restore
 from src.errors import UserError
+from tests.forks import complete
 from tests.helpers import CONF, command
 
 TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "one two three " * 300]
@@ -100,8 +101,7 @@ def test_refused_model_leaves_nothing(checkpoint: Path, tmp_path: Path, monkeypa
 
 
 def test_misspelt_option(tmp_path: Path) -> None:
-    line, options = command(tmp_path, "export", "ckpt_path=a.ckpt", "out=b", "int_8=true")
-    process = subprocess.run(line, **options, capture_output=True, check=False)
+    process = complete(*command(tmp_path, "export", "ckpt_path=a.ckpt", "out=b", "int_8=true"))
     assert process.returncode == 1
     assert "did you mean int8?" in process.stderr
     assert "Traceback" not in process.stderr

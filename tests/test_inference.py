@@ -12,6 +12,7 @@ import src
 from src import load
 from src.errors import UserError
 from src.inference import Prediction
+from tests.forks import complete
 from tests.helpers import ROOT, command, run
 
 
@@ -68,8 +69,8 @@ def test_other_attributes_are_missing() -> None:
 def test_notebook_runs(tmp_path: Path) -> None:
     notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    line, options = command(tmp_path, "train")
+    (python, *_), options = command(tmp_path, "train")
     script = "\n".join([*cells, 'assert list(model.class_names) == ["negative", "neutral", "positive"]'])
-    done = subprocess.run([line[0], "-c", script], **options, capture_output=True, check=False)
+    done = complete([python, "-c", script], options)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("outputs/notebook/*/result.json"))) == 2

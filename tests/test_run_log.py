@@ -1,17 +1,18 @@
 """The configuration in the log: of single runs, of the jobs of a sweep, and of a prediction, apart from its results."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.forks import complete
 from tests.helpers import command
 from tests.sweep.sweeps import SMALL, run_sweep
 
 
 def test_the_configuration_is_printed_apart_from_the_results(tmp_path: Path, checkpoint: Path) -> None:
-    line, options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good", "extras.print_config=true")
-    process = subprocess.run(line, **options, capture_output=True, check=True)
+    line = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good", "extras.print_config=true")
+    process = complete(*line)
+    assert process.returncode == 0
     assert "Configuration:\n" in process.stderr
     assert "\ntext: good\n" in process.stderr
     assert "Configuration" not in process.stdout

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
+from tests.forks import Fork
 from tests.helpers import command, recorded, train
 
 ENDLESS = ("callbacks=checkpoints", "trainer.max_epochs=1000000", "model.encoder.hidden_dim=6")
@@ -27,9 +27,8 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Ended]
     """A run stopped by each signal, once both trained."""
     folder = tmp_path_factory.mktemp("signals")
     line, options = command(folder, "train", *ENDLESS, "logger=[csv,wandb]")
-    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     signals = (signal.SIGINT, signal.SIGTERM)
-    runs = {signum: subprocess.Popen([*line, f"seed={signum:d}"], **options) for signum in signals}
+    runs = {signum: Fork([*line, f"seed={signum:d}"], options, merge=True) for signum in signals}
     try:
         while len(list(folder.glob("outputs/train/runs/*/checkpoints/last.ckpt"))) < len(runs):
             assert all(run.poll() is None for run in runs.values()), "a run ended by itself"

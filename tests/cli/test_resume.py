@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import parse_flags
 from src.config.paths import make_paths_absolute
 from src.errors import UserError
+from tests.forks import complete
 from tests.helpers import CONF, command, run
 
 INTERRUPTED = """
@@ -80,7 +80,7 @@ def test_an_interrupted_run_resumes_exactly_with_the_command_it_prints(tmp_path:
     run(tmp_path, "train", *LINE, "hydra.run.dir=whole")
     (python, *_), options = command(tmp_path, "train")
     line = [python, "-c", INTERRUPTED, *LINE, "hydra.run.dir=half of it"]
-    stopped = subprocess.run(line, **options, capture_output=True, check=False)
+    stopped = complete(line, options)
     assert stopped.returncode == 128 + signal.SIGINT, stopped.stderr
     printed = re.search(r"Resume with: python -m src\.train (.*)", stopped.stdout)
     assert printed, stopped.stdout
@@ -251,9 +251,8 @@ def test_a_checkpoint_outside_of_a_run_needs_a_folder(
 
 
 def test_a_refused_attempt_writes_nothing(checkpoint: Path, tmp_path: Path) -> None:
-    line, options = command(tmp_path, "train", f"ckpt_path={checkpoint}", "data.val_fraction=0.3")
     files = {path: path.stat().st_mtime_ns for path in checkpoint.parents[1].rglob("*")}
-    refused = subprocess.run(line, **options, capture_output=True, check=False)
+    refused = complete(*command(tmp_path, "train", f"ckpt_path={checkpoint}", "data.val_fraction=0.3"))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "data.val_fraction=0.3   would change the training" in refused.stderr
     assert {path: path.stat().st_mtime_ns for path in checkpoint.parents[1].rglob("*")} == files

@@ -1,20 +1,20 @@
 """Runs sweeps of small jobs on the bundled CSV, and reads their results."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.forks import Fork
 from tests.helpers import command
 
 SMALL = ("model.encoder.hidden_dim=6", "callbacks=checkpoints", "logger=csv")
 
 
-def start_sweep(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+def start_sweep(folder: Path, *arguments: str) -> Fork:
     """Start `python -m tests.sweep.quick` in `folder`."""
     words, options = command(folder, "train", *arguments)
     words[2] = "tests.sweep.quick"
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    return Fork(words, options, merge=True)
 
 
 def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
@@ -30,7 +30,7 @@ def read_results(sweep: Path) -> dict[str, dict[str, Any]]:
     return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/result.json"))}
 
 
-def find_job_processes(process: "subprocess.Popen[str]") -> list[int]:
+def find_job_processes(process: Fork) -> list[int]:
     """Return the ids of the processes that run the jobs of a sweep with the basic launcher."""
     try:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()

@@ -4,7 +4,6 @@ import csv
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -12,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import Fork
 from tests.sweep.sweeps import SMALL, find_job_processes, read_results, run_sweep, start_sweep
 
 ARGUMENTS = ("-m", "seed=1,2,3", "optimizer.lr=0.01,0.02", "trainer.max_epochs=4", *SMALL)
 KILLS = (4, 0)  # number of kills in the first run and in the resumed one
 
 
-def kill_jobs(process: subprocess.Popen[str], sweep: Path, moments: random.Random, kills: int) -> None:
+def kill_jobs(process: Fork, sweep: Path, moments: random.Random, kills: int) -> None:
     """Send SIGKILL to running jobs several times; wait for a checkpoint until a job with one was killed."""
     while process.poll() is None and kills:
         while process.poll() is None and not (

@@ -3,32 +3,34 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.forks import Fork
 from tests.sweep.sweeps import SMALL, start_sweep
 
-MARK = "HEED_TEST_SWEEP"  # environment variable that every process of a sweep inherits
+
+def find_descendants(pid: int) -> set[int]:
+    """Return the ids of the processes that a process and its descendants started."""
+    with suppress(FileNotFoundError):  # it has ended
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        children = {int(child) for task in tasks for child in task.read_text().split()}
+        return children.union(*map(find_descendants, children))
+    return set()
 
 
-def find_processes(sweep: Path) -> set[int]:
-    """Return the ids of all living processes of a sweep."""
-    mark = f"{MARK}={sweep}".encode()
-    living = set()
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in path.read_bytes().split(b"\0") and " Z " not in (path.parent / "stat").read_text():
-                living.add(int(path.parent.name))
-        except OSError:  # the process ended or belongs to another user
-            pass
-    return living
+def is_alive(pid: int) -> bool:
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
 
 
-def wait_for_checkpoints(process: "subprocess.Popen[str]", sweep: Path, count: int) -> None:
+def wait_for_checkpoints(process: Fork, sweep: Path, count: int) -> None:
     while len(list(sweep.glob("*/checkpoints/last.ckpt"))) < count:
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.05)
@@ -38,27 +40,27 @@ def wait_for_checkpoints(process: "subprocess.Popen[str]", sweep: Path, count: i
 @pytest.mark.parametrize(
     ("options", "running"), [(["hydra/launcher=joblib", "hydra.launcher.n_jobs=3"], 2), (["hydra/launcher=basic"], 1)]
 )
-def test_a_killed_sweep_leaves_no_process(
-    options: list[str], running: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_sweep_leaves_no_process(options: list[str], running: int, tmp_path: Path) -> None:
     """One of joblib's three workers has no job. Resuming does not depend on the launcher, so it is tested once."""
     if running > 1:
         pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     sweep = tmp_path / "sweep"
-    monkeypatch.setenv(MARK, str(sweep))
     process = start_sweep(
         tmp_path, "-m", "seed=1,2", "trainer.max_epochs=1000000", *SMALL, f"hydra.sweep.dir={sweep}", *options
     )
+    sweeps, descendants = [process], set[int]()
     try:
         wait_for_checkpoints(process, sweep, running)
-        assert len(find_processes(sweep)) > running
+        descendants = find_descendants(process.pid)
+        assert len(descendants) >= running
         process.kill()
         process.communicate()
-        while find_processes(sweep):
+        while any(map(is_alive, descendants)):
             time.sleep(0.05)
         if running == 1:
             return
         resumed = start_sweep(tmp_path, f"sweep.resume={sweep}", "hydra/launcher=basic")
+        sweeps.append(resumed)
         while not any("Resuming at step" in log.read_text() for log in sweep.glob("0_*/train.log")):
             assert resumed.poll() is None, resumed.communicate()[0]
             time.sleep(0.05)
@@ -68,5 +70,7 @@ def test_a_killed_sweep_leaves_no_process(
         assert "Traceback" not in output
         assert [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]][1] != "running"
     finally:
-        for pid in find_processes(sweep):
+        for started in sweeps:
+            started.kill()
+        for pid in filter(is_alive, descendants):
             os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,115 @@
+"""Runs commands in processes that are forked from a server which has imported every module.
+
+A new interpreter takes seconds of CPU time to import torch and Lightning. `subprocess` remains for what only a new
+interpreter proves: which modules a command imports, signals and closed streams at its start, exit handlers.
+"""
+
+import importlib
+import multiprocessing
+import os
+import pkgutil
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import src
+
+ENTRY_POINTS = ("compare", "dashboard", "eval", "export", "predict", "summary", "train")  # run as __main__
+ELSEWHERE = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb", "PIL.PngImagePlugin")
+
+
+def preload() -> None:
+    """Import the modules that commands use, in the server."""
+    modules = [
+        module.name
+        for module in pkgutil.walk_packages(src.__path__, "src.")
+        if not module.name.startswith("src.portable.files")
+    ]
+    for name in (*modules, *ELSEWHERE):
+        if name.removeprefix("src.") not in ENTRY_POINTS:
+            with suppress(ImportError):  # of an extra that is not installed
+                importlib.import_module(name)
+
+
+class Fork:
+    """A command in a forked process, with the interface of `subprocess.Popen`.
+
+    Args:
+        line: the interpreter, `-m` or `-c`, a module or code, and the arguments; from `helpers.command`.
+        options: `cwd`, the working folder, and `env`, the environment; from there, too.
+        input: standard input.
+        merge: write standard error to standard output.
+    """
+
+    def __init__(self, line: Sequence[str], options: Mapping[str, Any], input: str = "", merge: bool = False) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.preload"])
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", delete=False) as file:
+            file.write(input)
+        self._streams = [Path(file.name), *(Path(f"{file.name}.{name}") for name in ("out", "err"))]
+        if merge:
+            self._streams[2] = self._streams[1]
+        self._process = context.Process(target=_execute, args=(line[1:], options["cwd"], options["env"], self._streams))
+        self._process.start()
+        self.pid = int(self._process.pid or 0)
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def send_signal(self, signum: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signum)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self) -> tuple[str, str]:
+        """Wait for the end, and return standard output and standard error."""
+        self._process.join()
+        output, error = (path.read_text(encoding="utf-8") for path in self._streams[1:])
+        for path in self._streams:
+            path.unlink(missing_ok=True)
+        return output, "" if self._streams[1] == self._streams[2] else error
+
+
+def complete(line: Sequence[str], options: Mapping[str, Any], input: str = "") -> "subprocess.CompletedProcess[str]":
+    """Run a command in a forked process to its end."""
+    fork = Fork(line, options, input)
+    output, error = fork.communicate()
+    assert fork.returncode is not None
+    return subprocess.CompletedProcess(line, fork.returncode, output, error)
+
+
+def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path]) -> None:
+    """Do in a forked process what `python -m <module>` or `python -c <code>` does in a new one."""
+    for number, path in enumerate(streams):
+        flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        os.dup2(os.open(path, flags, 0o600), number)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # multiprocessing closed it
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    flag, program, *arguments = words
+    from src.process.startup import prepare
+    from src.sweep import processes
+
+    # The server only imported modules, so its children may fork as a new interpreter may.
+    processes._fresh = sys.platform == "linux"
+    processes.note_start = lambda: None
+    sys.argv = [flag, *arguments]
+    if flag == "-m":
+        prepare()
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    else:
+        exec(compile(program, "<string>", "exec"), sys.modules["__main__"].__dict__)

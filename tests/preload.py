@@ -1,0 +1,5 @@
+"""What the server of tests/forks.py imports when it starts."""
+
+from tests.forks import preload
+
+preload()
