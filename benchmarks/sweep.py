@@ -1,12 +1,15 @@
-"""Time and memory of a sweep: `python -m benchmarks.sweep --data-path=…`.
+"""Time, rate and memory of a sweep: `python -m benchmarks.sweep --data-path=…`.
 
 together: seconds of the twenty variants as separate processes, one after another, and in one sweep that runs as many
-jobs at once as there are cores; and their ratio. memory: the resident memory of the sweep's process after each of many
-small jobs, and its growth from the tenth job to the last.
+jobs at once as there are cores; and their ratio. rate: training reviews per second of the whole machine, with start, in
+sweeps of one job at once on all cores, of one single-threaded job for each core, and of as many jobs that use all cores
+each; the sweeps take turns. memory: the resident memory of the sweep's process after each of many small jobs, and its
+growth from the tenth job to the last.
 """
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -25,6 +28,8 @@ from src.run_result import RESULT_FILE
 
 REVIEWS = 1_000  # for training, and as many for testing
 AFTER = 10  # jobs after which all imports and allocations are done
+BATCHES, BATCH = 250, 32  # of each job in the rate
+RATE_CHOICES = {"model/encoder": ["rnn", "lstm", "birnn", "bilstm"], "model/attention": ["none", "luong_general"]}
 POLL = 0.05  # seconds between two measurements of the sweep's memory
 
 
@@ -42,6 +47,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "--reviews", type=int, default=REVIEWS, help=f"training reviews, and test reviews ({REVIEWS:,})"
     )
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=3, help="sweeps of each kind in the rate (3)")
     parser.add_argument("--jobs", type=int, default=40, help="jobs of the sweep whose memory is measured (40)")
     options = parser.parse_args(arguments)
     experiment = yaml.safe_load((CONF / "experiment" / "twenty_variants.yaml").read_text(encoding="utf-8"))
@@ -49,9 +55,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     options.choices = {group: choices.split(",") for group, choices in params.items()}
     if options.quick:
         options.choices = {group: names[: 1 + (group == "model/attention")] for group, names in options.choices.items()}
-        options.reviews, options.jobs = 60, AFTER + 2
-    if min(options.at_once, options.reviews, options.epochs) < 1 or options.jobs <= AFTER:
-        parser.error(f"--at-once, --reviews and --epochs must be at least 1, and --jobs above {AFTER}")
+        options.reviews, options.jobs, options.turns = 60, AFTER + 2, 1
+    if min(options.at_once, options.reviews, options.epochs, options.turns) < 1 or options.jobs <= AFTER:
+        parser.error(f"--at-once, --reviews, --epochs and --turns must be at least 1, and --jobs above {AFTER}")
     return options
 
 
@@ -72,6 +78,27 @@ def together(overrides: list[str], folder: Path, options: argparse.Namespace) ->
     return {"variants": len(variants), "processes, s": separate, "sweep, s": together, "ratio": separate / together}
 
 
+def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the training reviews per second of the machine, in turn, by the number of jobs and threads."""
+    cores, batches = options.at_once, 5 if options.quick else BATCHES
+    model = ["experiment=report", *(f"{group}={','.join(names)}" for group, names in RATE_CHOICES.items())]
+    work = [
+        "trainer.max_epochs=1",
+        f"+trainer.limit_train_batches={batches}",
+        "+trainer.limit_val_batches=1",
+        "test=false",
+    ]
+    jobs = len(list(product(*RATE_CHOICES.values())))
+    modes = {f"{number} × {threads}": (number, threads) for number, threads in ((1, cores), (cores, 1), (cores, cores))}
+    rates: dict[str, list[float]] = {mode: [] for mode in modes}
+    for turn, (mode, (number, threads)) in product(range(options.turns), modes.items()):
+        launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={number}"] if number > 1 else []
+        sweep = f"hydra.sweep.dir='{folder / f'rate_{turn}_{number}_{threads}'}'"
+        duration = seconds(train(["-m", *overrides, *model, *work, *launcher, "logger=csv", sweep], threads))
+        rates[mode].append(jobs * batches * BATCH / duration)
+    return {"jobs": jobs, "reviews of each": batches * BATCH, "reviews/s by jobs × threads": rates}
+
+
 def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Measure the MB of the sweep's process after each job, and its relative growth after the tenth."""
     sweep = folder / "many"
@@ -86,14 +113,19 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
     return {"after each job, MB": after, "growth after the tenth": after[-1] / after[AFTER - 1] - 1}
 
 
-PARTS = {"together": together, "memory": growth}
+PARTS = {"together": together, "rate": rate, "memory": growth}
 
 
-def train(line: list[str]) -> "subprocess.Popen[str]":
-    """Start `python -m src.train`."""
-    command_line = [sys.executable, "-m", "src.train", *line]
+def train(line: list[str], threads: int | None = None) -> "subprocess.Popen[str]":
+    """Start `python -m src.train`; `threads` of each job, or by default what the launcher chooses."""
     return subprocess.Popen(
-        command_line, cwd=memory.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        [sys.executable, "-m", "src.train", *line],
+        cwd=memory.ROOT,
+        env=os.environ | ({} if threads is None else {"OMP_NUM_THREADS": str(threads)}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
 
 
@@ -117,6 +149,11 @@ def table(record: dict[str, Any]) -> Table:
         result.add_row(f"{comparison['variants']} separate processes, s", f"{comparison['processes, s']:.1f}")
         result.add_row(f"one sweep, {record['at_once']} jobs at once, s", f"{comparison['sweep, s']:.1f}")
         result.add_row("ratio of processes to sweep", f"{comparison['ratio']:.2f}")
+    if rates := record["sweep"].get("rate"):
+        for mode, values in rates["reviews/s by jobs × threads"].items():
+            low, high = min(values), max(values)
+            text = f"{statistics.median(values):.0f} ({low:.0f}–{high:.0f})"
+            result.add_row(f"reviews/s of the machine, {mode} (jobs × threads)", text)
     if memory_record := record["sweep"].get("memory"):
         after = memory_record["after each job, MB"]
         result.add_row(f"memory after {AFTER} and {len(after)} jobs, MB", f"{after[AFTER - 1]:.0f}, {after[-1]:.0f}")
@@ -130,7 +167,8 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options), "sweep": {}}
     record["at_once"] = options.at_once
     for part in options.only:
-        record["sweep"][part] = PARTS[part](reviews if part == "together" else [], folder, options)
+        sources = {"together": reviews, "rate": reviews[:-1], "memory": []}  # rate: all reviews
+        record["sweep"][part] = PARTS[part](sources[part], folder, options)
         command.write(options.out, "sweep", record)
     Console().print(table(record))
     print(f"Written to {options.out / 'sweep.json'}")
