@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from src.kernels.linear import Linear
 from src.models.attention.query import QueryAttention
 
 
@@ -32,7 +33,7 @@ class AdditiveAttention(QueryAttention):
         hidden = input_dim if attention_dim is None else attention_dim
         if hidden < 1:
             raise ValueError(f"attention_dim={attention_dim} must be at least 1")
-        self.keys = nn.Linear(input_dim, hidden, bias=bias)
+        self.keys = Linear(input_dim, hidden, bias=bias)
         self.query = nn.Linear(input_dim, hidden, bias=False)
         self.energy = nn.Linear(hidden, 1, bias=False)
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from src.kernels.linear import Linear
 from src.models.attention.global_vector import GlobalVector, VectorNorm
 from src.models.attention.self_attention import SelfAttention
 from src.models.sublayer import Norm
@@ -48,8 +49,8 @@ class ElementwiseMixing(nn.Module):
         vector_dim = input_dim if expanded_dim is None else expanded_dim
         self.gate = GATES[gate]
         self.vector = GlobalVector(input_dim, vector_dim, norm=vector_norm, dropout=dropout)
-        self.retrieval = nn.Linear(input_dim, vector_dim)
-        self.output = nn.Linear(vector_dim, input_dim, bias=False)
+        self.retrieval = Linear(input_dim, vector_dim)
+        self.output = Linear(vector_dim, input_dim, bias=False)
 
     def retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
         """The output of each token: N×L×D, N×De → N×L×D."""
@@ -84,7 +85,7 @@ class ElementwiseAttention(SelfAttention):
         self.mixing = ElementwiseMixing(
             input_dim, expanded_dim=vector_dim, gate=gate, vector_norm=vector_norm, dropout=dropout
         )
-        self.summary = nn.Identity() if vector_dim == input_dim else nn.Linear(vector_dim, input_dim, bias=False)
+        self.summary = nn.Identity() if vector_dim == input_dim else Linear(vector_dim, input_dim, bias=False)
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.mixing.transform(states, mask)

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
+from src.kernels.linear import Linear
 from src.models.masking import masked_softmax
 
 VectorNorm = Literal["none", "layer", "batch"]
@@ -30,8 +31,8 @@ class GlobalVector(nn.Module):
             raise ValueError(f"a global vector of {output_dim} features must have at least 1")
         if norm not in ("none", "layer", "batch"):
             raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
-        self.scores = nn.Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias
-        self.values = nn.Linear(input_dim, output_dim, bias=False)
+        self.scores = Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias
+        self.values = Linear(input_dim, output_dim, bias=False)
         norms = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}
         self.norm = norms[norm](output_dim)
         self.dropout = Dropout(dropout)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from src.kernels.linear import Linear
 from src.models.attention.dot_product import DotProductAttention
 
 
@@ -33,8 +34,8 @@ class MultiHeadAttention(DotProductAttention):
         super().__init__(input_dim, **options)
         self.head_dim = input_dim // heads
         self.heads = heads
-        self.projections = nn.Linear(input_dim, 3 * input_dim, bias)
-        self.output = nn.Linear(input_dim, input_dim, bias)
+        self.projections = Linear(input_dim, 3 * input_dim, bias)
+        self.output = Linear(input_dim, input_dim, bias)
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         split = self.projections(states).unflatten(-1, (3, self.heads, self.head_dim))  # N×L×3×H×d

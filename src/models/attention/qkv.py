@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from src.kernels.linear import Linear
 from src.models.attention.dot_product import DotProductAttention
 
 
@@ -46,9 +47,9 @@ class QkvAttention(DotProductAttention):
         super().__init__(input_dim, units, **options)
         self.head_dim = units
         self.scale = scale
-        self.queries = nn.Linear(input_dim, units, bias)
-        self.keys = nn.Linear(input_dim, units, bias)
-        self.values = nn.Linear(input_dim, units, bias)
+        self.queries = Linear(input_dim, units, bias)
+        self.keys = Linear(input_dim, units, bias)
+        self.values = Linear(input_dim, units, bias)
         with torch.no_grad():
             if init_std is not None:
                 for linear in (self.queries, self.keys, self.values):

@@ -5,6 +5,7 @@ from typing import Literal
 from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
+from src.kernels.linear import Linear
 
 Activation = Literal["relu", "gelu"]
 
@@ -39,11 +40,11 @@ class FeedForward(nn.Module):
         if activation not in ("relu", "gelu"):
             raise ValueError(f"activation={activation!r} must be one of relu, gelu")
         self.layers = nn.Sequential(
-            nn.Linear(dim, hidden),
+            Linear(dim, hidden),
             nn.LayerNorm(hidden) if inner_norm else nn.Identity(),
             nn.ReLU() if activation == "relu" else nn.GELU(),
             Dropout(dropout),
-            nn.Linear(hidden, dim),
+            Linear(hidden, dim),
         )
 
     def forward(self, states: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from src.kernels.dropout import Dropout
+from src.kernels.recurrence import recurrent_states
 from src.models.component import Encoder
 from src.models.encoder.stack import MOST_LAYERS
 from src.models.masking import reverse_by_length, state_at, zero_padding
@@ -66,9 +67,9 @@ class Recurrent(Encoder):
         that the backward layer computes).
         """
         for layer, forward_rnn in enumerate(self.forwards):
-            output = forward_rnn(states)[0]
+            output = recurrent_states(forward_rnn, states)
             if self.backwards:
-                backward = self.backwards[layer](reverse_by_length(states, mask))[0]
+                backward = recurrent_states(self.backwards[layer], reverse_by_length(states, mask))
                 output = torch.cat([output, reverse_by_length(backward, mask)], -1)
             states = zero_padding(self.dropout(output), mask)
         if not self.backwards:

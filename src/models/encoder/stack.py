@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 from torch import Tensor, nn
 
+from src.kernels.linear import Linear
 from src.models.component import Encoder
 from src.models.encoder.feed_forward import FeedForward
 from src.models.masking import masked_mean, zero_padding
@@ -89,7 +90,7 @@ class Stack(Encoder):
         if dim < 1:
             raise ValueError(f"dim={dim} must be at least 1")
         self.output_dim = dim
-        self.enter = nn.Identity() if dim == input_dim else nn.Linear(input_dim, dim)
+        self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
         self.blocks = nn.ModuleList(block() for _ in range(layers))
         self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
 

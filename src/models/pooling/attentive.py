@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from src.kernels.linear import Linear
 from src.models.masking import masked_softmax
 from src.models.pooling.base import Pooling
 from src.models.types import Encoded
@@ -16,7 +17,7 @@ class Attentive(Pooling):
 
     def __init__(self, input_dim: int) -> None:
         super().__init__(input_dim)
-        self.hidden = nn.Linear(input_dim, input_dim)
+        self.hidden = Linear(input_dim, input_dim)
         self.question = nn.Linear(input_dim, 1, bias=False)
 
     def forward(self, encoded: Encoded) -> Tensor:

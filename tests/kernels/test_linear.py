@@ -1,0 +1,53 @@
+"""The linear layer with oneDNN's products, against torch's."""
+
+from copy import deepcopy
+
+import pytest
+import torch
+from torch import nn
+
+from src.kernels import linear
+from src.kernels.linear import Linear
+
+
+def results(layer: nn.Linear, inputs: torch.Tensor, upstream: torch.Tensor) -> list[torch.Tensor]:
+    outputs = layer(inputs)
+    return [outputs, *torch.autograd.grad(outputs, [inputs, *layer.parameters()], upstream)]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(3, 7, 5), (11, 5)])
+def test_outputs_and_gradients_equal_those_of_torch(
+    bias: bool, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    layer = Linear(5, 13, bias)
+    plain = nn.Linear(5, 13, bias)
+    plain.load_state_dict(layer.state_dict())
+    inputs = torch.randn(shape, requires_grad=True)
+    upstream = torch.randn(*shape[:-1], 13)
+    products = []
+    monkeypatch.setattr(linear, "multiply", lambda *args, f=linear.multiply: products.append(args) or f(*args))
+    for actual, expected in zip(results(layer, inputs, upstream), results(plain, inputs, upstream), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
+    assert len(products) == 3  # the output and the gradients of inputs and weight
+
+
+def test_frozen_weights_and_other_number_formats() -> None:
+    torch.manual_seed(0)
+    layer = Linear(5, 3)
+    layer.weight.requires_grad_(False)
+    layer(torch.randn(7, 5)).sum().backward()
+    assert layer.weight.grad is None
+    torch.testing.assert_close(layer.bias.grad, torch.full((3,), 7.0))
+    double = deepcopy(layer).double()
+    inputs = torch.randn(7, 5, dtype=torch.float64)
+    assert torch.equal(double(inputs), nn.functional.linear(inputs, double.weight, double.bias))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer(inputs.float()).dtype == torch.bfloat16
+
+
+def test_without_texts_the_weights_get_zero_gradients() -> None:
+    layer = Linear(5, 3)
+    layer(torch.randn(0, 7, 5)).sum().backward()
+    assert torch.equal(layer.weight.grad, torch.zeros(3, 5))

@@ -1,0 +1,61 @@
+"""The training of RNNs and GRUs, against torch's layers."""
+
+import pytest
+import torch
+from torch import nn
+
+from src.kernels import recurrence
+from src.kernels.recurrence import recurrent_states
+
+
+@pytest.fixture(params=[nn.RNN, nn.GRU])
+def rnn(request: pytest.FixtureRequest) -> nn.RNNBase:
+    torch.manual_seed(0)
+    return request.param(5, 7, batch_first=True)
+
+
+@pytest.mark.parametrize("length", [1, 2, 11])
+def test_states_and_gradients_equal_those_of_torch(
+    rnn: nn.RNNBase, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    kernel = recurrence._KERNELS[type(rnn)]
+    apply = kernel.apply
+    monkeypatch.setattr(kernel, "apply", lambda *args: calls.append(args) or apply(*args))
+    inputs = torch.randn(3, length, 5, requires_grad=True)
+    upstream = torch.randn(3, length, 7)
+    leaves = [inputs, *rnn.parameters()]
+    states, expected = recurrent_states(rnn, inputs), rnn(inputs)[0]
+    assert calls
+    torch.testing.assert_close(states, expected, rtol=1e-5, atol=1e-6)
+    gradients = torch.autograd.grad(states, leaves, upstream)
+    expected_gradients = torch.autograd.grad(expected, leaves, upstream)
+    for gradient, expected_gradient in zip(gradients, expected_gradients, strict=True):
+        torch.testing.assert_close(gradient, expected_gradient, rtol=1e-4, atol=1e-5)
+
+
+def test_the_gradients_are_numerically_correct(rnn: nn.RNNBase) -> None:
+    rnn.double()
+    inputs = torch.randn(2, 3, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda inputs, *_: recurrent_states(rnn, inputs), (inputs, *rnn.parameters()))
+
+
+def test_a_graph_may_be_used_twice(rnn: nn.RNNBase) -> None:
+    inputs = torch.randn(3, 11, 5, requires_grad=True)
+    total = recurrent_states(rnn, inputs).square().sum()
+    first = torch.autograd.grad(total, list(rnn.parameters()), retain_graph=True)
+    for gradient, again in zip(first, torch.autograd.grad(total, list(rnn.parameters())), strict=True):
+        assert torch.equal(gradient, again)
+
+
+def test_in_bf16_the_kernel_computes_in_float32(rnn: nn.RNNBase) -> None:
+    inputs = torch.randn(3, 11, 5)
+    expected = recurrent_states(rnn, inputs)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(recurrent_states(rnn, inputs), expected)
+
+
+def test_an_evaluation_uses_torchs_layer(rnn: nn.RNNBase) -> None:
+    inputs = torch.randn(3, 11, 5)
+    for states in (recurrent_states(rnn.eval(), inputs), recurrent_states(rnn, inputs[:0])):
+        assert torch.equal(states, rnn(inputs[: len(states)])[0])
