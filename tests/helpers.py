@@ -5,24 +5,30 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 import src.cli.entry  # noqa: F401  # registers the resolvers that conf/ uses
+from src.config.composition import Repository, without_hydra
 from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
 CONF = str(ROOT / "conf")
 
 
+@cache
+def repository(config_name: str) -> Repository:
+    """The config files of a command, which are read once."""
+    return Repository(Path(CONF), config_name)
+
+
 def small_config(folder: Path, overrides: Sequence[str] = (), config_name: str = "train") -> DictConfig:
     """A quick run on the bundled CSV that writes to `folder` alone."""
     paths = [f"paths.output_dir={folder}", f"data.cache_dir={folder.parent / 'cache'}"]
-    with initialize_config_dir(CONF, version_base="1.3"):
-        return compose(config_name, [*paths, *overrides])
+    return without_hydra(repository(config_name).compose([*paths, *overrides]))
 
 
 def one_class_data(folder: Path) -> list[str]:
@@ -53,10 +59,10 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str) -> dict[str,
     """Run `src.eval` in this process and return its result.json; `checkpoint` may be a list in [ ]."""
     from src.eval import main
 
-    with initialize_config_dir(CONF, version_base="1.3"):
-        path = checkpoint if str(checkpoint).startswith("[") else f"'{checkpoint}'"
-        paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
-        cfg = compose("eval", [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"])
+    path = checkpoint if str(checkpoint).startswith("[") else f"'{checkpoint}'"
+    paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
+    lines = [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"]
+    cfg = without_hydra(repository("eval").compose(lines))
     main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 

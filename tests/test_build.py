@@ -208,9 +208,11 @@ def test_overfitting_learns_its_batches(tmp_path: Path) -> None:
     assert accuracy[-1] == 1
 
 
-@pytest.mark.parametrize("encoder", ["rnn", "bilstm", "gru"])
-@pytest.mark.parametrize("attention", ["bahdanau", "luong_general", "multi_head"])
+@pytest.mark.parametrize(
+    ("encoder", "attention"), [("rnn", "bahdanau"), ("bilstm", "luong_general"), ("gru", "multi_head")]
+)
 def test_half_precision_trains_on_the_cpu(encoder: str, attention: str, tmp_path: Path) -> None:
+    """All other combinations: tests/models/test_accelerator.py."""
     parts = [f"model/encoder={encoder}", f"model/attention={attention}", "model.encoder.hidden_dim=8"]
     path = trained(tmp_path / "run", *parts, "trainer.precision=bf16-mixed")
     with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:

@@ -13,6 +13,7 @@ from src.config.mistakes import Mistake
 from src.formatting import format_value
 
 LARGEST = 2**63 - 1  # the largest integer of torch and numpy
+MAX_DEVICES = 1024  # of one node; on the CPU, Lightning allocates a list of them before it starts any
 CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
@@ -140,6 +141,8 @@ def _devices(plain: Any) -> Iterator[Mistake]:
             yield Mistake(entry, "selects all accelerators, but accelerator=cpu has none: write trainer.devices=1")
         elif number < 1 and number != -1:
             yield Mistake(entry, "must be at least 1, or -1 for all accelerators")
+        elif number > MAX_DEVICES:
+            yield Mistake(entry, f"must be at most {MAX_DEVICES:,}")
     elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
         yield Mistake(entry, "must be a number of devices, auto, or a list of their numbers such as [0, 1]")
     elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):

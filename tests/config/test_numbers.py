@@ -38,8 +38,11 @@ def config(choice: str, folder: Path) -> DictConfig:
     group, _, name = choice.rpartition("/")
     file = folder / "file.csv"
     file.write_text("good,1\n" if choice == "callbacks/lexicon" else "text,label\nPhrase,0\n")
+    # Torch traces a recurrent encoder slowly on its meta device; the other components are independent of it.
+    small = ["model/encoder=identity"] if group.startswith("model/") and group != "model/encoder" else []
+    small += ["model.embedding.dim=16"] if group in ("model/attention", "model/pooling", "model/head") else []
     needs = [option.format(file=file) for option in NEEDS.get(choice, [])]
-    composed: Any = OmegaConf.to_container(small_config(folder, [f"{group}={name}", *needs]), resolve=True)
+    composed: Any = OmegaConf.to_container(small_config(folder, [*small, f"{group}={name}", *needs]), resolve=True)
     top = group.split("/")[0]
     cfg = OmegaConf.create({key: composed[key] for key in (top, "extras", "seed", "train", "test", "ckpt_path")})
     if top == "optimizer":
@@ -68,15 +71,16 @@ def test_every_number_is_refused_with_a_message_or_builds(choice: str, tmp_path:
     assert build_mistakes(cfg, strict=True) == list(config_mistakes(cfg, "train")) == []
     own = (choice.rpartition("/")[0].replace("/", "."), "seed" if choice.startswith("extras") else "param_groups")
     for path in [path for path in numbers(OmegaConf.to_container(cfg), cfg) if path.startswith(own)]:
+        original = OmegaConf.select(cfg, path)
         for value in VALUES:
-            changed = cfg.copy()
-            OmegaConf.update(changed, path, value)
-            mistakes = list(config_mistakes(changed, "train"))
+            OmegaConf.update(cfg, path, value)
+            mistakes = list(config_mistakes(cfg, "train"))
             if not mistakes or value == "x":  # beside a known mistake, the dry build goes by the default
                 try:
-                    mistakes += build_mistakes(changed, mistakes, strict=True)
+                    mistakes += build_mistakes(cfg, mistakes, strict=True)
                 except Exception as error:
                     raise AssertionError(f"{path}={value} is no message: {error!r}") from error
             assert all(where and what for where, what in mistakes)
             if value != value or value == 10**30:
                 assert mistakes, f"{path}={value} passes"
+        OmegaConf.update(cfg, path, original)

@@ -25,6 +25,7 @@ TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
         ({"trainer": TRAINER | {"devices": -1}}, "trainer.devices=-1", "selects all accelerators"),
         ({"trainer": TRAINER | {"devices": "-1"}}, "trainer.devices=-1", "selects all accelerators"),
         ({"trainer": TRAINER | {"devices": 0}}, "trainer.devices=0", "must be at least 1"),
+        ({"trainer": TRAINER | {"devices": 10**9}}, "trainer.devices=1000000000", "must be at most 1,024"),
         ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
         ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must list one or more different"),
         ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list numbers of at least 0"),
