@@ -1,6 +1,5 @@
-"""Records attention weights and errors on the test split."""
+"""Records attention weights on the test split."""
 
-import csv
 import json
 import logging
 import random
@@ -12,11 +11,11 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
+from src.callbacks.errors import Prediction, write_errors
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
-ERROR_COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
 BINS = 50  # of relative position
 
 
@@ -55,23 +54,23 @@ class AttentionRecorder(pl.Callback):
         self.sample = sample
         self.texts = list(texts)
         self.errors = errors
-        self._confident: list[tuple[float, bool, int]] = []  # probability, is correct, index
+        self._predictions: list[Prediction] = []
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._confident = []
+        self._predictions = []
 
     def on_test_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
         probability, predicted = outputs["probabilities"].max(-1)
         correct = predicted == outputs["labels"]
         rows = zip(probability.tolist(), correct.tolist(), outputs["index"].tolist(), strict=True)
-        self._confident.extend(rows)
+        self._predictions += map(Prediction._make, rows)
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         data: TextDataModule = trainer.datamodule  # type: ignore[attr-defined]
         if trainer.is_global_zero:
             self._write_examples(data, pl_module)
             self._write_statistics(data, pl_module)
-            self._write_errors(data, pl_module)
+            write_errors(self.folder / "errors.csv", self._predictions, self.errors, data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
         selection = self._select_rows()
@@ -94,36 +93,15 @@ class AttentionRecorder(pl.Callback):
 
     def _select_rows(self) -> list[int]:
         """Return the rows of the test split to show."""
-        indices = sorted(row[2] for row in self._confident)
+        indices = sorted(each.row for each in self._predictions)
         selection = random.Random(0).sample(indices, min(self.shared, len(indices)))
-        for correct in (True, False):
-            rows = sorted((row for row in self._confident if row[1] is correct), key=lambda row: (-row[0], row[2]))
+        for is_correct in (True, False):
+            rows = [each for each in self._predictions if each.is_correct is is_correct]
+            rows.sort(key=lambda each: (-each.probability, each.row))
             pool = rows[: max(50, self.examples)]  # sampled, because the first ones are often similar
             random.Random(0).shuffle(pool)
-            selection += [row[2] for row in pool[: self.examples // 2] if row[2] not in selection]
+            selection += [each.row for each in pool[: self.examples // 2] if each.row not in selection]
         return selection
-
-    def _write_errors(self, data: TextDataModule, module: Any) -> None:
-        """Write the most confident mistakes, then the predictions with the lowest probability, with their words."""
-        mistakes = sorted((-row[0], row[2]) for row in self._confident if not row[1])[: self.errors]
-        uncertain = sorted((row[0], row[2]) for row in self._confident)[: self.errors]
-        kinds = ["mistake"] * len(mistakes) + ["uncertain"] * len(uncertain)
-        rows = [row for _, row in mistakes + uncertain]
-        try:
-            texts = data.texts("test", rows) if rows else []
-        except UserError as error:
-            log.warning("%s: not written. %s", self.folder / "errors.csv", error)
-            return
-        labels = data.tokenized("test").labels[rows].tolist() if rows else []
-        explanations = module.explain(data.codec, texts)
-        with (self.folder / "errors.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(ERROR_COLUMNS)
-            for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
-                strip = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
-                probability = round(max(each.probabilities), 6)
-                fields = (kind, row, data.class_names[label], each.predicted, probability, text)
-                writer.writerow([*fields, json.dumps(strip, ensure_ascii=False)])
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:

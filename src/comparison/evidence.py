@@ -160,33 +160,36 @@ def _average(
 ) -> Evidence:
     """The mean over pairs, and each pair. Pairs with few seeds are excluded if others have enough."""
     included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
-    identical: dict[tuple[str, ...], list[Pair]] = {}
+    by_predictions: dict[tuple[str, ...], list[Pair]] = {}
     for pair in included:
-        identical.setdefault(twin_names(pair, twins), []).append(pair)
-    distinct = [max(same, key=_seeds) for same in identical.values()]
+        by_predictions.setdefault(twin_names(pair, twins), []).append(pair)
+    distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
-    terms = [[(sign, samples[favoured.name]), (-sign, samples[rival.name])] for favoured, rival in distinct]
-    differences = [estimate_difference(pair_terms) for pair_terms in terms]
-    adjusted = holm([1.0 if result.p_value is None else result.p_value for result in differences])
-    names = [_name(pair) for pair in distinct]
-    lines = [
-        f"{name}: {format_difference(definition, result)}" for name, result in zip(names, differences, strict=True)
+    lines, differences = [], []
+    weights: dict[
+        str, float
+    ] = {}  # by variant: a variant of several pairs is one term, so that its seeds are drawn once
+    for favoured, rival in distinct:
+        difference = estimate_difference([(sign, samples[favoured.name]), (-sign, samples[rival.name])])
+        differences.append(difference)
+        lines.append(f"{_name((favoured, rival))}: {format_difference(definition, difference)}")
+        for name, weight in ((favoured.name, sign), (rival.name, -sign)):
+            weights[name] = weights.get(name, 0.0) + weight / len(distinct)
+    lines += [
+        f"{_name(pair)}: excluded because it has fewer than {MIN_SEEDS} seeds" for pair in pairs if pair not in included
     ]
-    reason = f"excluded because it has fewer than {MIN_SEEDS} seeds"
-    lines += [f"{_name(pair)}: {reason}" for pair in pairs if pair not in included]
+    adjusted = holm([1.0 if difference.p_value is None else difference.p_value for difference in differences])
     contradicting = [
-        name for name, result, p in zip(names, differences, adjusted, strict=True) if p < LEVEL and result.value < 0
+        _name(pair)
+        for pair, difference, p_value in zip(distinct, differences, adjusted, strict=True)
+        if p_value < LEVEL and difference.value < 0
     ]
-    weights: dict[int, float] = {}  # each sample once, so that its seeds are drawn once
-    for weight, sample in (term for pair_terms in terms for term in pair_terms):
-        weights[id(sample)] = weights.get(id(sample), 0.0) + weight / len(distinct)
-    by_id = {id(sample): sample for pair_terms in terms for _, sample in pair_terms}
-    sides = [zip(*same, strict=True) for same in identical.values()]
+    sides = [side for same in by_predictions.values() for side in zip(*same, strict=True)]
     return Evidence(
         definition=definition,
-        terms=tuple((weight, by_id[key]) for key, weight in weights.items()),
+        terms=tuple((weight, samples[name]) for name, weight in weights.items()),
         pair_lines=tuple(lines),
-        merged=tuple(dict.fromkeys(line for pair in sides for side in pair if (line := _describe_twins(side)))),
+        merged=tuple(dict.fromkeys(line for side in sides if (line := _describe_twins(side)))),
         contradicting_pairs=", ".join(contradicting),
         seeds=min(map(_seeds, distinct)),
     )

@@ -1,4 +1,14 @@
-"""Means over seeds, differences under a two-level bootstrap, and tests."""
+"""Means over seeds, differences under a two-level bootstrap, and tests.
+
+Sources of the formulas, as cited below:
+
+- Student 1908, The probable error of a mean. Biometrika 6(1).
+- Satterthwaite 1946, An approximate distribution of estimates of variance components. Biometrics Bulletin 2(6).
+- McNemar 1947, Note on the sampling error of the difference between correlated proportions. Psychometrika 12(2).
+- Holm 1979, A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6(2).
+- Rao and Wu 1988, Resampling inference with complex survey data. Journal of the American Statistical Association 83.
+- Owen 2007, The pigeonhole bootstrap. Annals of Applied Statistics 1(2).
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -45,10 +55,11 @@ class Difference(NamedTuple):
 
 
 def mean_over_seeds(values: Sequence[float]) -> Interval:
-    """Mean of S runs, and the 95 % interval of the mean over all seeds: Student's t with S - 1 degrees of freedom.
+    """Mean of S runs, and the 95 % interval of the mean over all seeds (Student 1908).
 
-    The mean of S other seeds has the same variance as this one, so the interval covers it less often: in 93 % of cases
-    for S = 2, 88 % for S = 5, 86 % for S = 10.
+    The interval is mean ± t · s / √S, where s is the standard deviation and t the 97.5 % quantile of Student's t with
+    S - 1 degrees of freedom. The mean of S other seeds has the same variance as this one, so the interval covers it
+    less often: in 93 % of cases for S = 2, 88 % for S = 5, 86 % for S = 10.
     """
     count, mean = len(values), float(np.mean(values))
     if count < 2:
@@ -57,19 +68,16 @@ def mean_over_seeds(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def draw_samples(
-    variant_scores: Sequence[np.ndarray], seed: int = 0, seeds: Sequence[Sequence[int]] | None = None
-) -> list[Sample]:
+def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[int]] | None = None) -> list[Sample]:
     """Resample the texts of all variants' scores jointly.
 
     Args:
         variant_scores: S×n for each variant. S may differ; the n texts are the same for all.
-        seed: of the resamples.
         seeds: for each variant the S seeds of its runs. None: no two variants share a seed.
     """
     profiles = np.stack([scores.mean(0) for scores in variant_scores])  # V×n
     texts = profiles.shape[1]
-    counts = resample_counts(texts, RESAMPLES, np.random.default_rng(seed))
+    counts = resample_counts(texts, RESAMPLES, np.random.default_rng(0))
     deviations = np.concatenate([block @ profiles.T / texts for block in counts]) - profiles.mean(1)  # B×V
     run_seeds = [None] * len(variant_scores) if seeds is None else [tuple(row) for row in seeds]
     return [
@@ -81,14 +89,19 @@ def draw_samples(
 def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, level: float = LEVEL) -> Difference:
     """Estimate the sum of weight × score over variants, by a two-level bootstrap of seeds and texts.
 
-    Each resample draws texts, the same for all runs, so that variants are compared on the same texts. It also draws
-    S - 1 of the S seeds, since S of them would underestimate the variance by 1/S (Rao and Wu 1988). Runs of the same
-    seed share their initial state and the order of their texts, so a seed is drawn jointly for all variants that ran
-    it. The interaction of seed and text adds to the variance of both levels; it is subtracted from that of the seeds
-    (Owen 2007). The resamples' standard deviation with Student's t gives interval and p-value, since percentiles of
-    five seeds are too narrow. Degrees of freedom are Satterthwaite's (1946), at an upper bound of the seeds' variance.
-    The estimate itself is small by chance where t is large by chance: with it, p was below 5 % in up to 5.8 % of cases
-    with five seeds, and in up to 12 % with two.
+    - Texts: each resample draws n of the n texts, the same for all runs, so that variants are compared on the same
+      texts.
+    - Seeds: each resample draws S - 1 of the S seeds and scales their sum by √(S / (S - 1)). S draws without a scale
+      would underestimate the variance by 1/S (Rao and Wu 1988: with S - 1 draws, the scale of a mean is 1). Runs of the
+      same seed share their initial state and the order of their texts, so a seed is drawn jointly for all variants that
+      ran it.
+    - Interaction of seed and text: it adds σ²/(S·n) to the variance of both levels, so it is subtracted from that of
+      the seeds (Owen 2007 shows that resampling rows and columns counts it more than once).
+    - Interval and test: value ± t · e and t = value / e with Student's t, where e is the standard deviation of the
+      resamples, since percentiles of five seeds are too narrow. The degrees of freedom are (Σ v)² / Σ (v² / f) of the
+      variances v with f degrees of freedom each (Satterthwaite 1946). They use an upper bound of the seeds' variance:
+      the estimate is small by chance where t is large by chance, and with the estimate itself, p was below 5 % in up to
+      5.8 % of cases with five seeds, and in up to 12 % with two.
 
     A variant of one seed adds no uncertainty of the seeds: the result then holds for that trained model only.
 
@@ -153,6 +166,9 @@ def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarr
 def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
     """p-value of McNemar's exact test of equal accuracy, from the texts that only one of two runs gets right.
 
+    Of these a + b texts, the number that the first run gets right is binomial with probability 1/2 under the hypothesis
+    of equal accuracy (McNemar 1947).
+
     Args:
         correct, other_correct: n bool, which texts each run gets right.
     """
@@ -161,7 +177,10 @@ def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values (Holm 1979): with a threshold of 5 % each, the probability of any false positive is 5 %."""
+    """Adjust m p-values (Holm 1979): with a threshold of 5 %, the probability of any false positive is at most 5 %.
+
+    The adjusted value of the i-th smallest is the maximum over j ≤ i of min(1, (m - j + 1) · p_j).
+    """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
@@ -170,14 +189,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _interaction(values: np.ndarray) -> np.ndarray | None:
-    """Residuals of S×n scores after the means of seeds and texts; None with one seed or one text."""
+    """Residuals of S×n scores x_ij - x_i. - x_.j + x_.., of seed i and text j; None with one seed or one text."""
     if min(values.shape) < 2:
         return None
     return values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
 
 
 def _interaction_variance(residuals: np.ndarray) -> float:
-    """Variance of the mean over n texts of a sum over seeds, from S×n residuals."""
+    """Variance of the mean over n texts of a sum over seeds, from S×n residuals r: Σ r² / (n (n - 1))."""
     return float((residuals**2).sum() / _ordered_pairs(residuals.shape[1]))
 
 

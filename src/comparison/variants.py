@@ -1,11 +1,10 @@
 """Group runs that differ only in seed and fold into variants, and name each by its differences to the others."""
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from src.comparison.runs import FinishedRun
 from src.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
@@ -45,16 +44,31 @@ class Variant:
         return self.runs[0].choices
 
 
+class Settings(NamedTuple):
+    """The configuration of a variant, as far as it may differ from that of the others."""
+
+    choices: dict[str, str]  # the selected option of each config group
+    options: dict[str, str | None]  # each option that varies, as JSON by dotted path; None: a component lacks it
+
+
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, in the order of their start. Of runs with the same seed and fold, the last counts."""
+    """Group runs into variants, in the order of their start. Of runs with the same seed and fold, the last counts.
+
+    Runs are one variant if they agree in every option that affects a result (not the seed, a path or a logger). The
+    differences of a variant are its choices in the config groups that vary, such as `bilstm`, and those options that
+    the choices do not determine, such as `hidden_dim=64`.
+    """
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
+    # values of the varying options → seed and fold → run
     groups: dict[tuple[str | None, ...], dict[tuple[int, int], FinishedRun]] = {}
     for run, values in sorted(zip(runs, options, strict=True), key=lambda pair: pair[0].started):
         groups.setdefault(tuple(values.get(key) for key in varying), {})[run.seed, run.fold] = run
     first_runs = [next(iter(by_repetition.values())) for by_repetition in groups.values()]
-    varying_values = [dict(zip(varying, key, strict=True)) for key in groups]
-    differences = _differences(first_runs, varying_values)
+    settings = [
+        Settings(run.choices, dict(zip(varying, key, strict=True))) for run, key in zip(first_runs, groups, strict=True)
+    ]
+    differences = _differences(settings)
     names = _make_unique([_name(differs, run) for differs, run in zip(differences, first_runs, strict=True)])
     return [
         Variant(name, differs, tuple(run for _, run in sorted(by_repetition.items())))
@@ -73,45 +87,51 @@ def _portable(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
-def _varies(options: Sequence[dict[str, Any]], key: str) -> bool:
-    return len({values.get(key) for values in options}) > 1
+def _varies(mappings: Sequence[Mapping[str, Any]], key: str) -> bool:
+    return len({values.get(key) for values in mappings}) > 1
 
 
-def _differences(runs: Sequence[FinishedRun], options: Sequence[dict[str, str | None]]) -> list[dict[str, str]]:
-    """The differences of each variant: choices of config groups, and options that these do not determine."""
-    varying = list(options[0])
-    choices = [run.choices for run in runs]
+def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
+    """The differences of each variant; the name of its preset instead if there are many and each variant has one."""
+    choices = [variant.choices for variant in variants]
     groups = {
         name: prefix
         for name, prefix in GROUPS.items()
-        if _varies(choices, name) and any(is_within(key, [prefix]) for key in varying)
+        if _varies(choices, name) and any(is_within(key, [prefix]) for key in variants[0].options)
     }
-    differences = _describe(choices, options, groups)
+    differences = _describe(variants, groups)
     have_presets = all(selection.get("experiment") not in (None, "None") for selection in choices)
     if max(map(len, differences)) > MAX_NAME_ITEMS and have_presets:
-        return _describe(choices, options, {"experiment": ""})
+        return _describe(variants, {"experiment": ""})
     return differences
 
 
-def _describe(
-    choices: Sequence[dict[str, str]], options: Sequence[dict[str, str | None]], groups: dict[str, str]
-) -> list[dict[str, str]]:
-    """The choices in these groups, and the options that they do not determine, for each variant."""
+def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[dict[str, str]]:
+    """The choices in these groups, and the options that they do not determine, for each variant.
 
-    def is_determined(key: str) -> bool:
+    Args:
+        variants: all variants.
+        groups: the dotted path below which a group sets options, by the group's name; "" for all options.
+    """
+    undetermined = []
+    for key in variants[0].options:
         owners = [name for name, prefix in groups.items() if not prefix or is_within(key, [prefix])]
-        by_choice: dict[tuple[str | None, ...], set[str | None]] = {}
-        for selection, values in zip(choices, options, strict=True):
-            by_choice.setdefault(tuple(selection.get(name) for name in owners), set()).add(values[key])
-        return all(len(values) == 1 for values in by_choice.values())
-
-    undetermined = [key for key in options[0] if not is_determined(key)]
+        if not _is_determined(key, owners, variants):
+            undetermined.append(key)
     labels = _short_labels(undetermined)
     return [
-        {name: str(selection[name]) for name in groups if name in selection}
-        | {labels[key]: format_value(json.loads(text)) for key in undetermined if (text := values[key]) is not None}
-        for selection, values in zip(choices, options, strict=True)
+        {name: str(choices[name]) for name in groups if name in choices}
+        | {labels[key]: format_value(json.loads(text)) for key in undetermined if (text := options[key]) is not None}
+        for choices, options in variants
     ]
+
+
+def _is_determined(key: str, groups: Sequence[str], variants: Sequence[Settings]) -> bool:
+    """Whether variants with the same choices in these groups have the same value of an option."""
+    values: dict[tuple[str | None, ...], set[str | None]] = {}
+    for choices, options in variants:
+        values.setdefault(tuple(choices.get(name) for name in groups), set()).add(options[key])
+    return all(len(alternatives) == 1 for alternatives in values.values())
 
 
 def _short_labels(keys: Sequence[str]) -> dict[str, str]:
@@ -124,22 +144,20 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
     return labels
 
 
-def _name(differs: dict[str, str], run: FinishedRun) -> str:
-    if not differs:
-        return run.result.variant or run.result.task or run.folder.name
-
-    def item(key: str, value: str) -> str:
+def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
+    """Such as "bilstm · no position · hidden_dim=64"; without differences, the name that the run has itself."""
+    items = []
+    for key, value in differs.items():
         if key not in GROUPS and key != "experiment":
-            return f"{key}={value}"
-        return f"no {key}" if value == "none" and key != "attention" else value
+            items.append(f"{key}={value}")
+        else:
+            items.append(f"no {key}" if value == "none" and key != "attention" else value)
+    return " · ".join(items) or run.result.variant or run.result.task or run.folder.name
 
-    return " · ".join(item(key, value) for key, value in differs.items())
 
-
-def _make_unique(names: list[str]) -> list[str]:
-    count, seen = Counter(names), Counter[str]()
-    for index, name in enumerate(names):
-        if count[name] > 1:
-            seen[name] += 1
-            names[index] = f"{name} ({seen[name]})"
-    return names
+def _make_unique(names: Sequence[str]) -> list[str]:
+    """The names, with a number where several are the same: "a (1)", "a (2)"."""
+    return [
+        f"{name} ({names[: index + 1].count(name)})" if names.count(name) > 1 else name
+        for index, name in enumerate(names)
+    ]

@@ -1,0 +1,53 @@
+"""The file of the test texts that a model classifies wrongly or with little confidence."""
+
+import csv
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from src.data.datamodule import TextDataModule
+from src.errors import UserError
+
+log = logging.getLogger(__name__)
+COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
+
+
+class Prediction(NamedTuple):
+    """The prediction for one text of the test split."""
+
+    probability: float  # of the predicted class
+    is_correct: bool
+    row: int  # in the split
+
+
+def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data: TextDataModule, module: Any) -> None:
+    """Write the `count` most confident mistakes, then the `count` predictions with the lowest probability, as CSV.
+
+    Args:
+        path: output file; a warning replaces it if the source of the data has changed since the start of the run.
+        predictions: of all texts of the test split.
+        count: maximum number of rows of each kind.
+        data: set up.
+        module: the tested LightningModule.
+    """
+    mistakes = sorted((-each.probability, each.row) for each in predictions if not each.is_correct)[:count]
+    uncertain = sorted((each.probability, each.row) for each in predictions)[:count]
+    kinds = ["mistake"] * len(mistakes) + ["uncertain"] * len(uncertain)
+    rows = [index for _, index in mistakes + uncertain]
+    try:
+        texts = data.texts("test", rows) if rows else []
+    except UserError as error:
+        log.warning("%s: not written. %s", path, error)
+        return
+    labels = data.tokenized("test").labels[rows].tolist() if rows else []
+    explanations = module.explain(data.codec, texts)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):
+            words = [[word, round(weight, 4)] for word, weight in zip(each.words, each.weights, strict=True)]
+            probability = round(max(each.probabilities), 6)
+            fields = (kind, row, data.class_names[label], each.predicted, probability, text)
+            writer.writerow([*fields, json.dumps(words, ensure_ascii=False)])
