@@ -8,15 +8,12 @@ from src.analysis.calibration import calibration_bins
 from src.analysis.metrics import confusion_matrix
 from src.errors import UserError
 from src.reports.examples import read_examples
-from src.reports.figures.confusion import draw_confusion
-from src.reports.figures.curves import draw_curves
-from src.reports.figures.gradients import draw_gradients
+from src.reports.figures.attention import draw_entropy, draw_lexicon, draw_position
+from src.reports.figures.evaluation import draw_confusion, draw_reliability
 from src.reports.figures.heatmap import draw_heads, draw_heatmap
-from src.reports.figures.lexicon import draw_lexicon
-from src.reports.figures.reliability import draw_reliability
-from src.reports.figures.spread import draw_entropy, draw_position
 from src.reports.figures.strip import draw_strip
 from src.reports.figures.style import save_figure
+from src.reports.figures.training import draw_curves, draw_gradients
 from src.reports.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
 from src.reports.page import write_page
 from src.run_result import RunResult

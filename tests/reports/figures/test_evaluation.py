@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from src.reports.figures.confusion import draw_confusion
+from src.analysis.calibration import Bins
+from src.reports.figures.evaluation import draw_confusion, draw_reliability
 
 
 def test_counts_and_fractions_of_the_true_class() -> None:
@@ -32,3 +33,22 @@ def test_long_names_are_vertical(names: list[str], rotation: int) -> None:
 def test_names_are_not_parsed_as_formulas() -> None:
     axes = draw_confusion(np.eye(2, dtype=int), ["$5", "$10_$"], "test").axes[0]
     assert not any(label.get_parse_math() for label in axes.get_xticklabels())
+
+
+def test_filled_bins_with_intervals_and_counts() -> None:
+    bins = Bins(np.array([0, 4, 0, 16]), np.array([0, 1, 0, 12]), np.array([np.nan, 0.3, np.nan, 0.9]))
+    upper, lower = draw_reliability(bins, "test").axes
+    assert [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in upper.patches] == [
+        (pytest.approx(0.375), 0.25),
+        (pytest.approx(0.875), 0.75),
+    ]
+    assert [bar.get_height() for bar in lower.patches] == [0, 4, 0, 16]
+    assert upper.get_title(loc="left") == "Reliability, test split: ECE 0.130, n = 20"  # (4·0.05 + 16·0.15) / 20
+    (ends,) = (bar.get_segments() for bar in upper.collections)
+    assert ends[0][:, 0].tolist() == [0.3, 0.3]
+    assert ends[0][:, 1] == pytest.approx([0.0456, 0.6994], abs=1e-4)  # Wilson, 1 of 4
+
+
+def test_one_text() -> None:
+    upper, _ = draw_reliability(Bins(np.array([0, 1]), np.array([0, 1]), np.array([np.nan, 0.8])), "val").axes
+    assert [bar.get_height() for bar in upper.patches] == [1]

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from src.reports.figures.spread import draw_entropy, draw_position
+from src.reports.figures.attention import draw_entropy, draw_position
 from src.reports.figures.style import save_figure
 from src.reports.files import Statistics
 

@@ -1,11 +1,13 @@
-"""The confusion matrix as a figure."""
+"""The predictions for a split: confusion matrix, and reliability diagram (Guo et al. 2017, figure 1)."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.stats import binomtest
 
-from src.reports.figures.style import INK, WEIGHTS, new_figure, user_text
+from src.analysis.calibration import Bins, calibration_error
+from src.reports.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
 MAX_NUMBERED = 25  # classes; with more, the cells are too small for numbers
@@ -38,4 +40,34 @@ def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) ->
     bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=30, format=lambda value, _: f"{value:.0%}")
     bar.set_label("fraction of the true class", fontsize=8)
     bar.ax.tick_params(labelsize=8)
+    return figure
+
+
+def draw_reliability(bins: Bins, split: str) -> Figure:
+    """Draw the accuracy of each confidence bin with its 95 % Wilson interval, and the number of texts below."""
+    figure = new_figure(6, 6)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    m = len(bins.count)
+    centres, filled = (np.arange(m) + 0.5) / m, bins.count > 0
+    accuracy = bins.correct[filled] / bins.count[filled]
+    intervals = [
+        binomtest(int(k), int(n)).proportion_ci(0.95, "wilson")
+        for k, n in zip(bins.correct[filled], bins.count[filled], strict=True)
+    ]
+    errors = np.abs(np.array([(i.low, i.high) for i in intervals]).T - accuracy)
+    upper.bar(centres[filled], accuracy, 0.92 / m, color=COLOURS[5], label="accuracy of the bin")
+    style = {"fmt": "D", "color": COLOURS[1], "markersize": 4, "ecolor": INK, "elinewidth": 1, "capsize": 2}
+    upper.errorbar(bins.confidence[filled], accuracy, errors, label="at its mean confidence, 95% interval", **style)
+    upper.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect calibration")
+    total = bins.count.sum()
+    name_axes(
+        upper,
+        f"Reliability, {split} split: ECE {calibration_error(bins):.3f}, n = {total:,}",
+        "",
+        "accuracy",
+    )
+    upper.set(xlim=(0, 1), ylim=(0, 1.02))
+    upper.legend(fontsize=8, frameon=False, loc="upper left")
+    lower.bar(centres, bins.count, 0.92 / m, color=GREY)
+    name_axes(lower, "", "confidence (probability of the predicted class)", "texts")
     return figure
