@@ -65,7 +65,7 @@ def _draw_bars(axes: Axes, workload: dict[str, Any], rows: int) -> None:
 
 
 def draw_length(record: dict[str, Any]) -> Figure:
-    """Draw the seconds and memory of each attention by the length of the text, with the crossing of elementwise."""
+    """Draw time and memory of each attention by text length, and the length from which elementwise needs less."""
     rows = sorted(record["attentions"], key=lambda row: list(STYLES).index(row["kind"]))
     numbers = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
     styles = {
@@ -81,7 +81,7 @@ def draw_length(record: dict[str, Any]) -> Figure:
         crossing = record["overtakes"].get(record["against"], {}).get(field)
         if crossing is not None:
             axes.axvline(crossing, color=GREY, linestyle=":", linewidth=1)
-            note = f"elementwise needs less than\n{record['against']} from {crossing:,.0f} tokens on"
+            note = f"elementwise needs less than\n{record['against']} above {crossing:,.0f} tokens"
             transform = axes.get_xaxis_transform()  # x in tokens, y as a fraction of the panel
             axes.text(1.05 * crossing, 0.97, note, fontsize=7.5, color=GREY, transform=transform, va="top")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
@@ -102,7 +102,7 @@ def draw_reviews(record: dict[str, Any]) -> Figure:
     right.set_ylim(bottom=0)
     right.set_xlim(left=0)
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    name_axes(right, "Peak memory of training", "training reviews", "MB above the imports")
+    name_axes(right, "Peak memory of training", "training reviews", "MB, beyond those of the imports")
     return figure
 
 
@@ -121,7 +121,7 @@ def draw_accuracy(record: dict[str, Any]) -> Figure:
         medians = [np.median(points[[row["name"] == name for row in rows]], axis=0) for name in names]
         axes.plot(*np.array(medians).T, color=colour, marker=marker, linewidth=1.3, markersize=7, label=family)
     target = 100 * record["target"]
-    axes.axhline(target, color=GREY, linestyle=":", linewidth=1, label=f"{target:g} %")
+    axes.axhline(target, color=GREY, linestyle=":", linewidth=1, label=f"target: {target:g} %")
     axes.set_xlim(left=0)
     name_axes(axes, "Accuracy by seconds of training", "seconds of training", "test accuracy, %")
     axes.legend(fontsize=8, frameon=False)

@@ -1,4 +1,4 @@
-"""The record of a run, `result.json`: the only module that reads or writes the file."""
+"""The record of a run. No other module reads or writes its file, `result.json`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

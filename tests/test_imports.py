@@ -47,3 +47,16 @@ def test_data_do_not_depend_on_models() -> None:
     }
     assert "src.errors" in names
     assert not {name for name in names if name.startswith(("src.models", "src.build", "src.kernels"))}
+
+
+def test_comparing_runs_does_not_import_torch() -> None:
+    """Torch takes seconds to import, and a comparison reads files only."""
+    pending, reached = ["src.compare", *(module for module in MODULES if module.startswith("src.comparison"))], set()
+    while pending:
+        module = pending.pop()
+        if module not in reached:
+            reached.add(module)
+            pending += dependencies(module, MODULES[module])
+    assert {"src.comparison.scores", "src.reports.files"} <= reached
+    names = {name for module in reached for name in imports(ast.parse(MODULES[module].read_text("utf-8")).body)}
+    assert not {name for name in names if name.split(".")[0] in ("torch", "torchmetrics", "pytorch_lightning")}

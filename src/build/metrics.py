@@ -21,7 +21,7 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
     """Create the metrics of `cfg.metrics`, or the default ones of a configuration without this group.
 
     Raises:
-        UserError: as `metric` does.
+        UserError: if one cannot be created, as in `metric`.
     """
     from torchmetrics import MetricCollection
 

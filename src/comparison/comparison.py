@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from src.comparison.added import added_metric, added_names
 from src.comparison.claims import Claim, judge_claims
 from src.comparison.evidence import find_twins, match_pairs_by_rival
 from src.comparison.folds import pool_folds, with_complete_folds
 from src.comparison.measurements import Measurement, measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
-from src.comparison.scores import LOWER_IS_BETTER, SCORES
+from src.comparison.scores import LOWER_IS_BETTER, SCORES, added_metric, added_names
 from src.comparison.statistics import Sample, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.variants import Variant, group_runs

@@ -128,9 +128,9 @@ def attended_share(run: Path) -> float | None:
     return float((statistics.effective / statistics.length)[several].mean()) if several.any() else None
 
 
-def gradient_variation(run: Path, component: str = "encoder") -> float | None:
-    """Root mean square of ln(b / a) over successive norms a, b of a component's gradient."""
-    norms = (read_or_warn(read_gradients, run) or {}).get(component)
+def gradient_variation(run: Path) -> float | None:
+    """Root mean square of ln(b / a) over successive norms a, b of the encoder's gradient."""
+    norms = (read_or_warn(read_gradients, run) or {}).get("encoder")
     if norms is None or len(norms) < MIN_MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
         return None
     return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))

@@ -1,12 +1,20 @@
 """Scores as means of one number per text, so that one resampling of the texts applies to all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from omegaconf import OmegaConf
 
 from src.analysis.auroc import auroc_by_text
 from src.analysis.calibration import assign_bins
 from src.analysis.metrics import losses
+from src.comparison.runs import FinishedRun
+from src.config.quoting import escape_all_references
+from src.errors import UserError
+
+if TYPE_CHECKING:
+    from src.analysis.added_metrics import AddedMetric
 
 LOWER_IS_BETTER = {"ece", "nll", "brier"}
 
@@ -95,3 +103,29 @@ def scores_by_text(
     functions = {**SCORES, **(added or {})}
     scores = {name: functions[name](p, labels) for name in names}
     return {name: values for name, values in scores.items() if values is not None}
+
+
+def added_names(runs: Sequence[FinishedRun]) -> list[str]:
+    """The metrics of the runs' configurations."""
+    return list(dict.fromkeys(str(name) for run in runs for name, node in _group(run).items() if node is not None))
+
+
+def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
+    """Create a metric as the runs define it. Their files can name classes of `torchmetrics.classification` only.
+
+    Raises:
+        UserError: if the runs define it differently, or it cannot be created.
+    """
+    from src import build
+    from src.analysis.added_metrics import AddedMetric
+
+    nodes = [node for run in runs if (node := _group(run).get(name)) is not None]
+    if any(node != nodes[0] for node in nodes):
+        raise UserError(f"--metric {name}: the runs define it differently: compare runs with one definition")
+    cfg = OmegaConf.create({"metrics": {name: escape_all_references(nodes[0])}})
+    return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
+
+
+def _group(run: FinishedRun) -> dict[str, Any]:
+    group = run.config.get("metrics")
+    return group if isinstance(group, dict) else {}

@@ -38,7 +38,7 @@ def make_paths_absolute(node: Any) -> Any:
 
 
 def output_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find invalid paths and names in a composed configuration without `hydra`."""
+    """Find invalid paths and names in a composed configuration, except in its node `hydra`."""
     plain: Any = {str(key): _resolved(cfg, str(key)) for key in cfg if not OmegaConf.is_missing(cfg, key)}
     unwritable: list[str] = []
     for key in sorted(plain, key=lambda key: key != "paths"):  # other folders are inside those

@@ -47,7 +47,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         fold: the fold that is the test split, from 0 to folds - 1.
         length_buckets: train on batches of texts of similar length, which saves padding.
         on_device: store all tokens of a split on the trainer's device.
-        cache_dir: folder of the tokenized data; None is `heed` in the user's cache folder.
+        cache_dir: folder of the tokenized data; None: the folder `heed` in the user's cache.
         seed: of the training order; None takes torch's seed.
         progress: show progress bars while tokenizing.
 

@@ -99,8 +99,8 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
     Args:
         data: the beginning of a text, or all of it.
         source: the name of its file, for the message.
-        ascii_share: smallest fraction of ASCII characters for which zero bytes indicate UTF-16. There each ASCII
-            character has one zero byte, and separators show on which side. In UTF-32 it has three.
+        ascii_share: smallest fraction of ASCII characters for which zero bytes indicate UTF-16. In UTF-16,
+            each ASCII character has one zero byte, before or after it; in UTF-32, it has three.
 
     Raises:
         UserError: if the data are UTF-16 or UTF-32; the message names the encoding.

@@ -10,12 +10,12 @@ from src.errors import UserError
 from src.reports.examples import read_examples
 from src.reports.figures.attention import draw_entropy, draw_lexicon, draw_position
 from src.reports.figures.evaluation import draw_confusion, draw_reliability
-from src.reports.figures.heatmap import draw_heads, draw_heatmap
+from src.reports.figures.heatmap import draw_maps
 from src.reports.figures.strip import draw_strip
 from src.reports.figures.style import save_figure
 from src.reports.figures.training import draw_curves, draw_gradients
 from src.reports.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
-from src.reports.page import write_page
+from src.reports.page.run import write_page
 from src.run_result import RunResult
 
 
@@ -56,12 +56,10 @@ def draw_all(run: Path) -> list[Path]:
     if lexicon is not None and lexicon["words"]:
         save(draw_lexicon(lexicon), "attention_lexicon")
     for example in examples:
-        words, matrix, title = example.words, example.matrix, example.title
-        save(draw_strip(words, example.weights, f"Attention weight by word, {title}"), f"strip_{example.name}")
-        if matrix is not None:
-            save(draw_heatmap(words, matrix, title), f"heatmap_{example.name}")
-            if len(matrix) > 1:
-                save(draw_heads(words, matrix, title), f"heads_{example.name}")
+        strip_title = f"Attention weight by word, {example.title}"
+        save(draw_strip(example.words, example.weights, strip_title), f"strip_{example.name}")
+        for kind, figure in draw_maps(example.words, example.matrix, example.title).items():
+            save(figure, f"{kind}_{example.name}")
     if page := write_page(run):
         paths.append(page)
     return paths

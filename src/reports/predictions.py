@@ -50,20 +50,16 @@ def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> l
     Returns:
         Paths of the written files.
     """
-    from src.reports.figures.heatmap import draw_heads, draw_heatmap
+    from src.reports.figures.heatmap import draw_maps
     from src.reports.figures.strip import draw_strip
     from src.reports.figures.style import save_figure
 
     paths = []
     for number, explanation in explanations.items():
-        words, matrix = explanation.words, explanation.matrix
         title = f"text {number}: {explanation.predicted} ({max(explanation.probabilities):.2f})"
         title += f", {explanation.cut}" if explanation.cut else ""
-        figures = {"strip": draw_strip(words, np.array(explanation.weights), title)}
-        if matrix is not None:
-            figures["heatmap"] = draw_heatmap(words, matrix, title)
-            if len(matrix) > 1:
-                figures["heads"] = draw_heads(words, matrix, title)
+        strip = draw_strip(explanation.words, np.array(explanation.weights), title)
+        figures = {"strip": strip, **draw_maps(explanation.words, explanation.matrix, title)}
         paths += [save_figure(figure, folder / f"{name}_{number}.png") for name, figure in figures.items()]
     return paths
 

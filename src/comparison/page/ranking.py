@@ -24,7 +24,7 @@ def score_names(comparison: Comparison) -> list[str]:
 
 
 def ranking(comparison: Comparison) -> dict[str, ChartTable]:
-    """For each score a table of the variants, best first."""
+    """A table for each score, with the best variant first."""
     return {metric: _ranked(comparison, metric) for metric in score_names(comparison)}
 
 

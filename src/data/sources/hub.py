@@ -22,7 +22,7 @@ class HubSet:
 
     Args:
         name: owner/name.
-        config: its configuration; None takes its only one.
+        config: its configuration; None if it has only one.
         splits: its split for each of train, val, test; missing ones are held out from train.
         text: its column of texts.
         label: its column of labels.

@@ -23,8 +23,8 @@ class NgramEmbedding(LearnedEmbedding):
         max_order: tokens of the longest n-gram (1 to LONGEST).
         buckets: rows that all n-grams of at least two tokens share (≥ 1).
         init_std: standard deviation of the initial normal noise in the rows of tokens (≥ 0).
-        sparse: compute sparse gradients, of the rows in the batch alone. The cost of a step then depends on its texts,
-            not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
+        sparse: compute sparse gradients, which contain only the rows in the batch. The cost of a step then depends on
+            its texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training, in all its n-grams.
 

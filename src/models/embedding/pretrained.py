@@ -18,7 +18,7 @@ class PretrainedEmbedding(LearnedEmbedding):
     Args:
         vocabulary: the tokens by id.
         name_or_path: the model's folder, or its name on the hub.
-        dim: D, features of a vector; None takes that of the model.
+        dim: D, features of a vector; None: that of the model.
         freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.

@@ -15,6 +15,14 @@ MAX_HEADS = 16
 MAX_NUMBERED = 12  # words; with more, the cells are too small for numbers
 
 
+def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> dict[str, Figure]:
+    """The figure "heatmap", and "heads" with several heads; none without a matrix."""
+    if matrix is None:
+        return {}
+    heatmap = {"heatmap": draw_heatmap(words, matrix, title)}
+    return heatmap | ({"heads": draw_heads(words, matrix, title)} if len(matrix) > 1 else {})
+
+
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
     """Draw the mean over heads for one text; with more than 40 words, the whole map and the 40 most attended words.
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from src.files.atomic import replace_atomically
-
 FOLDER = Path(__file__).parents[1] / "templates"
 
 
@@ -45,10 +43,3 @@ def macro(name: str) -> Callable[..., str]:
     """A macro of `macros.html.j2`, for an element outside a page."""
     function: Callable[..., str] = getattr(environment().get_template("macros.html.j2").module, name)
     return function
-
-
-def write_document(html: str, path: Path) -> Path:
-    """Write a page atomically."""
-    with replace_atomically(path) as part:
-        part.write_text(html, encoding="utf-8")
-    return path

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from src.analysis.metrics import ClassScores, class_scores, confusion_matrix
+from src.files.atomic import replace_atomically
 from src.reports.data_table import data_notes, data_rows
 from src.reports.examples import Example, read_examples
 from src.reports.files import read_history, read_predictions
@@ -21,6 +22,21 @@ from src.run_result import RunResult, Score
 
 MAX_CLASSES = 5  # classes listed for a text
 UNBOUNDED = ("brier", "nll")  # scores that can exceed 1
+
+
+def write_page(run: Path) -> Path | None:
+    """Write `page.html` into the folder of a run; None if the run has no content for a page.
+
+    Raises:
+        UserError: a file of the run cannot be read.
+    """
+    html = run_page(run)
+    if html is None:
+        return None
+    path = run / "page.html"
+    with replace_atomically(path) as part:
+        part.write_text(html, encoding="utf-8")
+    return path
 
 
 def run_page(run: Path) -> str | None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from src.errors import UserError
-from src.reports.page import write_page
 from src.reports.page.document import FOLDER
+from src.reports.page.run import write_page
 from tests.reports.page.browser import needs_browser, visit
 from tests.reports.page.reader import Reader, check_page
 from tests.reports.runs import example
