@@ -53,19 +53,26 @@ class _Learned(TokenizerBuilder, ABC):
             raise ValueError(f"min_frequency={self.min_frequency}: must be at least 1")
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        model, trainer = self._model_and_trainer()
+        return Tokenizer(self._learn(texts, progress, self._options()))
+
+    def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
+        model, trainer = self._model_and_trainer(options)
+        backend = self._backend(model)
+        backend.train_from_iterator(text_blocks(texts, "Learning the vocabulary", progress), trainer)
+        return backend
+
+    def _backend(self, model: models.Model) -> tokenizers.Tokenizer:
         backend = tokenizers.Tokenizer(model)
         replacements: list[normalizers.Normalizer] = [normalizers.Replace(LINE_BREAK, " ")]
         backend.normalizer = normalizers.Sequence(replacements + [normalizers.Lowercase()] * self.lowercase)
         backend.pre_tokenizer = self._pre_tokenizer()
-        backend.train_from_iterator(text_blocks(texts, "Learning the vocabulary", progress), trainer)
-        return Tokenizer(backend)
+        return backend
 
     def _pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
         return pre_tokenizers.Split(WORD, "removed", invert=True)
 
     @abstractmethod
-    def _model_and_trainer(self) -> tuple[models.Model, trainers.Trainer]: ...
+    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]: ...
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -96,8 +103,8 @@ class Word(_Learned):
         backend.model = models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN)
         return Tokenizer(backend)
 
-    def _model_and_trainer(self) -> tuple[models.Model, trainers.Trainer]:
-        return models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**self._options())
+    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
+        return models.WordLevel(unk_token=UNKNOWN), trainers.WordLevelTrainer(**options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,20 +116,37 @@ class Whitespace(Word):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bpe(_Learned):
+class _Subwords(_Learned, ABC):
+    """Learns pieces of words; the same texts give the same vocabulary in every process.
+
+    The library numbers the letters at the end of words (BPE) or within them (WordPiece) in the order of a hash map, and
+    prefers lower numbers among equally frequent pairs (its issue 1794). Here a first pass collects the letters, and the
+    second gets them with fixed numbers, as if they were special tokens.
+    """
+
+    def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
+        letters = super()._learn(texts, progress, {**options, "vocab_size": 0}).get_vocab().keys() - {PAD, UNKNOWN}
+        learned = super()._learn(texts, progress, {**options, "special_tokens": [PAD, UNKNOWN, *sorted(letters)]})
+        backend = self._backend(learned.model)  # without these special tokens
+        backend.add_special_tokens([PAD, UNKNOWN])
+        return backend
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bpe(_Subwords):
     """Byte-pair encoding: most frequent pairs merged first (Sennrich et al., 2016); `</w>` ends a word."""
 
-    def _model_and_trainer(self) -> tuple[models.Model, trainers.Trainer]:
-        trainer = trainers.BpeTrainer(**self._options(), end_of_word_suffix="</w>")
+    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
+        trainer = trainers.BpeTrainer(**options, end_of_word_suffix="</w>")
         return models.BPE(unk_token=UNKNOWN, end_of_word_suffix="</w>"), trainer
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordPiece(_Learned):
+class WordPiece(_Subwords):
     """Longest known pieces of words from the left (Schuster and Nakajima, 2012); `##` continues a word."""
 
-    def _model_and_trainer(self) -> tuple[models.Model, trainers.Trainer]:
-        return models.WordPiece(unk_token=UNKNOWN), trainers.WordPieceTrainer(**self._options())
+    def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
+        return models.WordPiece(unk_token=UNKNOWN), trainers.WordPieceTrainer(**options)
 
 
 @dataclass(frozen=True)
