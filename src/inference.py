@@ -8,10 +8,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from src import build
-from src.analysis.explanation import explain
-from src.data.codec import Codec
-from src.models.classifier import Classifier
-from src.models.loss import Loss
+from src.analysis.ensemble import Ensemble
 
 
 @dataclass(frozen=True)
@@ -41,26 +38,25 @@ class Prediction:
 
 
 class Model:
-    """A trained classifier with its tokenizer.
+    """Trained classifiers with their tokenizers; most often a single one.
 
     Args:
-        model: the classifier.
-        loss: converts its logits into probabilities.
-        codec: tokenizer, truncation and class names.
+        ensemble: the classifiers.
     """
 
-    def __init__(self, model: Classifier, loss: Loss, codec: Codec) -> None:
-        self._model = model
-        self._loss = loss
-        self._codec = codec
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes, C of them."""
-        return self._codec.class_names
+        return self._ensemble.class_names
 
     def predict(self, texts: Sequence[str], batch_size: int = 32) -> list[Prediction]:
-        """Classify texts.
+        """Classify texts by the mean of the probabilities of all classifiers.
+
+        The weight of a token is its mean over the classifiers if all read the same tokens; otherwise it is that of the
+        first, with a warning.
 
         Args:
             texts: any number of texts.
@@ -71,7 +67,7 @@ class Model:
         """
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("texts must be a list of texts, such as ['A film to remember']")
-        explanations = explain(self._model, self._loss, self._codec, texts, batch_size, maps=False)
+        explanations = self._ensemble.explain(texts, batch_size, maps=False)
         return [
             Prediction(
                 text,
@@ -83,16 +79,18 @@ class Model:
         ]
 
 
-def load(path: str | Path, trusted_modules: Collection[str] = ()) -> Model:
-    """Load a checkpoint for inference on the CPU.
+def load(path: str | Path | Sequence[str | Path], trusted_modules: Collection[str] = ()) -> Model:
+    """Load a checkpoint, or several as an ensemble, for inference on the CPU.
 
     Args:
-        path: of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`.
-        trusted_modules: your own packages whose classes the checkpoint may name.
+        path: of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`; or a list of checkpoints of
+            the same classes, such as those of several seeds.
+        trusted_modules: your own packages whose classes the checkpoints may name.
 
     Raises:
-        UserError: if the file is missing, damaged or not a checkpoint of Heed, or names a class that is not trusted.
+        UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a class that is not trusted; or
+            if the list is empty, or names models of different classes.
     """
     extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
-    card, (model, loss) = build.restore(str(path), extras)
-    return Model(model, loss, card.codec)
+    paths = str(path) if isinstance(path, str | Path) else [str(item) for item in path]
+    return Model(build.restore_ensemble(paths, extras)[1])

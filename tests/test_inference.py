@@ -13,7 +13,7 @@ from src import load
 from src.errors import UserError
 from src.inference import Prediction
 from tests.forks import complete
-from tests.helpers import ROOT, command, run
+from tests.helpers import ROOT, command, run, trained
 
 
 def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -28,6 +28,23 @@ def test_predictions_equal_those_of_the_command(finished: tuple[Path, dict[str, 
         assert prediction.probabilities == pytest.approx(record["probabilities"], abs=1e-6)
         assert sorted(word for word, _ in prediction.tokens) == sorted(word["word"] for word in record["words"])
         assert sum(weight for _, weight in prediction.tokens) == pytest.approx(1, abs=1e-5)
+
+
+def test_several_checkpoints_are_an_ensemble(checkpoint: Path, tmp_path: Path) -> None:
+    other = trained(tmp_path / "run", "seed=29")
+    texts = ["A great film, a film to remember", "dull", ""]
+    first, second = (load(path).predict(texts) for path in (checkpoint, other))
+    model = load([checkpoint, str(other)])
+    assert model.class_names == load(checkpoint).class_names
+    for joint, one, two in zip(model.predict(texts), first, second, strict=True):
+        means = {name: (one.probabilities[name] + two.probabilities[name]) / 2 for name in model.class_names}
+        assert joint.probabilities == pytest.approx(means, abs=1e-6)
+        assert joint.label == max(means, key=lambda name: means[name])
+        assert [word for word, _ in joint.tokens] == [word for word, _ in one.tokens]
+        weights = [(a + b) / 2 for (_, a), (_, b) in zip(one.tokens, two.tokens, strict=True)]
+        assert [weight for _, weight in joint.tokens] == pytest.approx(weights, abs=1e-6)
+    with pytest.raises(UserError, match=r"ckpt_path=\[\]: names no checkpoint"):
+        load([])
 
 
 def test_a_single_text_is_refused(checkpoint: Path) -> None:
