@@ -16,7 +16,7 @@ from src.files.plain import require, require_plain
 from src.files.tensors import read_tensors
 
 CONFIG = {"model": dict.fromkeys(PARTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
-CARD = {"config": CONFIG, "codec": dict, "class_counts": [int]}
+CARD = {"config": CONFIG, "codec": dict, "class_counts": [int], "fingerprint?": str}
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,22 @@ class Card:
         config: the resolved configuration.
         codec: the tokenizer and the class names.
         class_counts: number of training texts of each class.
+        fingerprint: that of the data; "" in files of earlier versions.
     """
 
     config: dict[str, Any]
     codec: Codec
     class_counts: list[int]
+    fingerprint: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain containers, so that a checkpoint loads with `weights_only=True`."""
-        return {"config": self.config, "codec": self.codec.to_dict(), "class_counts": self.class_counts}
+        return {
+            "config": self.config,
+            "codec": self.codec.to_dict(),
+            "class_counts": self.class_counts,
+            "fingerprint": self.fingerprint,
+        }
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
         """A copy whose configuration has these options of the model's components."""
@@ -56,7 +63,7 @@ class Card:
             raise ValueError(
                 f"class_counts: expects {len(codec.class_names)} numbers of at least 0, one for each class"
             )
-        return cls(card["config"], codec, counts)
+        return cls(card["config"], codec, counts, card.get("fingerprint", ""))
 
     @property
     def cfg(self) -> DictConfig:

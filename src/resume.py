@@ -7,8 +7,9 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src.build.objects import class_at
-from src.checkpoint import read_checkpoint
+from src.checkpoint import Card, read_checkpoint
 from src.config.keys import changed_options, with_present_names
+from src.data.datamodule import TextDataModule
 from src.dry_build import dry_optimizer
 from src.errors import UserError
 from src.files.plain import require
@@ -91,6 +92,27 @@ def require_resumable(cfg: DictConfig) -> int | None:
     if (optimizer := dry_optimizer(cfg)) is not None:
         _require_same_groups(cfg, content["optimizer_states"], optimizer)
     return int(content["global_step"])
+
+
+def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None:
+    """Check that the training resumes on the texts, the splits and the vocabulary of its checkpoint.
+
+    Raises:
+        UserError: if they have changed.
+    """
+    if card.fingerprint and card.fingerprint != data.fingerprint_:
+        source = "the texts" if cfg.data.get("path") is None else f"the texts of data.path={cfg.data.path}"
+        raise UserError(
+            f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. data: {source} or their splits have changed "
+            f"since this checkpoint was written (fingerprint {card.fingerprint}, now {data.fingerprint_}). Restore the "
+            "earlier files, or remove ckpt_path to train from scratch"
+        )
+    if card.codec.tokenizer.vocabulary != data.vocabulary:
+        raise UserError(
+            f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. data.tokenizer: its vocabulary has changed "
+            "since this checkpoint was written. Restore the earlier file or version of the tokenizer, or remove "
+            "ckpt_path to train from scratch"
+        )
 
 
 def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:

@@ -25,10 +25,11 @@ from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
+from src.loggers.csv import Metrics
 from src.loggers.tracker import Report, Trackers
 from src.process.startup import announce
 from src.reports.draw import draw_all
-from src.run_folder import RunFolder, continue_logs, is_main_process
+from src.run_folder import RunFolder, is_main_process, trim_logs
 from src.run_log import write_end, write_start
 from src.run_result import Best, ClassScore, Parameters, RunResult, Score, Seconds
 from src.summary import evaluate_splits, print_data, print_summary, warn_of_single_class
@@ -102,15 +103,19 @@ class Run:
         """
         self.trackers = Trackers(loggers if is_main_process() else [])
         if steps is not None and is_main_process() and self._owns(self.cfg.ckpt_path):
-            continue_logs(self.path, steps)
+            trim_logs(self.path, steps)
             self.trackers.continue_run()
+            for logger in loggers:
+                if isinstance(logger, Metrics):
+                    logger.continue_file()
         for logger in loggers:
             logger.log_hyperparams(self.config)
         return loggers
 
     def card(self, data: TextDataModule) -> Card:
         """Create the card of a model that is trained on the data."""
-        return Card({**self.config, "choices": dict(self.result.choices)}, data.codec, data.class_counts)
+        config = {**self.config, "choices": dict(self.result.choices)}
+        return Card(config, data.codec, data.class_counts, data.fingerprint_)
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
         """Record data, parameters, device and versions, and replace the files of an earlier run.

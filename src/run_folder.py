@@ -1,7 +1,6 @@
 """The folder of a run with its configuration and its record."""
 
 import csv
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
 from src.files.atomic import replace_atomically
-from src.loggers.csv import BEFORE, FILE
+from src.loggers.csv import FILE
 from src.run_result import RunResult, has_result
 
 
@@ -18,12 +17,9 @@ def is_main_process() -> bool:
     return getattr(rank_zero_only, "rank", 0) == 0
 
 
-def continue_logs(folder: Path, steps: int) -> None:
-    """Prepare the logs of an earlier run to be continued after `steps` steps; later rows are removed."""
-    metrics = folder / "csv" / FILE
-    if metrics.exists():
-        os.replace(metrics, metrics.with_name(BEFORE))
-    for path in (metrics.with_name(BEFORE), folder / "gradients.csv"):
+def trim_logs(folder: Path, steps: int) -> None:
+    """Remove the rows of an earlier run's logs that were written after `steps` steps."""
+    for path in (folder / "csv" / FILE, folder / "gradients.csv"):
         trim(path, steps)
 
 

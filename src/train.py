@@ -11,7 +11,7 @@ def main(cfg: DictConfig) -> float | None:
     from src import build
     from src.checkpoint import load_checkpoint
     from src.dry_build import dry_build
-    from src.resume import require_resumable
+    from src.resume import require_resumable, require_same_data
     from src.run import Run
 
     with Run(cfg) as run:
@@ -24,7 +24,10 @@ def main(cfg: DictConfig) -> float | None:
         data = build.datamodule(cfg)
         module = build.module(cfg, run.card(data))
         if cfg.ckpt_path is not None:
-            build.load_weights(module, load_checkpoint(cfg.ckpt_path)[1], cfg.ckpt_path)
+            card, weights = load_checkpoint(cfg.ckpt_path)
+            if steps is not None:
+                require_same_data(cfg, card, data)
+            build.load_weights(module, weights, cfg.ckpt_path)
         elif cfg.train:
             module.model.load_pretrained()
         if steps is not None:

@@ -96,8 +96,51 @@ def test_the_best_checkpoint_has_the_model_only(checkpoint: Path, tmp_path: Path
 
 def test_training_resumes_for_as_many_epochs_or_more(checkpoint: Path, tmp_path: Path) -> None:
     resumed = (*OPTIONS, f"ckpt_path='{checkpoint}'")
-    assert train(tmp_path / "as many", *resumed)["seconds"]["per_epoch"] == []
-    assert len(train(tmp_path / "more", *resumed, "trainer.max_epochs=3")["seconds"]["per_epoch"]) == 1
+    as_many = train(tmp_path / "as many", *resumed)["seconds"]
+    more = train(tmp_path / "more", *resumed, "trainer.max_epochs=3")["seconds"]
+    assert len(as_many["per_epoch"]) == 2 and more["per_epoch"][:2] == as_many["per_epoch"]  # those of the checkpoint
+    assert len(more["per_epoch"]) == 3 and more["fit"] == pytest.approx(sum(more["per_epoch"]))
+
+
+def write_reviews(path: Path, fourth: str = "good") -> None:
+    path.write_text("text,label\n" + "".join(f"{fourth} film {i % 5},{'ab'[i % 2]}\n" for i in range(31)))
+
+
+def test_training_resumes_on_the_same_texts_only(tmp_path: Path) -> None:
+    source = tmp_path / "reviews.csv"
+    write_reviews(source)
+    options = (*OPTIONS, "data=csv", f"data.path={source}", "data.progress=false")
+    path = trained(tmp_path / "run", *options)
+    metrics = (tmp_path / "run" / "csv" / "metrics.csv").read_text()
+    write_reviews(source, "bad")
+    with pytest.raises(UserError, match=rf"last\.ckpt: training .* the texts of data\.path={source} or their splits"):
+        train(tmp_path / "run", *options, f"ckpt_path='{path}'", "trainer.max_epochs=3")
+    assert (tmp_path / "run" / "csv" / "metrics.csv").read_text() == metrics
+    write_reviews(source)
+    assert train(tmp_path / "run", *options, f"ckpt_path='{path}'", "trainer.max_epochs=3")["status"] == "completed"
+
+
+def test_training_resumes_with_the_same_vocabulary_only(checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    codec = content["heed"]["codec"]
+    tokenizer = json.loads(codec["tokenizer"])
+    words = tokenizer["model"]["vocab"]
+    second, third = (next(word for word, i in words.items() if i == number) for number in (2, 3))
+    words[second], words[third] = 3, 2  # as another order of equally frequent words
+    codec["tokenizer"] = json.dumps(tokenizer)
+    changed = tmp_path / "changed.ckpt"
+    torch.save(content, changed)
+    with pytest.raises(UserError, match=r"data\.tokenizer: its vocabulary has changed since this checkpoint"):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{changed}'")
+
+
+def test_without_a_logger_the_curves_of_the_earlier_run_remain(tmp_path: Path) -> None:
+    path = trained(tmp_path / "run", *OPTIONS)
+    folder = tmp_path / "run" / "csv"
+    metrics = (folder / "metrics.csv").read_text()
+    train(tmp_path / "run", *OPTIONS, f"ckpt_path='{path}'", "trainer.max_epochs=3", "logger=none")
+    assert (folder / "metrics.csv").read_text() == metrics
+    assert {file.name for file in folder.iterdir()} == {"metrics.csv", "hparams.yaml"}
 
 
 def test_a_checkpoint_with_the_earlier_name_of_an_option_resumes(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_resuming_is_exact(
 
 
 def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the loss became nan at batch 2 of epoch 0"):
+    with pytest.raises(UserError, match="the loss became nan at batch 3 of epoch 1"):
         train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["status"] == "failed"

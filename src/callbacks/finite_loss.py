@@ -41,9 +41,9 @@ class FiniteLoss(pl.Callback):
         nonfinite = (~torch.isfinite(torch.stack(self._losses))).nonzero()
         if len(nonfinite):
             index = int(nonfinite[0])
-            step = batch_idx - (len(self._losses) - 1) + index
+            batch, epoch = batch_idx + 2 - len(self._losses) + index, trainer.current_epoch + 1  # both from 1
             raise UserError(
-                f"the loss became {self._losses[index].item()} at batch {step} of epoch {trainer.current_epoch}, so "
+                f"the loss became {self._losses[index].item()} at batch {batch} of epoch {epoch}, so "
                 f"training stopped; try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             )
         self._losses = []

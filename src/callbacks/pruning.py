@@ -39,7 +39,7 @@ class Pruning(pl.Callback):
         trial.report(value.item(), trainer.current_epoch)
         if trial.should_prune():
             raise Pruned(
-                f"{self.monitor}={value.item():.4g} in epoch {trainer.current_epoch} is worse than in earlier jobs"
+                f"{self.monitor}={value.item():.4g} in epoch {trainer.current_epoch + 1} is worse than in earlier jobs"
             )
 
 

@@ -6,20 +6,41 @@ from typing import Any
 import pytorch_lightning as pl
 
 from src.data.batching import Batch
+from src.errors import UserError
+from src.files.plain import require
+
+EPOCH = {"texts": int, "seconds": float}
 
 
 class Speed(pl.Callback):
     """Measures the duration of each training epoch without validation, and counts its texts.
 
-    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch,
-    and `test_seconds` the duration of the test.
+    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, and `test_seconds` the
+    duration of the test. A resumed training continues the measurements in its checkpoint.
     """
 
     def __init__(self) -> None:
         self.epochs: list[tuple[int, float]] = []
         self.test_seconds: float | None = None
-        self._texts = 0
+        self._texts = 0  # of the unfinished epoch
         self._start = 0.0
+        self._seconds = 0.0  # of the unfinished epoch, before the training was resumed
+
+    def state_dict(self) -> dict[str, Any]:
+        seconds = time.perf_counter() - self._start if self._texts else 0.0
+        epochs = [{"texts": texts, "seconds": seconds} for texts, seconds in self.epochs]
+        return {"epochs": epochs, "unfinished": {"texts": self._texts, "seconds": seconds}}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        try:
+            require(state_dict, {"epochs": [EPOCH], "unfinished": EPOCH})
+        except ValueError as error:
+            raise UserError(f"the checkpoint cannot be resumed (callbacks.Speed: {error}); use another one") from None
+        self.epochs = [(epoch["texts"], float(epoch["seconds"])) for epoch in state_dict["epochs"]]
+        self._texts, self._seconds = state_dict["unfinished"]["texts"], float(state_dict["unfinished"]["seconds"])
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._start = time.perf_counter() - self._seconds  # Lightning does not start an unfinished epoch again
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._texts = 0
@@ -34,6 +55,7 @@ class Speed(pl.Callback):
             seconds = time.perf_counter() - self._start
             self.epochs.append((self._texts, seconds))
             pl_module.log("train/texts_per_second", self._texts / seconds, on_step=False, on_epoch=True)
+            self._texts = 0
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()

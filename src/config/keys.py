@@ -23,7 +23,7 @@ UNRELATED_TO_RESULT = (
 # What a checkpoint must not set for a run that resumes from it: where to write or upload, and which code to trust.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Duration: seconds of an epoch, and of start and reports.
-UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress")
+UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress", "data.fold")
 RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately
     *("data", "model", "loss", "optimizer._target_", "train", "test"),
     *("trainer.accelerator", "trainer.precision", "trainer.accumulate_grad_batches"),

@@ -1,4 +1,4 @@
-"""Metrics in a CSV file that a resumed job continues."""
+"""Metrics in a CSV file that a resumed run continues."""
 
 import csv
 import os
@@ -8,21 +8,30 @@ from pytorch_lightning.loggers import CSVLogger
 from pytorch_lightning.loggers.csv_logs import ExperimentWriter
 from pytorch_lightning.loggers.logger import rank_zero_experiment
 
-FILE, BEFORE = "metrics.csv", "before.csv"
+FILE = "metrics.csv"
 
 
 class Metrics(CSVLogger):
-    """Lightning's CSV logger, which empties its folder; rows in `before.csv` are kept at the start of `metrics.csv`."""
+    """Lightning's CSV logger, which deletes an earlier file at its start unless `continue_file` is called before."""
+
+    _continues = False
+
+    def continue_file(self) -> None:
+        """Append to the file of the earlier run."""
+        self._continues = True
 
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
         """The writer of the file."""
         if self._experiment is None:
+            metrics = Path(self.log_dir, FILE)
+            earlier = metrics.with_name(f"{FILE}.part")
+            if self._continues and metrics.exists():
+                os.replace(metrics, earlier)  # the writer deletes a file of its name
             writer = super().experiment
-            previous = Path(writer.log_dir, BEFORE)
-            if previous.exists():
-                with previous.open(newline="", encoding="utf-8") as file:
+            if earlier.exists():
+                with earlier.open(newline="", encoding="utf-8") as file:
                     writer.metrics_keys = next(csv.reader(file))
-                os.replace(previous, writer.metrics_file_path)
+                os.replace(earlier, metrics)
         return super().experiment

@@ -53,13 +53,13 @@ def prepare(cfg: DictConfig, folder: Path) -> None:
         cfg: the job's configuration, which is changed.
         folder: the job's folder.
     """
-    from src.run_folder import continue_logs
+    from src.run_folder import trim_logs
 
     steps = _checkpoint_steps(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
     if steps:
         cfg.ckpt_path = str(folder / "checkpoints" / "last.ckpt")
         log.info("Resuming at step %d", steps)
-    continue_logs(folder, steps)
+    trim_logs(folder, steps)
 
 
 def _checkpoint_steps(path: Path) -> int:

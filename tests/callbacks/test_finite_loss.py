@@ -31,7 +31,7 @@ def watch(losses: list[float], every_n_steps: int) -> int:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_the_first_nonfinite_batch_is_reported(every_n_steps: int, index: int, value: float) -> None:
     losses = [0.5] * index + [value] * (BATCHES - index)
-    with pytest.raises(UserError, match=f"the loss became {value} at batch {index} of epoch 2"):
+    with pytest.raises(UserError, match=f"the loss became {value} at batch {index + 1} of epoch 3"):
         watch(losses, every_n_steps)
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from src.callbacks.speed import Speed
+from src.errors import UserError
 
 
 def epoch(speed: Speed, sizes: list[int], seconds: float, clock: Mock, finished: bool = True) -> None:
@@ -32,6 +33,42 @@ def test_whole_epochs_count_without_their_validation(monkeypatch: pytest.MonkeyP
     epoch(speed, [4], 1.0, clock, finished=False)
     assert speed.epochs == [(8, 2.0), (8, 8.0)]
     assert speed.texts_per_second == 1.6
+
+
+def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Mock(return_value=5.0)
+    monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
+    first = Speed()
+    epoch(first, [3, 2], 2.0, clock)
+    assert first.state_dict()["unfinished"] == {"texts": 0, "seconds": 0.0}  # no validation
+    progress = SimpleNamespace(is_last_batch=False)
+    trainer: Any = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)))
+    batch: Any = SimpleNamespace(labels=torch.zeros(3))
+    first.on_train_epoch_start(trainer, Mock())
+    clock.return_value += 7.0
+    first.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, 0)
+    state = first.state_dict()
+    second = Speed()
+    second.load_state_dict(state)
+    clock.return_value += 1000  # between the two
+    second.on_train_start(trainer, Mock())  # Lightning continues the epoch without on_train_epoch_start
+    clock.return_value += 4.0
+    progress.is_last_batch = True
+    second.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, 1)
+    assert second.epochs == [(5, 2.0), (6, 11.0)]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"epochs": [{"texts": 3, "seconds": float("nan")}], "unfinished": {"texts": 0, "seconds": 0.0}},
+        {"epochs": [[3, 2.0]], "unfinished": {"texts": 0, "seconds": 0.0}},
+        {"epochs": []},
+    ],
+)
+def test_an_invalid_state_of_a_checkpoint_is_reported(state: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"cannot be resumed \(callbacks\.Speed: "):
+        Speed().load_state_dict(state)
 
 
 def test_the_test_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
