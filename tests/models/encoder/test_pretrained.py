@@ -27,6 +27,7 @@ from src.models import pretrained
 from src.models.classifier import Classifier, mean_weights
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.encoder.pretrained import PretrainedEncoder
+from src.portable.onnx_model import TOLERANCE, PortableModel, convert
 from tests.helpers import CONF, small_config
 from tests.models.reference import close
 
@@ -310,3 +311,15 @@ def test_without_transformers_the_advice_is_to_install_it(bert: Path, monkeypatc
 def test_no_weights_are_read_before_they_are_asked_for(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transformers.AutoModel, "from_pretrained", partial(pytest.fail, "read too early"))
     build.classifier(config(bert), own(bert).vocabulary, 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pretrained_model_is_exported(kind: str, tmp_path: Path) -> None:
+    path = save(tmp_path / kind, kind)
+    cfg = config(path, "model/attention=bahdanau")
+    vocabulary = Pretrained(str(path)).train([]).vocabulary
+    loss = build.make(cfg, "loss", [3, 3, 3])
+    model = build.classifier(cfg, vocabulary, loss.num_logits)
+    model.load_pretrained()
+    portable = PortableModel(model, loss, len(vocabulary), cfg.data.max_length).eval()
+    assert convert(portable, tmp_path / "model.onnx") <= TOLERANCE
