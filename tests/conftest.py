@@ -72,5 +72,5 @@ def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[
     record = shared / "result.json"  # written once the run is complete
     with FileLock(shared / "lock"):
         if not record.exists():
-            record.write_text(json.dumps(train(shared / "run")))
+            record.write_text(json.dumps(train(shared / "run", draws=True)))
     return shared / "run", json.loads(record.read_text())

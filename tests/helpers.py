@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from omegaconf import DictConfig
 
@@ -38,14 +40,15 @@ def one_class_data(folder: Path) -> list[str]:
     return ["data=csv", f"data.path='{path}'"]
 
 
-def train(folder: Path, *overrides: str) -> dict[str, Any]:
-    """Run `src.train` in this process and return its result.json."""
+def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
+    """Run `src.train` in this process and return its result.json; pictures, which take most of its time, if `draws`."""
     from src.train import main
 
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
     quiet = ["logger=csv"] if selects_callbacks else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
     cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *quiet, *overrides])
-    main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    with nullcontext() if draws else patch("src.run.draw_all", return_value=[]):
+        main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
 
@@ -55,7 +58,7 @@ def trained(folder: Path, *overrides: str) -> Path:
     return folder / "checkpoints" / "last.ckpt"
 
 
-def evaluate(folder: Path, checkpoint: Path | str, *overrides: str) -> dict[str, Any]:
+def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool = False) -> dict[str, Any]:
     """Run `src.eval` in this process and return its result.json; `checkpoint` may be a list in [ ]."""
     from src.eval import main
 
@@ -63,7 +66,8 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str) -> dict[str,
     paths = [f"ckpt_path={path}", f"paths.output_dir='{folder}'", "callbacks=none", "logger=none"]
     lines = [*paths, *overrides, f"++data.cache_dir='{folder.parent / 'cache'}'"]
     cfg = without_hydra(repository("eval").compose(lines))
-    main.__wrapped__(cfg)  # type: ignore[attr-defined]
+    with nullcontext() if draws else patch("src.run.draw_all", return_value=[]):
+        main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
 

@@ -177,7 +177,7 @@ def test_an_attention_of_ones_own_trains_and_comes_back(tmp_path: Path, monkeypa
 
 
 def test_a_run_without_loggers_and_callbacks_still_tests(tmp_path: Path) -> None:
-    result = train(tmp_path / "run", "logger=none", "callbacks=none")
+    result = train(tmp_path / "run", "logger=none", "callbacks=none", draws=True)
     assert result["metrics"]["test/acc"]["n"] == 8
     left = {path.name for path in (tmp_path / "run").iterdir()}
     assert left == {"config.yaml", "result.json", "predictions", "pictures", "page.html"}
@@ -186,7 +186,7 @@ def test_a_run_without_loggers_and_callbacks_still_tests(tmp_path: Path) -> None
 @pytest.mark.filterwarnings("ignore:No positive samples in targets")  # in a single batch, and debugging hides nothing
 @pytest.mark.parametrize("mode", ["default", "fdr", "limit", "overfit", "profiler"])
 def test_each_debug_mode_runs(mode: str, tmp_path: Path) -> None:
-    result = train(tmp_path / "run", f"debug={mode}")
+    result = train(tmp_path / "run", f"debug={mode}", draws=True)
     assert result["task"] == "debug"
     assert result["status"] == "completed"
 

@@ -137,7 +137,7 @@ def trio(own: tuple[Path, dict[str, Any]]) -> list[Path]:
 def test_several_checkpoints_give_mean_probabilities(trio: list[Path], tmp_path: Path, split: str) -> None:
     paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in trio)
     arguments = ["callbacks=attention", "callbacks.attention.examples=4"] if split == "test" else []
-    result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments)
+    result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments, draws=True)
     singles, labels = [], []
     for i, run_folder in enumerate(trio):
         evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt", f"split={split}")

@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"
     mine = f"callbacks.attention.texts=['{MINE}']"
     options = ["callbacks.attention.examples=2", "callbacks.attention.shared=0"]
-    train(folder, "callbacks=attention", mine, *options, "model/attention=multi_head")
+    train(folder, "callbacks=attention", mine, *options, "model/attention=multi_head", draws=True)
     return folder
 
 
@@ -120,7 +120,9 @@ def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
     monkeypatch.setattr(AttentionRecorder, "on_test_start", changing)
     run = tmp_path / "run"
     mine = f"callbacks.attention.texts=['{MINE}']"
-    result = train(run, "callbacks=attention", "data=csv", f"data.path='{path}'", mine, "trainer.max_epochs=1")
+    result = train(
+        run, "callbacks=attention", "data=csv", f"data.path='{path}'", mine, "trainer.max_epochs=1", draws=True
+    )
     assert result["status"] == "completed" and "test/acc" in result["metrics"]
     (example,) = json.loads((run / "attention.json").read_text())
     assert example["words"] == ["an", "excellent", "product", ",", "truly"]

@@ -21,7 +21,7 @@ def words(tmp_path: Path) -> Path:
 
 def run(tmp_path: Path, words: Path, *overrides: str) -> dict[str, Any]:
     folder = tmp_path / "run"
-    train(folder, "callbacks=lexicon", f"callbacks.lexicon.path='{words}'", *overrides)
+    train(folder, "callbacks=lexicon", f"callbacks.lexicon.path='{words}'", *overrides, draws=True)
     return json.loads((folder / "lexicon.json").read_text())
 
 

@@ -36,7 +36,7 @@ def runs(folder: Path) -> tuple[Any, list[Any]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("both") / "run"
-    train(folder, "logger=[csv,tensorboard,mlflow]", *QUICK, *to_mlflow(folder.parent))
+    train(folder, "logger=[csv,tensorboard,mlflow]", *QUICK, *to_mlflow(folder.parent), draws=True)
     return folder
 
 

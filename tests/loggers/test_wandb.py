@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parts = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
     job = parent / "sweep" / "3_seed-5"
     with under_hydra("train", job, RunMode.MULTIRUN, *data, *parts):
-        train(job, *data, *parts, *own)
+        train(job, *data, *parts, *own, draws=True)
     return job
 
 
