@@ -51,6 +51,9 @@ bench-costs: venv  ## measure evaluation, tokenizing, start and memory
 bench-growth: venv  ## measure and draw how cost grows with length and number of texts
 	$(RUN) -m benchmarks.growth --out=docs/pictures $(BENCH)
 
+bench-memory: venv  ## measure and draw resident memory over five epochs
+	$(RUN) -m benchmarks.resident --out=docs/pictures $(BENCH)
+
 bench-sweep: venv  ## measure a sweep against separate processes, and its memory
 	$(RUN) -m benchmarks.sweep $(BENCH)
 

@@ -1,6 +1,7 @@
 """Charts of the benchmarks, drawn from their records."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,22 @@ def draw_reviews(record: dict[str, Any]) -> Figure:
     right.set_xlim(left=0)
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     name_axes(right, "Peak memory of training", "training reviews", "MB, beyond those of the imports")
+    return figure
+
+
+def draw_resident(record: dict[str, Any]) -> Figure:
+    """Draw the resident memory of each setting by training step."""
+    figure = new_figure(8, 4)
+    axes = figure.subplots()
+    for colour, row in zip(cycle(COLOURS), record["settings"]):
+        speed = Spread.of(row["reviews_per_second"]).median
+        label = f"{row['setting']}: {speed:,.0f} reviews/s"
+        axes.plot(*np.array(row["resident"]).reshape(-1, 2).T, color=colour, linewidth=1.3, label=label)
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    name_axes(axes, "Resident memory of training", "steps", "MB above the imports")
+    axes.legend(fontsize=8, frameon=False)
     return figure
 
 

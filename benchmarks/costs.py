@@ -8,10 +8,11 @@ and of Heed's over the rows of a batch of experiment=speedrun.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,10 @@ PARTS: dict[str, Callable[[Sequence[str], Path, argparse.Namespace], dict[str, A
 }
 
 
-def training(overrides: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Run `python -m src.train` for one epoch without a test, and return the record of the probe.
+def training(overrides: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Run `python -m src.train`, by default for one epoch, without a test, and return the record of the probe.
+
+    `environment` has additional environment variables.
 
     Raises:
         UserError: the training failed.
@@ -124,7 +127,8 @@ def training(overrides: Sequence[str], folder: Path) -> dict[str, Any]:
         *("+callbacks.probe._target_=benchmarks.probe.Probe", f"+callbacks.probe.path='{record}'"),
         *("extras.trusted_modules=[benchmarks]", f"hydra.run.dir='{folder / 'run'}'", *overrides),
     ]
-    process = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
+    variables = {**os.environ, **(environment or {})}
+    process = subprocess.run(line, cwd=memory.ROOT, env=variables, capture_output=True, text=True, check=False)
     if process.returncode or not record.exists():
         raise UserError(f"python -m src.train failed:\n{process.stderr.strip() or process.stdout.strip()}")
     return json.loads(record.read_text())

@@ -7,36 +7,68 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 
 from benchmarks import memory
+from src.data import batching
 
 
 class Probe(pl.Callback):
-    """Writes CPU seconds to the first training step, seconds of the training epochs, and peak memory.
+    """Writes CPU seconds to the first training step, seconds of the training epochs, and memory.
 
-    CPU seconds include all threads of this process and the child processes that have ended.
+    CPU seconds include all threads of this process and the child processes that have ended. Resident memory is measured
+    every ten steps.
 
     Args:
         path: the JSON file to write when the training ends.
+        significant_bits: of the padded lengths; None keeps those of Heed.
+        longest_first: run the model on a batch of the largest size before the first step, so that all later blocks of
+            memory fit into its blocks.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, significant_bits: int | None = None, longest_first: bool = False) -> None:
         self.path = Path(path)
+        self.longest_first = longest_first
+        if significant_bits is not None:
+            batching.SIGNIFICANT_BITS = significant_bits
+        self.resident: list[tuple[int, float]] = []
+        self.texts = 0
         self.cpu_seconds: float | None = None
         self.epochs: list[float] = []
         self._start = 0.0
 
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not self.longest_first:
+            return
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        tokens = torch.ones(data.batch_size, data.truncation.max_length, dtype=torch.long)
+        with torch.random.fork_rng():
+            pl_module.model(tokens, tokens.bool()).sum().backward()
+        pl_module.zero_grad(set_to_none=True)
+
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()
+        self.texts = 0
 
     def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *batch: Any) -> None:
         if self.cpu_seconds is None:
             self.cpu_seconds = sum(os.times()[:4])
 
-    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *batch: Any) -> None:
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: batching.Batch, batch_idx: int
+    ) -> None:
+        self.texts += len(batch.labels)
+        if trainer.global_step % 10 == 0 and (megabytes := memory.megabytes("VmRSS")) is not None:
+            self.resident.append((trainer.global_step, megabytes))
         if trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
             self.epochs.append(time.perf_counter() - self._start)
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        record = {**memory.used(), "cpu_seconds": self.cpu_seconds, "epochs": self.epochs}
+        record = {
+            **memory.used(),
+            "cpu_seconds": self.cpu_seconds,
+            "epochs": self.epochs,
+            "texts": self.texts,
+            "resident": self.resident,
+        }
         self.path.write_text(json.dumps(record), encoding="utf-8")

@@ -1,0 +1,114 @@
+"""Resident memory by training step: `python -m benchmarks.resident --data-path=… [--settings=shipped,reused,…]`.
+
+Trains the BiLSTM with Luong's general attention for five epochs, once with each setting of malloc and of the padded
+lengths, each in its own process: MB above the imports at every tenth step, and reviews per second of each epoch.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import command, memory
+from benchmarks.charts import draw_resident
+from benchmarks.costs import MODEL, REVIEWS, training
+from benchmarks.measure import Spread
+from src.reports.figures.style import save_figure
+
+
+class Setting(NamedTuple):
+    """Environment variables of the training, and options of the probe."""
+
+    environment: Mapping[str, str] = {}
+    probe: tuple[str, ...] = ()
+
+
+def _malloc(trim: int, mmap: int, **others: str) -> dict[str, str]:
+    return {"MALLOC_TRIM_THRESHOLD_": str(trim), "MALLOC_MMAP_THRESHOLD_": str(mmap), **others}
+
+
+REUSED = _malloc(2_000_000_000, 1_000_000_000)
+SETTINGS = {
+    "shipped": Setting(),
+    "reused": Setting(REUSED),
+    "reused-one-arena": Setting({**REUSED, "MALLOC_ARENA_MAX": "1"}),
+    "reused-few-lengths": Setting(REUSED, ("significant_bits=4",)),
+    "reused-longest-first": Setting(REUSED, ("longest_first=true",)),
+    "64MB": Setting(_malloc(2_000_000_000, 64 * 2**20)),
+    "64MB-few-lengths": Setting(_malloc(2_000_000_000, 64 * 2**20), ("significant_bits=4",)),
+    "32MB": Setting(_malloc(2_000_000_000, 32 * 2**20)),
+}
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = command.parser(__doc__)
+    command.add_data(parser)
+    parser.add_argument("--epochs", type=int, default=5, help="epochs of each training (5)")
+    parser.add_argument("--reviews", type=int, help="number of training reviews (all)")
+    parser.add_argument(
+        "--settings", type=command.names(list(SETTINGS)), default=["shipped", "reused"], help=", ".join(SETTINGS)
+    )
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.reviews, options.epochs = 100, 2
+    if options.epochs < 1 or (options.reviews is not None and options.reviews < 1):
+        parser.error("--epochs and --reviews must be above 0")
+    return options
+
+
+def measure(setting: Setting, overrides: list[str], folder: Path) -> dict[str, Any]:
+    """Train with a setting; return [step, MB above the imports], the peak, and the reviews per second of each epoch."""
+    probe = [f"+callbacks.probe.{option}" for option in setting.probe]
+    record = training([*overrides, *probe], folder, setting.environment)
+    peak = memory.above_imports(record)
+    imports = 0 if peak is None else record["peak"] - peak
+    return {
+        "resident": [[step, megabytes - imports] for step, megabytes in record["resident"]],
+        "peak": peak,
+        "reviews_per_second": [record["texts"] / seconds for seconds in record["epochs"]],
+    }
+
+
+def table(record: dict[str, Any]) -> Table:
+    result = command.table("Memory", record, ("", "reviews/s of the epochs", "peak MB", "MB after each epoch"))
+    for row in record["settings"]:
+        peak = "" if row["peak"] is None else f"{row['peak']:,.0f}"
+        ends = ", ".join(f"{megabytes:,.0f}" for megabytes in highest_by_epoch(row))
+        result.add_row(row["setting"], Spread.of(row["reviews_per_second"]).format(0), peak, ends)
+    return result
+
+
+def highest_by_epoch(row: dict[str, Any]) -> list[float]:
+    """The highest resident memory up to the end of each epoch: it must not grow after the second."""
+    points, epochs = row["resident"], len(row["reviews_per_second"])
+    return [
+        max(megabytes for _, megabytes in points[: -(-len(points) * epoch // epochs)])
+        for epoch in range(1, epochs + 1)
+        if points
+    ]
+
+
+def main(folder: Path, arguments: list[str] | None = None) -> None:
+    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    reviews = options.reviews or REVIEWS
+    overrides = [*MODEL, *command.reviews(options, folder, reviews, 100), f"trainer.max_epochs={options.epochs}"]
+    overrides += [f"data.limit={options.reviews}"] * (options.reviews is not None) + ["~callbacks.early_stopping"]
+    record: dict[str, Any] = {
+        "machine": command.machine(),
+        "data": command.describe_reviews(options),
+        "settings": [],
+    }
+    for name in options.settings:
+        record["settings"].append({"setting": name, **measure(SETTINGS[name], overrides, folder)})
+        command.write(options.out, "memory", record)
+    Console().print(table(record))
+    save_figure(draw_resident(record), options.out / "memory.png")
+    print(f"Written to {options.out}: memory.json, memory.png")
+
+
+if __name__ == "__main__":
+    command.start(main)

@@ -1,0 +1,82 @@
+"""`python -m benchmarks.resident`: resident memory by setting, and the probe's settings."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import memory, probe, resident
+from src.data import batching
+
+
+def test_each_setting_is_trained_and_its_memory_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[list[str], dict[str, str]]] = []
+
+    def training(overrides: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
+        calls.append((overrides, environment))
+        return {
+            "resident": [[10, 317.0], [20, 331.0], [30, 329.0], [40, 337.0]],
+            "epochs": [2.0, 4.0],
+            "texts": 28,
+            "peak": 341.0,
+        }
+
+    monkeypatch.setattr(resident, "training", training)
+    monkeypatch.setattr(memory, "above_imports", lambda record: record["peak"] - 300)
+    out = tmp_path / "out"
+    resident.main(tmp_path, ["--quick", "--settings=shipped,reused-few-lengths", f"--out={out}"])
+    (shipped, _), (reused, environment) = calls
+    assert "trainer.max_epochs=2" in shipped and "data.limit=100" in shipped
+    assert "+callbacks.probe.significant_bits=4" in reused
+    assert environment == resident.REUSED
+    record = json.loads((out / "memory.json").read_text())
+    assert [row["setting"] for row in record["settings"]] == ["shipped", "reused-few-lengths"]
+    row = record["settings"][0]
+    assert row["resident"] == [[10, 17.0], [20, 31.0], [30, 29.0], [40, 37.0]]
+    assert row["peak"] == 41.0
+    assert row["reviews_per_second"] == [14.0, 7.0]
+    assert resident.highest_by_epoch(row) == [31.0, 37.0]
+    assert (out / "memory.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize("argument", ["--epochs=0", "--reviews=0", "--settings=unknown"])
+def test_invalid_options_end_in_a_message(tmp_path: Path, argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        resident.main(tmp_path, [argument])
+    assert argument.partition("=")[0] in capsys.readouterr().err
+
+
+def test_the_probe_sets_the_padded_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "SIGNIFICANT_BITS", batching.SIGNIFICANT_BITS)
+    truncation = batching.Truncation(500, "first")
+    assert truncation.padded_length(257) == 272
+    probe.Probe("probe.json", significant_bits=4)
+    assert truncation.padded_length(257) == 288
+
+
+def test_the_longest_batch_leaves_no_trace() -> None:
+    torch.manual_seed(0)
+
+    class Module(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = torch.nn.Embedding(3, 2)
+            self.model = lambda tokens, mask: (
+                shapes.append(tokens.shape) or torch.dropout(self.embedding(tokens), 0.5, True)
+            )
+
+    class Data:
+        batch_size, truncation = 5, batching.Truncation(7, "first")
+
+    class Trainer:
+        datamodule = Data()
+
+    shapes: list[torch.Size] = []
+    module = Module()
+    state = torch.get_rng_state()
+    probe.Probe("probe.json", longest_first=True).on_train_start(Trainer(), module)  # type: ignore[arg-type]
+    assert shapes == [(5, 7)]
+    assert torch.equal(torch.get_rng_state(), state)
+    assert module.embedding.weight.grad is None
