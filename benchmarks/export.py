@@ -1,0 +1,96 @@
+"""Measure an exported model: its size and texts per second in torch, ONNX and ONNX with int8 weights, and its accuracy.
+
+    python -m benchmarks.export <run>/checkpoints/best.ckpt
+
+The three models classify the test split of their training run in batches of similar lengths, on two threads, and take
+turns. The interval of a difference is that of a paired bootstrap over the texts.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+from rich.console import Console
+
+from benchmarks import command
+from benchmarks.measure import Reader, Spread, in_turn
+from src import build
+from src.data.batching import Batch
+from src.portable.onnx_model import PortableModel, convert, feed, load_session, require_packages
+from src.portable.quantization import quantize
+
+RESAMPLES = 2000
+BATCHES = 400  # that are timed
+
+
+def main(folder: Path) -> None:
+    parser = command.parser(__doc__)
+    parser.add_argument("checkpoint", type=Path, help="of a training run whose data are readable")
+    parser.add_argument("--threads", type=int, default=2, help="of each model (2)")
+    command.add_turns(parser)
+    options = command.parse_turns(parser, sys.argv[1:], quick_repeats=2)
+    require_packages()
+    torch.set_num_threads(options.threads)
+    card, (model, loss) = build.restore(str(options.checkpoint), OmegaConf.create({"trusted_modules": []}))
+    portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length).eval()
+    convert(portable, folder / "fp32.onnx")
+    quantize(folder / "fp32.onnx", folder / "int8.onnx")
+    torch.save(portable.state_dict(), folder / "torch.pt")
+    files = {"torch": "torch.pt", "ONNX": "fp32.onnx", "ONNX int8": "int8.onnx"}
+    models: dict[str, Any] = {"torch": torch.inference_mode()(portable)}
+    for name in ("ONNX", "ONNX int8"):
+        session = load_session(folder / files[name], options.threads)
+        models[name] = lambda tokens, mask, run=session.run: run(None, feed(tokens.numpy(), mask.numpy()))
+    data = build.datamodule(card.cfg, card.codec)
+    batches = list(data.test_dataloader())
+    timed = batches[:: max(1, len(batches) // BATCHES)]
+    readers = {name: _reader(run, timed) for name, run in models.items()}
+    speeds = in_turn(readers, options.seconds, options.repeats, "Classifying")
+    labels = np.concatenate([batch.labels.numpy() for batch in batches])
+    hits = {
+        name: np.concatenate([np.asarray(run(batch.tokens, batch.mask)[0]).argmax(1) for batch in batches]) == labels
+        for name, run in models.items()
+    }
+    record: dict[str, Any] = {"machine": command.machine(), "data": f"{len(labels):,} test texts", "models": {}}
+    table = command.table("Export", record, ["", "MB", "texts/s", "accuracy", "difference, points (95 %)"])
+    for name, file in files.items():
+        size = (folder / file).stat().st_size / 1e6
+        difference = 100 * _difference(hits[name], hits["torch"])
+        record["models"][name] = {
+            "megabytes": size,
+            "texts_per_second": speeds[name],
+            "accuracy": float(hits[name].mean()),
+            "difference": difference.tolist(),
+        }
+        change = "–" if name == "torch" else "{:+.2f} ({:+.2f} to {:+.2f})".format(*difference)
+        table.add_row(name, f"{size:,.1f}", Spread.of(speeds[name]).format(0), f"{hits[name].mean():.2%}", change)
+    command.write(options.out, "export", record)
+    Console().print(table)
+
+
+def _reader(run: Any, batches: list[Batch]) -> Reader:
+    def read(texts: int) -> float:
+        count, number, start = 0, 0, time.perf_counter()
+        while count < texts:
+            batch = batches[(number * 7919) % len(batches)]  # lengths in a fixed, mixed order
+            run(batch.tokens, batch.mask)
+            count, number = count + len(batch.labels), number + 1
+        return count / (time.perf_counter() - start)
+
+    return read
+
+
+def _difference(hits: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The difference of two accuracies, and its 95 % interval by a paired bootstrap of the texts."""
+    better, worse = (hits & ~others).mean(), (others & ~hits).mean()
+    draws = np.random.default_rng(0).multinomial(len(hits), [better, worse, 1 - better - worse], RESAMPLES)
+    low, high = np.percentile((draws[:, 0] - draws[:, 1]) / len(hits), [2.5, 97.5])
+    return np.array([better - worse, low, high])
+
+
+if __name__ == "__main__":
+    command.start(main)
