@@ -9,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.build.objects import class_at, make
 from src.config.metrics import metric_nodes
 from src.config.options import of_class
+from src.config.plain import plain_values
 from src.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
     """
     from torchmetrics import MetricCollection
 
-    cfg = OmegaConf.merge(cfg, {"metrics": metric_nodes(cfg)})  # type: ignore[assignment]
-    created = {name: metric(cfg, name, num_classes) for name in metric_nodes(cfg)}
+    nodes = metric_nodes(plain_values(cfg))
+    cfg = OmegaConf.merge(cfg, {"metrics": nodes})  # type: ignore[assignment]
+    created = {name: metric(cfg, name, num_classes) for name in nodes}
     shared = [[name for name in group if name in created] for group in SHARED]
     alone = [[name] for name in created if not any(name in group for group in shared)]
     return MetricCollection(dict(created), compute_groups=[group for group in shared if group] + alone)

@@ -34,7 +34,6 @@ class Repository:
         extra: str | None = None,
         search: Iterable[str] = (),
     ) -> None:
-        self._composed: dict[tuple[str, ...], tuple[DictConfig, dict[str, str]]] = {}
         self.loader = Loader(folder, command, extra)
         self.folder = folder
         self.extra = extra
@@ -100,12 +99,6 @@ class Repository:
         Raises:
             UserError: if the files do not compose even without overrides.
         """
-        result = self._composed.get(tuple(overrides))
-        if result is None:
-            result = self._composed[tuple(overrides)] = self._compose_valid(overrides)
-        return result
-
-    def _compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
         try:
             return self.compose(overrides), {}
         except HydraException:

@@ -2,14 +2,13 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Set
-from contextlib import suppress
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 
 from src.config.mistakes import Mistake
 from src.config.places import place_at
+from src.config.plain import plain_values
 from src.config.targets import TRUSTED, find_subclass
 from src.formatting import format_value
 
@@ -26,22 +25,12 @@ def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake
         node: `hydra` of a composed configuration.
         user_modules: the modules in `extras.trusted_modules`.
     """
-    plain = _resolved(node)
-    for name, value in plain.items():
+    values = plain_values(node, lambda written, reason: written)
+    for name, value in values.items():
         if name in ("job_logging", "hydra_logging"):
             yield from _logging(value, f"hydra.{name}", LOG_MODULES | user_modules)
         else:
             yield from _objects(value, f"hydra.{name}", PLUGIN_MODULES | TRUSTED | user_modules)
-
-
-def _resolved(node: DictConfig) -> dict[str, Any]:
-    """Plain values; an entry whose interpolation fails keeps its interpolations as written."""
-    plain: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
-    for name in plain:
-        with suppress(OmegaConfBaseException):
-            value = node[name]
-            plain[name] = OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
-    return plain
 
 
 def _objects(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:

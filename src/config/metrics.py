@@ -1,16 +1,15 @@
 """The config group `metrics`: names in the log, and the checks of the group and of callbacks that monitor a metric."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from src.config.mistakes import Mistake
+from src.config.plain import value_at
 from src.config.targets import TRUSTED, find_class
 from src.formatting import format_names, format_value
 from src.suggestions import did_you_mean, nearest
@@ -30,26 +29,20 @@ def default_metrics() -> dict[str, dict[str, Any]]:
     return nodes
 
 
-def metric_nodes(cfg: DictConfig) -> dict[str, Any]:
+def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
     """The nodes of the metrics by name, without those set to null; the default ones for an earlier configuration."""
-    if "metrics" not in cfg:
-        return default_metrics()
-    try:
-        nodes: Any = OmegaConf.to_container(OmegaConf.create({"metrics": cfg.metrics}), resolve=True)
-    except OmegaConfBaseException:  # reported by the check of its node
-        nodes = OmegaConf.to_container(OmegaConf.create({"metrics": cfg._get_node("metrics")}), resolve=False)
-    group = nodes["metrics"]
+    group = values.get("metrics") if "metrics" in values else default_metrics()
     return {str(name): node for name, node in group.items() if node is not None} if isinstance(group, dict) else {}
 
 
-def logged_names(cfg: DictConfig) -> tuple[str, ...]:
+def logged_names(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The metrics that a training logs and a callback may monitor."""
-    return (*LOSSES, *(f"val/{name}" for name in metric_nodes(cfg)))
+    return (*LOSSES, *(f"val/{name}" for name in metric_nodes(values)))
 
 
-def metric_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
+def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
     """Find names of metrics that cannot be logged or that mean something else."""
-    for name, node in metric_nodes(cfg).items():
+    for name, node in metric_nodes(values).items():
         path = f"metrics.{name}"
         if name in OTHER_SCORES or re.fullmatch(r"[A-Za-z]\w*", name) is None:
             yield Mistake(
@@ -63,21 +56,17 @@ def metric_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
             )
 
 
-def monitor_mistakes(cfg: DictConfig, trusted: Collection[str] = TRUSTED) -> Iterator[Mistake]:
+def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUSTED) -> Iterator[Mistake]:
     """Find callbacks whose `monitor` is not a logged metric, or whose `mode` is invalid or selects the worst value.
 
     A callback from another package may log metrics of its own. With such a callback, any `monitor` is accepted.
     """
-    try:
-        callbacks = OmegaConf.to_container(cfg.get("callbacks") or OmegaConf.create({}), resolve=True)
-    except OmegaConfBaseException:  # reported by the check of its node
-        return
-    nodes: Any = callbacks if isinstance(callbacks, dict) else {}
-    limit = OmegaConf.select(cfg, "trainer.limit_val_batches", throw_on_missing=False)
+    nodes = values["callbacks"] if isinstance(values.get("callbacks"), dict) else {}
+    limit = value_at(values, "trainer.limit_val_batches")
     validates_nothing = isinstance(limit, (int, float)) and limit == 0
     watching = {f"callbacks.{name}": node for name, node in nodes.items() if isinstance(node, dict)}
     all_known = all(str(node.get("_target_")).startswith(OWN) for node in watching.values())
-    names = logged_names(cfg)
+    names = logged_names(values)
     for path, node in watching.items():
         monitor, mode = node.get("monitor"), node.get("mode")
         if all_known and isinstance(monitor, str) and monitor not in names:
@@ -89,17 +78,18 @@ def monitor_mistakes(cfg: DictConfig, trusted: Collection[str] = TRUSTED) -> Ite
         if "monitor" in node and isinstance(mode, str) and mode not in MODES:
             yield Mistake(f"{path}.mode={format_value(mode)}", f"must be one of {format_names(MODES)}")
         elif isinstance(monitor, str) and isinstance(mode, str) and monitor in names:
-            best = _mode(cfg, monitor.partition("/")[2], trusted)
+            best = _mode(values, monitor.partition("/")[2], trusted)
             if best is not None and mode != best:
                 yield Mistake(f"{path}.mode={mode}", f"selects the worst {monitor}: write {path}.mode={best}")
 
 
-def _mode(cfg: DictConfig, name: str, trusted: Collection[str]) -> str | None:
+def _mode(values: Mapping[str, Any], name: str, trusted: Collection[str]) -> str | None:
     """Whether the lowest or the highest value of a metric is the best; None if its class does not define that."""
     if name in default_metrics() or name in LOWER_IS_BETTER:
         return "min" if name in LOWER_IS_BETTER else "max"
     try:
-        is_higher_better = getattr(find_class(metric_nodes(cfg)[name]["_target_"], trusted), "higher_is_better", None)
+        cls = find_class(metric_nodes(values)[name]["_target_"], trusted)
     except (KeyError, TypeError, ValueError):  # reported by the check of its node
         return None
+    is_higher_better = getattr(cls, "higher_is_better", None)
     return {True: "max", False: "min"}.get(is_higher_better) if isinstance(is_higher_better, bool) else None

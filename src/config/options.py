@@ -11,38 +11,30 @@ from src.config.keys import PARTS
 
 NODE = dict[str, Any]
 COMMON = {"task_name": str, "paths": Any, "extras": Any}
+LIGHTNING = {  # of commands that train or evaluate
+    **COMMON,
+    "tags": list[str],
+    "seed": int | None,
+    "data": NODE,
+    "metrics": NODE | None,
+    "trainer": NODE,
+    "callbacks": NODE | None,
+    "logger": NODE | None,
+}
 COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of each key
     "train": {
-        **COMMON,
-        "tags": list[str],
+        **LIGHTNING,
         "train": bool,
         "test": bool,
         "ckpt_path": str | None,
-        "seed": int | None,
-        "data": NODE,
         "model": Any,
         "loss": NODE,
         "optimizer": NODE,
         "param_groups": Any,
         "sweep": Any,
         "scheduler": NODE,
-        "metrics": NODE | None,
-        "trainer": NODE,
-        "callbacks": NODE | None,
-        "logger": NODE | None,
     },
-    "eval": {
-        **COMMON,
-        "tags": list[str],
-        "ckpt_path": str | list[str],
-        "split": Literal["val", "test"],
-        "seed": int | None,
-        "data": NODE,
-        "metrics": NODE | None,
-        "trainer": NODE,
-        "callbacks": NODE | None,
-        "logger": NODE | None,
-    },
+    "eval": {**LIGHTNING, "ckpt_path": str | list[str], "split": Literal["val", "test"]},
     "predict": {
         **COMMON,
         "ckpt_path": str | list[str],

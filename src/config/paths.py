@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 
 from src.config.mistakes import Mistake
+from src.config.plain import plain_value
 from src.formatting import format_value
 
 PATHS = ("path", "dir", "folder", "file", "pictures")  # last words of options that contain a path
@@ -37,37 +37,36 @@ def make_paths_absolute(node: Any) -> Any:
     return {key: make_absolute(str(key), value) for key, value in node.items()}
 
 
-def output_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find invalid paths and names in a composed configuration, except in its node `hydra`."""
-    plain: Any = {str(key): _resolved(cfg, str(key)) for key in cfg if not OmegaConf.is_missing(cfg, key)}
+def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
+    """Find invalid paths and names in the plain values of a configuration, except in its node `hydra`."""
     unwritable: list[str] = []
-    for key in sorted(plain, key=lambda key: key != "paths"):  # other folders are inside those
-        yield from _paths({key: plain[key]}, "", unwritable)
-    if "task_name" in plain:
-        yield from _plain_name("task_name", plain["task_name"])
-    for tag in plain["tags"] if isinstance(plain.get("tags"), list) else ():
+    for key in sorted(values, key=lambda key: key != "paths"):  # other folders are inside those
+        yield from _paths({key: values[key]}, "", unwritable)
+    yield from _plain_name("task_name", values.get("task_name"))
+    for tag in values["tags"] if isinstance(values.get("tags"), list) else ():
         yield from _tag(tag)
     for group, names in (("callbacks", ("filename",)), ("logger", ("name", "version"))):
-        for node, options in _nodes(plain.get(group)):
-            for name in names:
+        nodes = values[group] if isinstance(values.get(group), dict) else {}
+        for node, options in nodes.items():
+            for name in names if isinstance(options, dict) else ():
                 yield from relative_path_mistakes(f"{group}.{node}.{name}", options.get(name), empty=group == "logger")
 
 
 def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
     """Find invalid folders that Hydra would create for a run or a sweep."""
-    yield from _plain_name("hydra.job.name", _resolved(hydra, "job.name"))
-    yield from relative_path_mistakes("hydra.output_subdir", _resolved(hydra, "output_subdir"))
+    yield from _plain_name("hydra.job.name", plain_value(hydra, "job.name"))
+    yield from relative_path_mistakes("hydra.output_subdir", plain_value(hydra, "output_subdir"))
     key = "hydra.sweep.dir" if sweeps else "hydra.run.dir"
     folder = output_folder(hydra, sweeps=sweeps)
     yield from _empty(key, folder)
     yield from _unwritable(key, folder)
     if sweeps:
-        yield from relative_path_mistakes("hydra.sweep.subdir", _resolved(hydra, "sweep.subdir"))
+        yield from relative_path_mistakes("hydra.sweep.subdir", plain_value(hydra, "sweep.subdir"))
 
 
 def output_folder(hydra: DictConfig, *, sweeps: bool) -> str | None:
     """The folder of the run, or of the sweep; None if an interpolation fails."""
-    folder = _resolved(hydra, "sweep.dir" if sweeps else "run.dir")
+    folder = plain_value(hydra, "sweep.dir" if sweeps else "run.dir")
     return None if folder is None else str(folder)
 
 
@@ -88,21 +87,6 @@ def unwritable_reason(folder: Path) -> str | None:
             return None
     except OSError as error:
         return error.strerror or str(error)
-
-
-def _resolved(cfg: DictConfig, key: str) -> Any:
-    """The plain value; None if an interpolation fails, which another check reports."""
-    try:
-        value = OmegaConf.select(cfg, key)
-        return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
-    except OmegaConfBaseException:
-        return None
-
-
-def _nodes(group: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, options in group.items() if isinstance(group, dict) else ():
-        if isinstance(options, dict):
-            yield str(name), options
 
 
 def _paths(node: Mapping[str, Any], parent: str, unwritable: list[str]) -> Iterator[Mistake]:

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
 from src.config.mistakes import Mistake
+from src.config.plain import items, join_path
 from src.formatting import format_value
 
 LARGEST = 2**63 - 1  # the largest integer of torch and numpy
@@ -84,42 +82,37 @@ RANGES: dict[str, Range | BatchLimit] = {  # by dotted path; * matches one name
 }
 
 
-def range_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find numbers of a composed configuration that are outside their range or not finite.
+def range_mistakes(values: dict[str, Any], written: dict[str, Any]) -> Iterator[Mistake]:
+    """Find numbers of a configuration that are outside their range or not finite.
 
     Types are validated elsewhere. The options of components are validated by their constructors.
+
+    Args:
+        values: the configuration as plain values.
+        written: the same, with interpolations as written.
     """
-    try:
-        plain = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=False)
-    except OmegaConfBaseException:  # reported by the check of its node
-        plain = OmegaConf.to_container(cfg, resolve=False)
-    written = OmegaConf.to_container(cfg, resolve=False)
-    for path, value, infinite in _numbers(plain, written, "", True):
+    for path, value, infinite in _numbers(values, written, "", True):
         if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
             yield Mistake(f"{path}={value}", "must be a finite number")
         elif isinstance(value, int) and abs(value) > LARGEST:
             yield Mistake(f"{path}={format_value(value)}", "is too large: use a number below 2^63")
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
-    yield from _devices(plain)
+    yield from _devices(values.get("trainer"))
 
 
-def _numbers(node: Any, written: Any, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
+def _numbers(value: Any, written: Any, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
     """Yield each number with its path and whether it may be infinite; skip references to other options."""
-    if isinstance(node, dict):
-        if "_target_" in node:
-            infinite = not str(node["_target_"]).startswith(CHECKED)
+    if isinstance(value, dict):
+        if "_target_" in value:
+            infinite = not str(value["_target_"]).startswith(CHECKED)
         elif path in ("param_groups", "scheduler"):
             infinite = False
-        for key, value in node.items():
-            inner = written.get(key) if isinstance(written, dict) else None
-            yield from _numbers(value, inner, f"{path}.{key}" if path else str(key), infinite)
-    elif isinstance(node, list):
-        for i, value in enumerate(node):
-            inner = written[i] if isinstance(written, list) else None
-            yield from _numbers(value, inner, f"{path}[{i}]", infinite)
-    elif isinstance(node, (int, float)) and not isinstance(node, bool) and not isinstance(written, str):
-        yield path, node, infinite
+    if isinstance(value, dict | list):
+        for key, item, source in items(value, written):
+            yield from _numbers(item, source, join_path(path, key), infinite)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and not isinstance(written, str):
+        yield path, value, infinite
 
 
 def _rule(path: str) -> Range | BatchLimit | None:
@@ -128,9 +121,8 @@ def _rule(path: str) -> Range | BatchLimit | None:
     return next((rule for pattern, rule in RANGES.items() if "*" in pattern and fnmatch(path, pattern)), None)
 
 
-def _devices(plain: Any) -> Iterator[Mistake]:
+def _devices(trainer: Any) -> Iterator[Mistake]:
     """Check `trainer.devices`: a number of processes on the CPU; otherwise a number, -1 for all, or a list."""
-    trainer = plain.get("trainer")
     if not isinstance(trainer, dict):
         return
     devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")

@@ -1,56 +1,51 @@
 """Required components, and their classes."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from src.config.keys import COLLECTIONS, COMPONENTS, GROUPS_OF_OBJECTS
 from src.config.mistakes import Mistake
+from src.config.plain import plain_values, value_at
 from src.formatting import format_names
 
 
-def missing_classes(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+def missing_classes(values: dict[str, Any], command: str) -> Iterator[Mistake]:
     """Find components without `_target_`.
 
     A component that is absent is reported by `missing_components`.
     """
-    places = [*COMPONENTS, *(f"{group}.{name}" for group in GROUPS_OF_OBJECTS for name in _names(cfg, group))]
-    for path in places:
-        if command != "train" and path.startswith("data"):
+    names = [f"{group}.{name}" for group in GROUPS_OF_OBJECTS for name in values.get(group) or {}]
+    for path in (*COMPONENTS, *names, "scheduler"):
+        node = value_at(values, path)
+        if not isinstance(node, dict) or "_target_" in node:
+            continue
+        if path.startswith("data") and command != "train":
             continue  # it overrides options of the checkpoint's data
-        parent, _, name = path.rpartition(".")
-        owner = OmegaConf.select(cfg, parent, throw_on_missing=False) if parent else cfg
-        if not isinstance(owner, DictConfig) or name not in set(owner) or OmegaConf.is_missing(owner, name):
-            continue
-        if path == "data.tokenizer" and "_target_" not in set(owner):
+        if path == "data.tokenizer" and "_target_" not in values["data"]:
             continue  # reported for data
-        node = owner._get_node(name)
-        if not isinstance(node, DictConfig) or node._is_none():
-            continue
-        if "_target_" not in set(node):
+        if node or path != "scheduler":
             yield Mistake(f"{path}._target_", f"is required: {_remedy(path)}")
-    scheduler = cfg._get_node("scheduler") if "scheduler" in set(cfg) else None
-    if isinstance(scheduler, DictConfig) and set(scheduler) and "_target_" not in set(scheduler):
-        yield Mistake("scheduler._target_", "is required: choose one with scheduler=…, or write scheduler=none")
 
 
-def missing_weights(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+def missing_weights(values: dict[str, Any], command: str) -> Iterator[Mistake]:
     """Find `train=false` without a checkpoint to test, and runs with nothing to do."""
-    if command != "train" or cfg.get("train") is not False:
+    if command != "train" or values.get("train") is not False:
         return
-    if cfg.get("test") is False:
+    if values.get("test") is False:
         yield Mistake("train=false test=false", "leaves nothing to do: set one of them to true")
-    elif "ckpt_path" in set(cfg) and cfg._get_node("ckpt_path")._is_none():  # type: ignore[union-attr]
+    elif "ckpt_path" in values and values["ckpt_path"] is None:
         yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=… of a checkpoint")
 
 
 def missing_components(cfg: DictConfig) -> Iterator[Mistake]:
     """Find components that a training needs and the configuration lacks."""
+    values = plain_values(cfg)
     for path in (*COMPONENTS, "scheduler", *COLLECTIONS, "paths", "extras"):
         parent, _, name = path.rpartition(".")
-        owner = OmegaConf.select(cfg, parent) if parent else cfg
-        is_present = isinstance(owner, DictConfig) and name in set(owner)
-        if not is_present and not (parent and owner is None):
+        owner = value_at(values, parent) if parent else values
+        if owner is not None and (not isinstance(owner, dict) or name not in owner):
             yield Mistake(path, f"is required: {_remedy(path)}")
 
 
@@ -61,12 +56,8 @@ def required_message(group: str, choices: Sequence[str]) -> str:
     return f"is required: choose one of {format_names(sorted(choices))}"
 
 
-def _names(cfg: DictConfig, group: str) -> list[str]:
-    node = cfg._get_node(group) if group in set(cfg) else None
-    return list(map(str, node)) if isinstance(node, DictConfig) and not node._is_none() else []
-
-
 def _remedy(path: str) -> str:
     if path.startswith(GROUPS_OF_OBJECTS):
         return f"write {path}=null to remove it" if "." in path else f"write {path}=none to have none"
-    return f"choose one with {path.replace('.', '/')}=…"
+    others = ", or write scheduler=none" if path == "scheduler" else ""
+    return f"choose one with {path.replace('.', '/')}=…{others}"

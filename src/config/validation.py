@@ -2,11 +2,10 @@
 
 import re
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Set
+from typing import Any
 
-from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig, OmegaConf
 
 from src.config import targets
 from src.config.keys import paths_in, present_name
@@ -14,7 +13,8 @@ from src.config.metrics import metric_mistakes, monitor_mistakes
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.options import COMMANDS, WITHIN, Option, Signature, of_class, of_record
 from src.config.paths import output_mistakes
-from src.config.places import Place, accepted_classes, place_at
+from src.config.places import accepted_classes, place_at
+from src.config.plain import MISSING, Unresolved, items, join_path, plain_value, plain_values, written_values
 from src.config.ranges import range_mistakes
 from src.config.required import missing_classes, missing_weights
 from src.config.values import describe_type, describe_value, matches_type
@@ -22,20 +22,8 @@ from src.errors import UserError
 from src.formatting import format_names, format_value
 from src.suggestions import did_you_mean, nearest
 
-HYDRA_KEYS = (
-    "_target_",
-    "_partial_",
-    "_args_",
-    "_recursive_",
-    "_convert_",
-)  # keys of a `_target_` node that are not options
-
-
-class Unresolved(NamedTuple):
-    """An interpolation that cannot be resolved."""
-
-    written: str
-    reason: str
+# Keys of a node with `_target_` that are not options
+HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")
 
 
 _validated: weakref.ref[DictConfig] | None = None  # the configuration of this process' run
@@ -72,14 +60,16 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
 
 def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
     """Find all mistakes of a composed configuration."""
-    yield from _records(cfg, command)
-    yield from _nodes(cfg, "", trusted_modules(cfg, trusted), ())
-    yield from output_mistakes(cfg)
-    yield from missing_classes(cfg, command)
-    yield from missing_weights(cfg, command)
-    yield from range_mistakes(cfg)
-    yield from metric_mistakes(cfg)
-    yield from monitor_mistakes(cfg, trusted_modules(cfg, trusted))
+    values, written = plain_values(cfg), written_values(cfg)
+    trusted = trusted_modules(cfg, trusted)
+    yield from _records(values, written, command)
+    yield from _nodes(values, written, "", trusted, ())
+    yield from output_mistakes(values)
+    yield from missing_classes(values, command)
+    yield from missing_weights(values, command)
+    yield from range_mistakes(values, written)
+    yield from metric_mistakes(values)
+    yield from monitor_mistakes(values, trusted)
 
 
 def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[Any]) -> Iterator[Mistake]:
@@ -96,14 +86,11 @@ def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
     record = WITHIN.get(parent) if parent else COMMANDS[command]
     if record is not None:
         return of_record(record).options.get(name)
-    node = OmegaConf.select(cfg, parent)
-    if not isinstance(node, DictConfig) or "_target_" not in node:
-        return None
     try:
-        cls = targets.find_class(_value(node, "_target_"), trusted_modules(cfg))
-        return of_class(cls).options.get(name)
-    except ValueError:  # reported by the check of the target
+        cls = targets.find_class(plain_value(cfg, f"{parent}._target_"), trusted_modules(cfg))
+    except ValueError:  # there is no class, or the check of the target reports it
         return None
+    return of_class(cls).options.get(name)
 
 
 def require_allowed_objects(cfg: DictConfig, path: str) -> None:
@@ -114,119 +101,112 @@ def require_allowed_objects(cfg: DictConfig, path: str) -> None:
     """
     node = OmegaConf.select(cfg, path)
     if isinstance(node, DictConfig):
-        mistakes = [mistake for mistake in _nodes(node, path, trusted_modules(cfg), ()) if "_target_" in mistake.entry]
-        if mistakes:
-            raise UserError(format_mistakes(mistakes))
+        mistakes = _nodes(plain_values(node), written_values(node), path, trusted_modules(cfg), ())
+        if wrong := [mistake for mistake in mistakes if "_target_" in mistake.entry]:
+            raise UserError(format_mistakes(wrong))
 
 
 def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Set[str]:
     """The modules whose classes `cfg` may name: the built-in ones and `extras.trusted_modules`."""
-    extras = _value(cfg, "extras") if "extras" in cfg else None
-    modules = extras.get("trusted_modules") if isinstance(extras, dict) else None
-    return built_in | {str(module) for module in (modules if isinstance(modules, list) else [])}
+    modules = plain_value(cfg, "extras.trusted_modules")
+    return built_in | {module for module in (modules if isinstance(modules, list) else []) if isinstance(module, str)}
 
 
-def _records(cfg: DictConfig, command: str) -> Iterator[Mistake]:
+def _records(values: dict[str, Any], written: dict[str, Any], command: str) -> Iterator[Mistake]:
     """Check the keys of the command, and those of its nodes with fixed keys."""
     record = COMMANDS[command]
-    yield from _options(cfg, of_record(record), "", frozenset())
+    yield from _options(values, written, of_record(record), "")
     for name in WITHIN:
-        if name in record and name in cfg and isinstance(_value(cfg, name), dict):
-            yield from _options(cfg[name], of_record(WITHIN[name]), name, frozenset())
+        if name in record and isinstance(values.get(name), dict):
+            yield from _options(values[name], written[name], of_record(WITHIN[name]), name)
 
 
 def _nodes(
-    node: DictConfig | ListConfig, path: str, trusted: Collection[str], bases: Collection[type] | None
+    values: Any, written: Any, path: str, trusted: Collection[str], bases: Collection[type] | None
 ) -> Iterator[Mistake]:
-    """Check the values of a node and of its descendants, and each object against its place and its constructor.
+    """Check the values of a mapping or a list and of what is in it, and each object against its place and constructor.
 
     Args:
-        node: a mapping or a list.
-        path: its dotted path.
+        values: plain values.
+        written: the same, with interpolations as written.
+        path: the dotted path.
         trusted: modules whose classes are allowed.
-        bases: classes that the option with this node accepts; None if they are unknown, because the class of the
+        bases: classes that the option with these values accepts; None if they are unknown, because the class of the
             object that has this option is missing or wrong, which is a mistake of its own.
     """
-    options: Mapping[str, Option] | None = {}
-    place = place_at(path)
-    if isinstance(node, DictConfig) and "_target_" in set(node):  # `in node` is false for a missing value
-        options = None
-    if isinstance(node, DictConfig) and "_target_" in node and (place is not None or bases is not None):
-        try:
-            cls = targets.find_subclass(
-                _value(node, "_target_"),
-                trusted if place is None else place.allowed(trusted),
-                bases or () if place is None else [place.base_class],
-            )
-        except ValueError as error:
-            yield Mistake(f"{_join(path, '_target_')}={format_value(_value(node, '_target_'))}", str(error))
-        else:
-            options = of_class(cls).options
-            yield from _object(node, of_class(cls), path, place)
-    keys: Iterable[Any] = node if isinstance(node, DictConfig) else range(len(node))
-    for key in keys:
-        here = _join(path, key)
-        if OmegaConf.is_missing(node, key):
+    accepted: Signature | None = Signature({}, open=False)
+    if isinstance(values, dict) and "_target_" in values:
+        accepted, mistakes = _check_object(values, written, path, trusted, bases)
+        yield from mistakes
+    for key, value, source in items(values, written):
+        here = join_path(path, key)
+        if source == MISSING:
             yield Mistake(here, f"is required: write {here}=…")
-            continue
-        if isinstance(value := _value(node, key), Unresolved):
+        elif isinstance(value, Unresolved):
             yield Mistake(f"{here}={value.written}", f"cannot be resolved: {value.reason}")
-        elif isinstance(value, (dict, list)):
-            child = OmegaConf.create(value) if OmegaConf.is_interpolation(node, key) else node[key]
-            yield from _nodes(child, here, trusted, bases if isinstance(node, ListConfig) else _bases(options, key))
+        elif isinstance(value, list | dict):
+            yield from _nodes(
+                value, source, here, trusted, bases if isinstance(values, list) else _bases(accepted, key)
+            )
 
 
-def _bases(options: Mapping[str, Option] | None, key: Any) -> Collection[type] | None:
+def _bases(accepted: Signature | None, name: str) -> Collection[type] | None:
     """The classes that an object's option accepts; None if the object's own class is unknown."""
-    if options is None:
+    if accepted is None:
         return None
-    return accepted_classes(options[key].hint) if key in options else ()
+    return accepted_classes(accepted.options[name].hint) if name in accepted.options else ()
 
 
-def _object(node: DictConfig, accepted: Signature, path: str, place: Place | None) -> Iterator[Mistake]:
-    """Check the options of an object against its constructor."""
+def _check_object(
+    values: dict[str, Any], written: Any, path: str, trusted: Collection[str], bases: Collection[type] | None
+) -> tuple[Signature | None, list[Mistake]]:
+    """Check an object's class and options; return the options that the class accepts, or None without a valid class."""
+    target, place = values["_target_"], place_at(path)
+    is_missing = (written if isinstance(written, dict) else values)["_target_"] == MISSING
+    if is_missing or isinstance(target, Unresolved) or (place is None and bases is None):
+        return None, []  # the first two are mistakes of any value
+    if place is not None:
+        trusted, bases = place.allowed(trusted), [place.base_class]
+    try:
+        accepted = of_class(targets.find_subclass(target, trusted, bases or ()))
+    except ValueError as error:
+        return None, [Mistake(f"{path}._target_={format_value(target)}", str(error))]
     positional = [name for name, option in accepted.options.items() if option.positional]
     passed = {*positional[: place.first], *place.names} if place else set()
-    for key in ("_args_", "_recursive_") if place else ("_args_", "_recursive_", "_partial_"):
-        if key in node:
-            yield Mistake(
-                f"{_join(path, key)}={format_value(_value(node, key))}", "is not supported: write key=value options"
-            )
-    yield from _options(node, accepted, path, passed)
+    mistakes = [
+        Mistake(f"{path}.{key}={format_value(values[key])}", "is not supported: write key=value options")
+        for key in (("_args_", "_recursive_") if place else ("_args_", "_recursive_", "_partial_"))
+        if key in values
+    ]
+    mistakes += _options(values, written, accepted, path, passed)
     for name, option in accepted.options.items():
-        is_named = name in set(node)  # `in node` is False for a value that is missing
-        if option.required and not is_named and name not in passed:
-            yield Mistake(_join(path, name), f"is required: write +{_join(path, name)}=…")
+        if option.required and name not in values and name not in passed:
+            mistakes.append(Mistake(f"{path}.{name}", f"is required: write +{path}.{name}=…"))
+    return accepted, mistakes
 
 
-def _options(node: DictConfig, accepted: Signature, path: str, passed: Collection[str]) -> Iterator[Mistake]:
+def _options(
+    values: dict[str, Any], written: Any, accepted: Signature, path: str, passed: Collection[str] = ()
+) -> Iterator[Mistake]:
     """Check the options of a node; `passed` are the names that the program passes itself."""
     choices = [name for name in accepted.options if name not in passed]
-    written: dict[str, Any] = OmegaConf.to_container(node, resolve=False)  # type: ignore[assignment]
-    for key in map(str, node):
-        if key in HYDRA_KEYS or OmegaConf.is_missing(node, key) or _is_reference(written[key]):
+    for key, value, source in items(values, written):
+        name, here = str(key), join_path(path, str(key))
+        if name in HYDRA_KEYS or source == MISSING or isinstance(value, Unresolved) or _is_reference(source):
             continue
-        value, here = _value(node, key), _join(path, key)
-        if isinstance(value, Unresolved):
-            continue
-        if key in passed:
-            yield Mistake(f"{here}={format_value(value)}", "is set by the program: remove it")
-        elif option := accepted.options.get(key):
+        entry = f"{here}={format_value(value)}"
+        if name in passed:
+            yield Mistake(entry, "is set by the program: remove it")
+        elif option := accepted.options.get(name):
             yield from _type_mistake(here, value, option)
         elif present := present_name(here):
-            yield Mistake(f"{here}={format_value(value)}", f"is now called {present}")
+            yield Mistake(entry, f"is now called {present}")
         elif not accepted.open:
-            suggestion = did_you_mean(
-                [_join(path, name) for name in nearest(key, choices)] or ([] if path else _similar_paths(node, key))
-            )
+            similar = [join_path(path, choice) for choice in nearest(name, choices)]
+            if not similar and not path:  # the option of another node, without its path
+                similar = nearest(name, [other for other in paths_in(written) if "." in other])
             all_options = f"; the options are {format_names(choices) or 'none'}"
-            yield Mistake(f"{here}={format_value(value)}", f"no such option{suggestion or all_options}")
-
-
-def _similar_paths(node: DictConfig, key: str) -> list[str]:
-    """Similar options anywhere in the configuration, for a name without similar options in its node."""
-    root: Any = node._get_root()
-    return nearest(key, [path for path in paths_in(OmegaConf.to_container(root, resolve=False)) if "." in path])
+            yield Mistake(entry, f"no such option{did_you_mean(similar) or all_options}")
 
 
 def _type_mistake(here: str, value: Any, option: Option) -> Iterator[Mistake]:
@@ -234,27 +214,6 @@ def _type_mistake(here: str, value: Any, option: Option) -> Iterator[Mistake]:
         yield Mistake(f"{here}={format_value(value)}", f"expects {describe_type(option.hint)}, {describe_value(value)}")
 
 
-def _value(node: DictConfig | ListConfig, key: Any) -> Any:
-    """The plain value, with its interpolations resolved."""
-    try:
-        value = node[key]
-    except OmegaConfBaseException as error:
-        written = OmegaConf.to_container(node, resolve=False)[key]  # type: ignore[index]
-        return Unresolved(str(written), str(error).splitlines()[0])
-    if not isinstance(value, (DictConfig, ListConfig)):
-        return value
-    try:
-        return OmegaConf.to_container(value, resolve=True)
-    except OmegaConfBaseException:  # an interpolation in it fails, and is reported for its own path
-        return OmegaConf.to_container(value, resolve=False)
-
-
 def _is_reference(written: object) -> bool:
     """Whether a value refers to another key, which is checked at its own path."""
     return isinstance(written, str) and re.fullmatch(r"\$\{[\w.]+\}", written) is not None
-
-
-def _join(path: str, key: object) -> str:
-    if isinstance(key, int):
-        return f"{path}[{key}]"
-    return f"{path}.{key}" if path else str(key)

@@ -76,23 +76,11 @@ def _validate_job(composer: Composer, number: int, overrides: list[str], builder
     except (HydraException, OmegaConfBaseException) as error:
         reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return ValidatedJob(Job(number, overrides, ""), [Mistake("", reason)], "")
-    mistakes = [*_config_mistakes(task), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
+    mistakes = [*config_mistakes(task, COMMAND), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
     if not mistakes:
         mistakes = _device_mistakes(task.trainer) + builder.find_mistakes(task)
     signature = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)
     return ValidatedJob(job, mistakes, signature)
-
-
-def _config_mistakes(task: DictConfig) -> list[Mistake]:
-    """Find the mistakes of a job; without any, its interpolations are resolved only once."""
-    resolved = task.copy()
-    try:
-        OmegaConf.resolve(resolved)
-        if not list(config_mistakes(resolved, COMMAND)):
-            return []
-    except OmegaConfBaseException:
-        pass  # reported by config_mistakes below
-    return list(config_mistakes(task, COMMAND))
 
 
 def _device_mistakes(trainer: DictConfig) -> list[Mistake]:

@@ -6,13 +6,13 @@ from omegaconf import OmegaConf
 from src import build
 from src.config.metrics import default_metrics, logged_names, metric_mistakes, monitor_mistakes
 
-LOGGED = logged_names(OmegaConf.create({}))
+LOGGED = logged_names({})
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
 
 def wrong(*others: str, **options: Any) -> dict[str, str]:
     callbacks = {"stop": {"_target_": STOP, **options}} | {name: {"_target_": name} for name in others}
-    return dict(monitor_mistakes(OmegaConf.create({"callbacks": callbacks})))
+    return dict(monitor_mistakes({"callbacks": callbacks}))
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,14 @@ def test_the_names_are_those_that_are_logged() -> None:
 def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
     kappa = {"_target_": "torchmetrics.classification.MulticlassCohenKappa"}
     stop = {"_target_": STOP, "monitor": "val/kappa", "mode": "max"}
-    cfg = OmegaConf.create({"metrics": {**default_metrics(), "kappa": kappa}, "callbacks": {"stop": stop}})
+    metrics: dict[str, Any] = {**default_metrics(), "kappa": kappa}
+    cfg = {"metrics": metrics, "callbacks": {"stop": stop}}
     assert list(monitor_mistakes(cfg)) == []
-    cfg.callbacks.stop.mode = "min"
+    stop["mode"] = "min"
     assert dict(monitor_mistakes(cfg)) == {
         "callbacks.stop.mode=min": "selects the worst val/kappa: write callbacks.stop.mode=max"
     }
-    cfg.metrics.kappa = None
+    metrics["kappa"] = None
     (message,) = dict(monitor_mistakes(cfg)).values()
     assert message.startswith("no such metric")
 
@@ -71,16 +72,16 @@ def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
     ],
 )
 def test_names_mean_the_same_in_all_runs(name: str, node: dict[str, Any] | None, message: str | None) -> None:
-    mistakes = dict(metric_mistakes(OmegaConf.create({"metrics": {name: node}})))
+    mistakes = dict(metric_mistakes({"metrics": {name: node}}))
     assert [text.startswith(str(message)) for text in mistakes.values()] == [True] * (message is not None)
 
 
 def test_no_callbacks_are_no_mistake() -> None:
-    assert list(monitor_mistakes(OmegaConf.create({"callbacks": None}))) == []
+    assert list(monitor_mistakes({"callbacks": None})) == []
 
 
 def test_without_validation_nothing_of_it_can_be_monitored() -> None:
     stop = {"stop": {"_target_": STOP, "monitor": "val/acc", "mode": "max"}}
-    cfg = OmegaConf.create({"callbacks": stop, "trainer": {"limit_val_batches": 0}})
+    cfg = {"callbacks": stop, "trainer": {"limit_val_batches": 0}}
     message = "is not measured with trainer.limit_val_batches=0"
     assert dict(monitor_mistakes(cfg)) == {"callbacks.stop.monitor=val/acc": message}

@@ -7,13 +7,14 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.config.paths import hydra_output_mistakes, output_mistakes, unwritable_reason
+from src.config.plain import plain_values
 from tests.config.conftest import FindMistakes
 
 LONG = "x" * 300
 
 
 def mistakes(cfg: dict[str, Any]) -> dict[str, str]:
-    return dict(output_mistakes(OmegaConf.create(cfg)))
+    return dict(output_mistakes(plain_values(OmegaConf.create(cfg))))
 
 
 @pytest.mark.parametrize("name", ["", " ", ".", "..", "../../x", "a/b", "/tmp/x", "a\\b", "a\nb", "a\0b", LONG])
@@ -59,9 +60,9 @@ def test_a_logger_stays_in_its_folder(option: str) -> None:
 def test_an_empty_path_is_a_mistake(key: str) -> None:
     cfg = OmegaConf.create()
     OmegaConf.update(cfg, key, "")
-    assert list(dict(output_mistakes(cfg))) == [f"{key}="]
+    assert list(dict(output_mistakes(plain_values(cfg)))) == [f"{key}="]
     OmegaConf.update(cfg, key, "a\0b")
-    assert len(dict(output_mistakes(cfg))) == 1
+    assert len(dict(output_mistakes(plain_values(cfg)))) == 1
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "loop", f"{LONG}/x"])
@@ -71,7 +72,9 @@ def test_a_folder_that_cannot_be_made_is_a_mistake(key: str, name: str, tmp_path
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     cfg = OmegaConf.create()
     OmegaConf.update(cfg, key, f"{tmp_path}/{name}")
-    assert [what.partition(" (")[0] for what in dict(output_mistakes(cfg)).values()] == ["cannot be written to"]
+    assert [what.partition(" (")[0] for what in dict(output_mistakes(plain_values(cfg))).values()] == [
+        "cannot be written to"
+    ]
     for sweeps, place in ((False, "run"), (True, "sweep")):
         hydra = OmegaConf.create({place: {"dir": f"{tmp_path}/{name}"}})
         assert len(dict(hydra_output_mistakes(hydra, sweeps=sweeps))) == 1

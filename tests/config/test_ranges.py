@@ -3,9 +3,16 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+from src.config.mistakes import Mistake
+from src.config.plain import plain_values, written_values
 from src.config.ranges import range_mistakes
 
 TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
+
+
+def mistakes(config: dict[str, Any]) -> list[Mistake]:
+    cfg = OmegaConf.create(config)
+    return list(range_mistakes(plain_values(cfg), written_values(cfg)))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +51,7 @@ TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
     ],
 )
 def test_a_number_out_of_range_is_reported_with_its_rule(config: dict[str, Any], entry: str, message: str) -> None:
-    (mistake,) = range_mistakes(OmegaConf.create(config))
+    (mistake,) = mistakes(config)
     assert mistake.entry == entry
     assert mistake.message.startswith(message)
 
@@ -62,9 +69,9 @@ def test_a_number_out_of_range_is_reported_with_its_rule(config: dict[str, Any],
     ],
 )
 def test_other_numbers_pass(config: dict[str, Any]) -> None:
-    assert list(range_mistakes(OmegaConf.create(config))) == []
+    assert mistakes(config) == []
 
 
 def test_a_reference_is_not_a_second_mistake() -> None:
-    cfg = OmegaConf.create({"seed": -1, "data": {"_target_": "src.data.X", "seed": "${seed}"}})
-    assert [mistake.entry for mistake in range_mistakes(cfg)] == ["seed=-1"]
+    config = {"seed": -1, "data": {"_target_": "src.data.X", "seed": "${seed}"}}
+    assert [mistake.entry for mistake in mistakes(config)] == ["seed=-1"]

@@ -51,6 +51,7 @@ def test_one_mistake_is_not_several() -> None:
         ),
         ({"loss": {"_target_": "os.system"}}, "loss._target_=os.system   os is not a trusted module; if"),
         ({"loss": {"_target_": "???"}}, "loss._target_   is required: write loss._target_=…"),
+        ({"loss": {"_target_": """${oc.decode:"'???'"}"""}}, "loss._target_=???   ??? is not a trusted module"),
         ({"seed": "${sede}"}, "seed=${sede}   cannot be resolved: Interpolation key 'sede' not found"),
         (
             {"task_name": "${oc.env:NOWHERE_AT_ALL}"},

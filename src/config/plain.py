@@ -1,0 +1,75 @@
+"""A configuration as plain dicts and lists, which every check reads: resolved once, and never raising an error."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+MISSING = "???"  # as written; a resolved value may be this text
+
+
+class Unresolved(NamedTuple):
+    """An interpolation that cannot be resolved."""
+
+    written: str
+    reason: str
+
+
+def written_values(node: DictConfig | ListConfig) -> Any:
+    """The plain values of a node, with interpolations as written."""
+    return OmegaConf.to_container(node, resolve=False)
+
+
+def plain_values(node: DictConfig | ListConfig, unresolved: Callable[[str, str], Any] = Unresolved) -> Any:
+    """The plain values of a node, with interpolations resolved.
+
+    Args:
+        node: of a composed configuration.
+        unresolved: makes the value of an interpolation that fails from its text and the reason.
+    """
+    try:
+        return OmegaConf.to_container(node, resolve=True)
+    except OmegaConfBaseException:
+        keys: Any = node if isinstance(node, DictConfig) else range(len(node))
+        values = {key: _resolve(node, key, unresolved) for key in keys}
+        return values if isinstance(node, DictConfig) else list(values.values())
+
+
+def plain_value(cfg: DictConfig, path: str) -> Any:
+    """The plain value at a dotted path; None if there is none, or an interpolation on the way to it fails."""
+    try:
+        value = OmegaConf.select(cfg, path)
+    except OmegaConfBaseException:
+        return None
+    return plain_values(value) if OmegaConf.is_config(value) else value
+
+
+def value_at(values: Any, path: str) -> Any:
+    """The value at a dotted path of plain values; None if there is none."""
+    for name in path.split("."):
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
+def items(values: Any, written: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Each key, or index, with its value and that value as written; a referenced node is written elsewhere."""
+    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+        yield key, value, written[key] if isinstance(written, (dict, list)) else value
+
+
+def join_path(path: str, key: object) -> str:
+    """The dotted path of a key, or of the index of a list, below `path`."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else str(key)
+
+
+def _resolve(node: DictConfig | ListConfig, key: Any, unresolved: Callable[[str, str], Any]) -> Any:
+    if OmegaConf.is_missing(node, key):
+        return MISSING
+    try:
+        value = node[key]
+    except OmegaConfBaseException as error:
+        return unresolved(str(written_values(node)[key]), str(error).splitlines()[0])
+    return plain_values(value, unresolved) if OmegaConf.is_config(value) else value
