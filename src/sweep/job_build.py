@@ -11,15 +11,13 @@ from src import build
 from src.config.keys import UNRELATED_TO_BUILD, options_in
 from src.config.mistakes import Mistake
 from src.data.datamodule import TextDataModule
-from src.data.files import existing_file
 from src.data.splits import divide
 from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.dry_build import build_mistakes, hide_warnings
 from src.errors import UserError
-from src.models.embedding.glove import GloveEmbedding
 from src.models.shapes import check_shapes
 
-WORDS = ("the", "a", "film", "good", "bad")  # in the bundled GloVe vocabulary
+WORDS = ("the", "a", "film", "good", "bad")
 TEXTS, TOKENS, STEPS = 2, 5, 10
 LONGEST = 100_000  # tokens of the longest text that is tried
 
@@ -53,7 +51,6 @@ class TrialBuilder:
         loss = build.make(cfg, "loss", self._class_counts(build.make(cfg, "data")))
         vocabulary = (PAD, UNKNOWN, *WORDS)
         model = build.classifier(cfg, vocabulary, loss.num_logits)
-        self._read_vectors(cfg, model.embedding)
         mask = torch.ones(TEXTS, TOKENS, dtype=torch.bool)
         mask[1:, -1] = False  # a shorter text
         tokens = torch.arange(TEXTS * TOKENS).reshape(TEXTS, TOKENS) % len(WORDS) + 2
@@ -82,11 +79,3 @@ class TrialBuilder:
             labels = getattr(corpus, origin).labels[rows]
             self._counts[key] = np.bincount(labels, minlength=len(corpus.class_names)).tolist()
         return self._counts[key]
-
-    def _read_vectors(self, cfg: DictConfig, embedding: torch.nn.Module) -> None:
-        """Read GloVe's bundled vectors. For a user's file, which may be large, check only that it exists."""
-        if isinstance(embedding, GloveEmbedding):
-            if embedding.path is None:
-                embedding.load_pretrained()
-            else:
-                existing_file(embedding.path, "model.embedding.path")

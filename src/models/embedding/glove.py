@@ -11,6 +11,8 @@ from src.data.glove import read_glove
 from src.errors import UserError
 from src.models.embedding.learned import LearnedEmbedding
 
+BUNDLED, BUNDLED_DIM = "the bundled GloVe vectors", 50
+
 
 class GloveEmbedding(LearnedEmbedding):
     """Word vectors initialized with GloVe's.
@@ -54,7 +56,9 @@ class GloveEmbedding(LearnedEmbedding):
         self.register_buffer("has_vector", torch.zeros(len(self.vocabulary), dtype=torch.bool))
 
     def require_files(self) -> None:
-        if self.path is not None:
+        if self.path is None:
+            self._require_size(BUNDLED_DIM)
+        else:
             existing_file(self.path, "model.embedding.path")
 
     def load_pretrained(self) -> None:
@@ -64,17 +68,13 @@ class GloveEmbedding(LearnedEmbedding):
             UserError: if the file cannot be read, has vectors of another size, or has none of the words.
         """
         words, vectors = read_glove(self.path, self.vocabulary)
-        source = self.path or "the bundled GloVe vectors"
         if not words:
+            source = self.path or BUNDLED
             raise UserError(
                 f"{source}: no word of the vocabulary has a vector; check the language and case of the file"
             )
         pretrained_vectors = torch.from_numpy(vectors)  # words×D
-        if pretrained_vectors.shape[1] != self.output_dim:
-            raise UserError(
-                f"{source}: the vectors have {pretrained_vectors.shape[1]} features; "
-                f"write model.embedding.dim={pretrained_vectors.shape[1]}"
-            )
+        self._require_size(pretrained_vectors.shape[1])
         row = {word: i for i, word in enumerate(self.vocabulary)}
         rows = torch.tensor([row[word] for word in words])
         self.has_vector[rows] = True
@@ -88,3 +88,8 @@ class GloveEmbedding(LearnedEmbedding):
 
     def tokens_with_vectors(self) -> Tensor | None:
         return self.has_vector if self.has_vector.any() else None
+
+    def _require_size(self, size: int) -> None:
+        if size != self.output_dim:
+            source = self.path or BUNDLED
+            raise UserError(f"{source}: the vectors have {size} features; write model.embedding.dim={size}")

@@ -10,6 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.build.objects import class_at
 from src.config.mistakes import Mistake
 from src.config.options import of_class
+from src.config.plain import plain_value
 from src.errors import UserError
 from src.formatting import format_value
 from src.kernels.malloc import is_size_error
@@ -17,6 +18,8 @@ from src.kernels.malloc import is_size_error
 log = logging.getLogger(__name__)
 
 Make = Callable[[DictConfig], Any]
+# At the start of a message of Heed's constructors: an option, its value, and the rule
+OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", re.DOTALL)
 
 
 class BuildResult(NamedTuple):
@@ -42,13 +45,14 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
         if error is None:
             return BuildResult(component, mistakes)
         path, text = _split(error, key)
-        if any(entry.startswith(f"{path}.{text.partition('=')[0]}=") for entry, _ in mistakes):
+        named = OPTION.match(text)
+        if named and any(entry.startswith(f"{path}.{named[1]}=") for entry, _ in mistakes):
             return BuildResult(None, mistakes)  # its default is invalid, too
         options = _options(cfg, path)
-        name, rule = _option_in_message(options, text) or (
-            _option_by_elimination(cfg, path, options, make, error),
-            text,
-        )
+        if named and named[1] in options:
+            name, rule = named[1], named[3]
+        else:
+            name, rule = _option_by_elimination(cfg, path, list(options), make, error), text
         if name is None:
             return BuildResult(None, [*mistakes, Mistake(path, rule)])
         mistakes.append(Mistake(f"{path}.{name}={format_value(options[name])}", rule))
@@ -108,22 +112,14 @@ def _split(text: str, key: str) -> tuple[str, str]:
 
 
 def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
-    node = OmegaConf.select(cfg, path)
-    if not OmegaConf.is_dict(node):
-        return {}
-    plain: Any = OmegaConf.to_container(node, resolve=True)
-    return {name: value for name, value in plain.items() if not str(name).startswith("_")}
+    node = plain_value(cfg, path)
+    return {name: node[name] for name in node if not str(name).startswith("_")} if isinstance(node, dict) else {}
 
 
-def _option_in_message(options: dict[str, Any], text: str) -> tuple[str, str] | None:
-    """The option at the start of a message of Heed's constructors, and the rest of the message."""
-    match = re.match(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", text, re.DOTALL)
-    return (match[1], match[3]) if match and match[1] in options else None
-
-
-def _option_by_elimination(cfg: DictConfig, path: str, options: dict[str, Any], make: Make, error: str) -> str | None:
+def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: Make, error: str) -> str | None:
     """The option whose removal changes the error of a component."""
-    for name in sorted(set(options) - _required(cfg, path), key=list(options).index):
+    required = _required(cfg, path)
+    for name in (name for name in names if name not in required):
         without = cfg.copy()
         del OmegaConf.select(without, path)[name]
         if try_build(without, make, strict=False)[1] != error:

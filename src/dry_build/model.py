@@ -1,0 +1,70 @@
+"""The dry build of a model: its components one by one, and then the whole."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from src import build
+from src.build.objects import class_at
+from src.config.keys import PARTS
+from src.config.mistakes import Mistake
+from src.data.trained_tokenizer import PAD, UNKNOWN
+from src.dry_build.invalid_options import BuildResult, build_valid, check_mistakes
+from src.kernels.malloc import require_memory
+from src.models.shapes import check_shapes
+
+FEATURES = 128  # input size of a component if the one before it cannot be built
+VOCABULARY = (PAD, UNKNOWN)
+
+
+def build_model(cfg: DictConfig, strict: bool) -> BuildResult:
+    """Construct the model on the meta device; None if a component is absent, pretrained or has mistakes.
+
+    A pretrained component is skipped, because reading it takes long.
+    """
+    if is_pretrained(cfg) or any(OmegaConf.select(cfg, f"model.{part}._target_") is None for part in PARTS):
+        return BuildResult(None, [])
+    with torch.device("meta"):
+        if mistakes := list(_component_mistakes(cfg, strict)):
+            return BuildResult(None, mistakes)
+        model, mistakes = build_valid(cfg, "model", dry_classifier, strict)
+        if model is not None:
+            mistakes += check_mistakes(lambda: require_memory(model), "model")
+            mistakes += check_mistakes(lambda: check_shapes(model, num_logits=1), "model")
+        return BuildResult(model, mistakes)
+
+
+def dry_classifier(cfg: DictConfig) -> Any:
+    """Construct the model for a vocabulary without words and for one logit."""
+    return build.classifier(cfg, VOCABULARY, 1)
+
+
+def is_pretrained(cfg: DictConfig) -> bool:
+    """Whether a component is pretrained."""
+    return any(getattr(class_at(cfg, f"model.{part}"), "is_pretrained", False) for part in PARTS)
+
+
+def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
+    """Find errors of the model's components; each gets the output size of the one before it."""
+    input_dim = FEATURES
+    is_exact = True  # whether the configuration determines `input_dim`
+    for part in PARTS:
+        key = f"model.{part}"
+        component, mistakes = build_valid(cfg, key, partial(_make, part=part, input_dim=input_dim), strict and is_exact)
+        if mistakes and not is_exact:  # keep mistakes that do not depend on input_dim
+            others = build_valid(cfg, key, partial(_make, part=part, input_dim=input_dim + 1), strict=False).mistakes
+            mistakes = [mistake for mistake in mistakes if mistake in others]
+        if component is not None:
+            mistakes += check_mistakes(component.require_files, key)
+        yield from mistakes
+        output = getattr(component, "output_dim", None)
+        is_exact = is_exact and not mistakes and isinstance(output, int)
+        input_dim = output if isinstance(output, int) else input_dim
+
+
+def _make(cfg: DictConfig, part: str, input_dim: int) -> Any:
+    sizes: dict[str, tuple[Any, ...]] = {"embedding": (VOCABULARY,), "head": (input_dim, 1)}
+    return build.make(cfg, f"model.{part}", *sizes.get(part, (input_dim,)))

@@ -1,0 +1,59 @@
+"""The dry build of the optimizer, its parameter groups and the scheduler."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from src import build
+from src.config.keys import PARTS
+from src.config.mistakes import Mistake
+from src.config.options import of_class
+from src.config.plain import plain_value
+from src.config.values import describe_type, describe_value, matches_type
+from src.dry_build.invalid_options import build_valid, check_mistakes, without_options
+from src.formatting import format_value
+
+
+def optimizer_mistakes(cfg: DictConfig, model: Any, strict: bool) -> Iterator[Mistake]:
+    """Find errors of the optimizer, first for one parameter, then for the model unless that is None."""
+    optimizer, mistakes = build_valid(cfg, "optimizer", _for_one_parameter, strict)
+    yield from mistakes
+    if optimizer is None:
+        return
+    cfg = without_options(cfg, mistakes)
+    group_mistakes = list(_param_group_mistakes(cfg, optimizer, strict))
+    yield from group_mistakes
+    if model is not None and not mistakes and not group_mistakes:
+        yield from build_valid(cfg, "optimizer", lambda cfg: build.optimizer(cfg, model), strict).mistakes
+    if OmegaConf.select(cfg, "scheduler._target_") is not None:
+        yield from build_valid(
+            cfg, "scheduler", lambda cfg: build.scheduler(cfg, _for_one_parameter(cfg), steps=1), strict
+        ).mistakes
+
+
+def _for_one_parameter(cfg: DictConfig) -> Any:
+    return build.make(cfg, "optimizer", [torch.nn.Parameter(torch.zeros(1))])
+
+
+def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer, strict: bool) -> Iterator[Mistake]:
+    """Check the optimizer options of single components; torch accepts any."""
+    accepted = of_class(type(optimizer)).options  # type: ignore[arg-type]  # it has a hash
+    for part, options in (plain_value(cfg, "param_groups") or {}).items():
+        path = f"param_groups.{part}"
+        if options and part not in PARTS:
+            yield Mistake(path, f"no such component; the components are {', '.join(PARTS)}")
+            continue
+        yield from check_mistakes(partial(build.require_options, options or {}, optimizer, path), path)
+        single = cfg.copy()
+        for name, value in (options or {}).items():
+            option = accepted.get(name)
+            if option is not None and not matches_type(value, option.hint):
+                message = f"expects {describe_type(option.hint)}, {describe_value(value)}"
+                yield Mistake(f"{path}.{name}={format_value(value)}", message)
+            elif name in optimizer.defaults:
+                OmegaConf.update(single, f"optimizer.{name}", value, force_add=True)
+        for entry, message in build_valid(single, "optimizer", _for_one_parameter, strict).mistakes:
+            yield Mistake(entry.replace("optimizer", path, 1), message)
