@@ -61,7 +61,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
     processes.note_start()
     try:
         with exit_with_message("standard output"):
-            flags, repository = read_command_line(command, free_text)
+            flags, repository = read_command_line(sys.argv[1:], command, free_text)
         with exit_with_message("standard output" if only_prints(flags) else "standard output or the folder of the run"):
             if flags.help and not flags.hydra_help:
                 description = sys.modules[task.__module__].__doc__ or ""
@@ -75,20 +75,31 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
         raise SystemExit(f"Error: {explain(error)}") from None
 
 
-def read_command_line(command: str, free_text: Collection[str]) -> tuple[Namespace, Repository]:
+def read_command_line(
+    arguments: list[str], command: str, free_text: Collection[str] = ()
+) -> tuple[Namespace, Repository]:
     """Parse and validate the command line; one that resumes gets the overrides of the earlier run or sweep.
 
     Raises:
         UserError: with all mistakes of the command line and of the configuration.
     """
-    flags = parse_flags(quote_values(sys.argv[1:], free_text))
+    flags = parse_flags(quote_values(arguments, free_text))
     if command == "train" and requests_resume(flags.overrides):
         flags = parse_flags(recorded_command_line(flags.overrides))
-    repository = open_repository(flags, command)
-    if not (flags.hydra_help or flags.shell_completion):
-        if command == "train":
-            flags.overrides = resumed_command_line(flags, repository)
-        validate_command_line(flags, repository)
+    folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF
+    search = [override for override in flags.overrides if override.startswith("hydra.searchpath=")]
+    repository = Repository(folder, command, flags.config_name, flags.config_dir, search)
+    if flags.hydra_help or flags.shell_completion:
+        return flags, repository
+    if command == "train":
+        flags.overrides = resumed_command_line(flags, repository)
+    if flags.cfg and flags.multirun:
+        raise UserError("--cfg prints the configuration of one run: remove -m")
+    if flags.experimental_rerun:
+        raise UserError("--experimental-rerun is not supported: run the command that the run's result.json contains")
+    deep = not only_prints(flags)
+    if mistakes := command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=deep):
+        raise UserError(format_mistakes(mistakes))
     return flags, repository
 
 
@@ -109,27 +120,3 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
         log_config(cfg)
         reuse_freed_memory()
         return task(cfg)
-
-
-def open_repository(flags: Namespace, command: str) -> Repository:
-    """The config files of a command line."""
-    folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF
-    search = [override for override in flags.overrides if override.startswith("hydra.searchpath=")]
-    return Repository(folder, command, flags.config_name, flags.config_dir, search)
-
-
-def validate_command_line(flags: Namespace, repository: Repository) -> None:
-    """Validate the command line.
-
-    Raises:
-        UserError: with all mistakes of the command line and of the configuration.
-    """
-    if flags.cfg and flags.multirun:
-        raise UserError("--cfg prints the configuration of one run: remove -m")
-    if flags.experimental_rerun:
-        raise UserError("--experimental-rerun is not supported: run the command that the run's result.json contains")
-    deep = not only_prints(flags)
-    if flags.overrides or deep:
-        mistakes = command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=deep)
-        if mistakes:
-            raise UserError(format_mistakes(mistakes))

@@ -3,7 +3,6 @@
 Hydra's template for help has neither the comments of options nor the selected choices.
 """
 
-import os
 import sys
 import textwrap
 from collections import Counter
@@ -14,6 +13,7 @@ from omegaconf import OmegaConf
 
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import file_of
+from src.process.startup import drop_if_broken
 
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the former is fast, and not on every machine
 
@@ -116,4 +116,4 @@ def print_page(text: str) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        drop_if_broken(sys.stdout)  # for the flush at exit

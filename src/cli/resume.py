@@ -16,7 +16,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from src.cli.overrides import trusted_by_user
+from src.cli.configuration import trusted_by_user
 from src.cli.parsing import ParsedOverride, parse_overrides
 from src.config.composition import Repository, without_hydra
 from src.config.keys import (

@@ -11,7 +11,7 @@ import pytest
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from omegaconf import OmegaConf
 
-import src.cli.overrides
+import src.cli.configuration
 import src.config.validation
 import src.dry_build
 import src.train
@@ -38,7 +38,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[str]:
         raise UserError("the end of the test")
 
     count(ConfigLoaderImpl, "_load_configuration_impl")
-    count(src.cli.overrides, "config_mistakes")
+    count(src.cli.configuration, "config_mistakes")
     count(src.config.validation, "config_mistakes")
     count(src.dry_build, "build_mistakes")
     monkeypatch.setattr("src.build.loggers", end)

@@ -1,0 +1,107 @@
+"""Validate the whole configuration of a command line: what its files and its overrides compose."""
+
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from src.cli.parsing import ParsedOverride
+from src.config.composition import Repository, without_hydra
+from src.config.hydra_node import hydra_mistakes
+from src.config.mistakes import Mistake
+from src.config.paths import hydra_output_mistakes, output_folder
+from src.config.targets import TRUSTED
+from src.config.validation import config_mistakes, sweep_value_mistakes, trusted_modules
+from src.formatting import format_value
+from src.kernels.malloc import reuse_freed_memory
+
+DEFAULT_TAGS = ["dev"]  # of conf/train.yaml and conf/eval.yaml
+
+
+def configuration_mistakes(
+    repository: Repository,
+    choices: list[str],
+    options: list[ParsedOverride],
+    overrides: list[ParsedOverride],
+    sweeps: bool,
+) -> Iterator[Mistake]:
+    """Find the mistakes of a whole configuration. A single training also gets a dry build, the jobs of a sweep later.
+
+    Args:
+        repository: the config files.
+        choices: overrides that choose one file in each group; their own mistakes are reported elsewhere.
+        options: the other overrides, with their valid keys.
+        overrides: the whole command line.
+        sweeps: whether overrides may have several values.
+    """
+    cfg, errors = repository.compose_valid(choices + [override.lines[0] for override in options])
+    yield from (Mistake(line, error) for line, error in errors.items() if line not in choices)
+    with _values_of_a_run(cfg, sweeps) as output_mistakes:
+        yield from output_mistakes
+        task = without_hydra(cfg)
+        requested = trusted_modules(task)
+        trusted = TRUSTED if requested <= TRUSTED else trusted_by_user(repository, overrides)
+        if untrusted := sorted(requested - trusted):
+            entry = f"extras.trusted_modules={format_value(untrusted)}"
+            yield Mistake(entry, "is allowed on the command line or in conf/extras only")
+            task.extras.trusted_modules = sorted(trusted)
+        yield from hydra_mistakes(cfg.hydra, trusted - TRUSTED)
+        yield from _environment_mistakes(cfg.hydra, overrides)
+        yield from _tag_mistakes(task, overrides)
+        mistakes = list(config_mistakes(task, repository.command))
+        yield from mistakes
+        if repository.command == "train" and not sweeps:
+            from src import dry_build  # imports torch
+
+            reuse_freed_memory()  # before the first tensors, which the dry build makes
+            yield from dry_build.build_mistakes(task, mistakes)
+        for override in options:
+            yield from sweep_value_mistakes(task, repository.command, override.key, override.values[1:])
+
+
+@contextmanager
+def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
+    """Set the values in `cfg.hydra` that Hydra sets when a run starts; yield the mistakes of its output folders."""
+
+    def set_values(folder: str) -> None:
+        with read_write(cfg.hydra), open_dict(cfg.hydra):
+            cfg.hydra.runtime.output_dir = folder
+            cfg.hydra.job.num, cfg.hydra.job.id = 0, "0"
+        HydraConfig.instance().set_config(cfg)  # for interpolations of ${hydra:…}
+
+    try:
+        set_values(".")
+        mistakes = list(hydra_output_mistakes(cfg.hydra, sweeps=sweeps))
+        if not mistakes:
+            set_values(str(Path(output_folder(cfg.hydra, sweeps=sweeps) or ".").absolute()))
+        yield mistakes
+    finally:
+        HydraConfig.instance().cfg = None
+
+
+def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
+    """The modules that the command line or conf/extras trusts; an experiment file must not add any."""
+    extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
+    cfg, _ = repository.without_added_folders().compose_valid(extras)
+    return trusted_modules(cfg, built_in)
+
+
+def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
+    """Find environment variables that a file sets: PATH or LD_PRELOAD could run other programs."""
+    prefix = "hydra.job.env_set"
+    typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
+    for override in overrides:
+        if override.key == prefix:
+            typed |= {f"{prefix}.{name}" for value in override.values if isinstance(value, dict) for name in value}
+    for name, value in hydra.job.env_set.items():
+        if f"{prefix}.{name}" not in typed:
+            yield Mistake(f"{prefix}.{name}={format_value(value)}", "is allowed on the command line only")
+
+
+def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
+    """Find missing tags, if they are enforced. The default ones must be typed to count."""
+    is_default = task.get("tags") in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
+    if OmegaConf.select(task, "extras.enforce_tags") is True and "tags" in task and (is_default or not task.tags):
+        yield Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[baseline,imdb]")
