@@ -34,7 +34,7 @@ class Composer:
         master: the sweep's own configuration.
 
     Attributes:
-        shared: overrides that all jobs share, which name no folder.
+        shared: overrides that all jobs share. Folders and messages name a job without them.
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
@@ -45,11 +45,8 @@ class Composer:
 
     def group_choices(self, overrides: Sequence[str]) -> tuple[str, ...]:
         """Return the overrides that choose a config file."""
-        return tuple(override for override in overrides if self._is_group_choice(override))
-
-    def _is_group_choice(self, override: str) -> bool:
-        key = override.lstrip("+~").partition("=")[0].partition("@")[0]
-        return "/" in key or key in self._groups
+        keys = {override: override.lstrip("+~").partition("=")[0].partition("@")[0] for override in overrides}
+        return tuple(override for override, key in keys.items() if "/" in key or key in self._groups)
 
     def compose(self, number: int, overrides: Sequence[str]) -> tuple[Job, DictConfig]:
         """Compose a job: its folder, and its configuration as the command receives it.

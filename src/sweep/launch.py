@@ -1,23 +1,106 @@
-"""Passes the jobs of a sweep to a launcher."""
+"""Passes the jobs of a sweep to a launcher, which runs each of them in a separate process."""
 
 import inspect
 import logging
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import DictConfig, open_dict
 
 from src.config.quoting import quote
 from src.errors import UserError
 from src.extras import launcher_install_hint
+from src.run_result import delete_result
+from src.sweep import processes
+from src.sweep.child import OUTPUT, run_job
 from src.sweep.jobs import Job
-from src.sweep.processes import die_with_parent
-from src.sweep.task import JobNotCompleted, Task
+from src.sweep.outcome import DONE, ensure_outcome, lock_folder, read_recorded_outcome
+from src.sweep.stop import stop_requested
 
 log = logging.getLogger(__name__)
+LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock for less
+
+
+class JobNotCompleted(Exception):
+    """The job failed, was interrupted or did not start; its folder records the reason."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs one job in a child process, and records its outcome however the child ends.
+
+    A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that runs in another
+    process is skipped. So a job may be run again, as Slurm and Ray do after a failure.
+
+    Args:
+        module: the command's module, such as src.train.
+        working_dir: the base of relative paths.
+        sweep: the sweep's folder.
+        jobs: the jobs by their folders.
+        names: what distinguishes each job, by its number.
+        redirect_output: jobs print to output.txt in their folders.
+        callbacks: callbacks to add to the configured ones.
+    """
+
+    module: str
+    working_dir: Path
+    sweep: Path
+    jobs: Mapping[str, Job]
+    names: Mapping[int, str]
+    redirect_output: bool
+    callbacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def __call__(self, cfg: DictConfig) -> float | None:
+        """Run the job and return the selected checkpoint's score.
+
+        Raises:
+            JobNotCompleted: if the job did not complete.
+        """
+        os.chdir(self.working_dir)  # a worker may have started in another folder
+        hydra: Any = HydraConfig.instance().cfg
+        folder = Path(hydra.hydra.runtime.output_dir)
+        job = self.jobs[folder.relative_to(self.sweep).as_posix()]
+        if stop_requested(self.sweep):
+            raise JobNotCompleted("the sweep was stopped")
+        with lock_folder(folder, LOCK_TIMEOUT) as acquired:
+            if not acquired:
+                raise JobNotCompleted("another process is running this job")
+            if read_recorded_outcome(folder).status not in DONE:
+                self._run(job, cfg, hydra, folder)
+        outcome = read_recorded_outcome(folder)
+        if outcome.status not in DONE:
+            raise JobNotCompleted(outcome.error)
+        return outcome.score
+
+    def _run(self, job: Job, cfg: DictConfig, hydra: DictConfig, folder: Path) -> None:
+        delete_result(folder)
+        if self.callbacks:
+            with open_dict(cfg):
+                added = {name: {**options, "trial": job.number} for name, options in self.callbacks.items()}
+                cfg.callbacks = {**(cfg.callbacks or {}), **added}
+        arguments = (self.module, cfg, hydra, self.redirect_output)
+        code = processes.run(run_job, arguments, lambda: stop_requested(self.sweep))
+        ensure_outcome(folder, code, _describe_exit(code), job.overrides)
+        outcome = read_recorded_outcome(folder)
+        figures = [] if outcome.accuracy is None else [f"acc {outcome.accuracy:.3f}"]
+        figures += [] if outcome.seconds is None else [f"{outcome.seconds:.1f} s"]
+        reason = [outcome.error or "", f"see {folder / OUTPUT}"][: 1 + self.redirect_output]
+        details = figures if outcome.status in DONE else [*figures, *reason]
+        log.info("#%d %s: %s", job.number, self.names[job.number], ", ".join([outcome.status, *details]))
+
+
+def _describe_exit(code: int) -> str:
+    if code == -9:
+        return "killed by SIGKILL, possibly because memory ran out"
+    return f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
 
 def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config: DictConfig) -> None:
@@ -53,7 +136,7 @@ def _make_launcher(task: Task, hydra_context: HydraContext, config: DictConfig) 
         hint, reason = launcher_install_hint(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
         raise UserError(f"hydra/launcher={name} cannot be loaded ({reason}); {hint}") from error
     if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for workers
-        workers["initializer"] = die_with_parent
+        workers["initializer"] = processes.die_with_parent
     return launcher
 
 

@@ -5,7 +5,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,10 +19,9 @@ from src.errors import UserError
 from src.sweep import stop
 from src.sweep.compose import Composer
 from src.sweep.jobs import FILE, Job, Sweep, count_jobs, varying_overrides
-from src.sweep.launch import launch, module_name
+from src.sweep.launch import Task, launch, module_name
 from src.sweep.outcome import DONE, read_outcome
 from src.sweep.preflight import validate_jobs
-from src.sweep.task import Task
 
 log = logging.getLogger(__name__)
 OUTPUTS = Path("outputs")  # contains the earlier runs that durations are estimated from
@@ -58,14 +57,6 @@ class SweepRunner:
                 f"{self.folder} already contains a sweep: resume it with sweep.resume={self.folder}, or choose another "
                 "hydra.sweep.dir"
             )
-
-    def name_by(self, shared: Collection[str]) -> None:
-        """Name jobs, in folders and in messages, without the overrides that all of them share."""
-        self.composer.shared = shared
-
-    def read_jobs(self) -> list[Job]:
-        """Return the jobs of the sweep that is resumed."""
-        return Sweep.read(self.folder).jobs
 
     def pending(self, jobs: Sequence[Job]) -> list[Job]:
         """Return the jobs that are neither completed nor pruned."""

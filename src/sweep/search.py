@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -9,15 +10,16 @@ from omegaconf import OmegaConf
 from src.callbacks.pruning import open_study
 from src.errors import UserError
 from src.extras import require
-from src.sweep.jobs import Job, count_jobs
+from src.sweep.jobs import Job, Sweep, count_jobs
 from src.sweep.outcome import read_outcome
 from src.sweep.runner import SweepRunner
-from src.sweep.space import parse_space
+from src.sweep.space import boundary_overrides, parse_space
 
 log = logging.getLogger(__name__)
 JOURNAL = "optuna.journal"
 
 
+@dataclass
 class Search:
     """Runs jobs whose values Optuna's tree-structured Parzen estimator chooses.
 
@@ -38,36 +40,33 @@ class Search:
         UserError: if Optuna is not installed, a number is too small, or no metric or range is given.
     """
 
-    def __init__(
-        self,
-        runner: SweepRunner,
-        params: Mapping[str, str],
-        overrides: Sequence[str],
-        trials: int,
-        n_jobs: int,
-        n_startup_trials: int,
-        warmup: int | None,
-        seed: int,
-    ) -> None:
+    runner: SweepRunner
+    params: Mapping[str, str]
+    overrides: Sequence[str]
+    trials: int
+    n_jobs: int
+    n_startup_trials: int
+    warmup: int | None
+    seed: int
+
+    def __post_init__(self) -> None:
         require("optuna", by="hparams_search=optuna", extra="optuna")
-        for name, value in (("trials", trials), ("n_jobs", n_jobs)):
-            if value < 1:
-                raise UserError(f"hydra.sweeper.search.{name}={value} must be at least 1")
-        best = OmegaConf.select(runner.config, "callbacks.best_checkpoint")
+        for name in ("trials", "n_jobs"):
+            if getattr(self, name) < 1:
+                raise UserError(f"hydra.sweeper.search.{name}={getattr(self, name)} must be at least 1")
+        best = OmegaConf.select(self.runner.config, "callbacks.best_checkpoint")
         if best is None:
             raise UserError(
                 "a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors"
             )
-        self.runner, self.trials, self.n_jobs = runner, trials, n_jobs
-        self.n_startup_trials, self.warmup, self.seed = n_startup_trials, warmup, seed
         self.monitor, self.mode = str(best.monitor), str(best.mode)
-        self.shared, self.space = parse_space(params, overrides, runner.loader)
-        runner.name_by(self.shared)
+        self.shared, self.space = parse_space(self.params, self.overrides, self.runner.loader)
+        self.runner.composer.shared = self.shared
 
     def run(self) -> None:
         """Run the search; see `GridOrSearch.sweep`."""
         runner = self.runner
-        jobs = runner.read_jobs() if runner.is_resumed else []
+        jobs = Sweep.read(runner.folder).jobs if runner.is_resumed else []
         self._validate_boundaries()
         if runner.is_dry_run:
             self._print_plan(len(jobs))
@@ -92,8 +91,7 @@ class Search:
 
     def _sample(self, study: Any, remaining: int) -> list[tuple[int, list[str]]]:
         """Return the numbers and overrides of the next jobs."""
-        distributions = {dimension.key: dimension.distribution() for dimension in self.space}
-        trials = [study.ask(distributions) for _ in range(min(self.n_jobs, remaining))]
+        trials = [study.ask(self.space) for _ in range(min(self.n_jobs, remaining))]
         return [
             (trial.number, [*self.shared, *(f"{key}={value}" for key, value in trial.params.items())])
             for trial in trials
@@ -130,7 +128,7 @@ class Search:
 
     def _validate_boundaries(self) -> None:
         """Validate jobs that together use both ends of every range and every choice."""
-        columns = [dimension.boundary_overrides() for dimension in self.space]
+        columns = [boundary_overrides(key, distribution) for key, distribution in self.space.items()]
         rows = range(max(map(len, columns)))
         jobs = [[*self.shared, *(column[i % len(column)] for column in columns)] for i in rows]
         self.runner.validate(list(enumerate(jobs)))
@@ -138,10 +136,10 @@ class Search:
     def _print_plan(self, completed: int) -> None:
         from src.sweep.table import show
 
-        dimensions = [
-            f"  {dimension.key}: " + (", ".join(dimension.choices) or f"{dimension.low} to {dimension.high}")
-            for dimension in self.space
-        ]
+        dimensions = []
+        for key, values in self.space.items():
+            choices = ", ".join(getattr(values, "choices", ()))
+            dimensions.append(f"  {key}: {choices or f'{values.low} to {values.high}'}")
         count = count_jobs(self.trials - completed) + (f" ({completed} more were planned earlier)" if completed else "")
         lines = [f"{count} to optimize {self.monitor} ({self.mode}) by varying", *dimensions]
         show("\n".join(lines), f"Output folder: {self.runner.folder}/. Nothing was started.")

@@ -1,7 +1,7 @@
-"""The search space: the ranges and choices on a command line."""
+"""The search space: the ranges and choices on a command line, as Optuna represents them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -10,80 +10,53 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from src.errors import UserError
 
 
-class Dimension(NamedTuple):
-    """The values that a search may choose for one option.
-
-    Args:
-        key: the option's key on the command line.
-        low: the smallest number; None if there are choices.
-        high: the largest number; None if there are choices.
-        step: difference between two neighbouring numbers; None for a continuous range.
-        log: sample on a logarithmic scale.
-        choices: values as on the command line.
-    """
-
-    key: str
-    low: float | None = None
-    high: float | None = None
-    step: float | None = None
-    log: bool = False
-    choices: tuple[str, ...] = ()
-
-    def distribution(self) -> Any:
-        """Return the distribution as Optuna represents it."""
-        from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-        if self.low is None or self.high is None:
-            return CategoricalDistribution(self.choices)
-        if isinstance(self.low, int) and isinstance(self.high, int):
-            return IntDistribution(self.low, self.high, log=self.log, step=int(self.step or 1))
-        return FloatDistribution(self.low, self.high, log=self.log, step=self.step)
-
-    def boundary_overrides(self) -> list[str]:
-        """Return the overrides of the smallest and the largest number, or of all choices."""
-        values = self.choices or tuple(str(value) for value in (self.low, self.high))
-        return [f"{self.key}={value}" for value in values]
-
-
 def parse_space(
     params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader
-) -> tuple[list[str], list[Dimension]]:
-    """Split the overrides into those that all jobs share and the dimensions of the search.
+) -> tuple[list[str], dict[str, Any]]:
+    """Split the overrides into those that all jobs share and the distributions of the others, by option.
 
     Raises:
-        UserError: if there is no dimension, or a range is empty.
+        UserError: if there are no values to choose from, or a range is empty.
     """
     parser = OverridesParser.create(config_loader=loader)
-    lines = {line.partition("=")[0]: line for line in [f"{key}={value}" for key, value in params.items()]}
-    lines |= {line.partition("=")[0]: line for line in arguments}
-    shared, dimensions = [], []
-    for override in parser.parse_overrides(list(lines.values())):
-        if override.is_sweep_override():
-            dimensions.append(_parse_dimension(override))
-        else:
-            shared.append(str(override.input_line))
-    if not dimensions:
+    lines = {
+        line.partition("=")[0]: line for line in [*(f"{key}={value}" for key, value in params.items()), *arguments]
+    }
+    overrides = parser.parse_overrides(list(lines.values()))
+    space = {
+        override.get_key_element(): _distribution(override) for override in overrides if override.is_sweep_override()
+    }
+    if not space:
         raise UserError(
             "there is nothing to search: give choices, such as model/attention=none,bahdanau, or a range, such as "
             "'optimizer.lr=tag(log, interval(1e-4, 1e-1))'"
         )
-    return shared, dimensions
+    return [str(override.input_line) for override in overrides if not override.is_sweep_override()], space
 
 
-def _parse_dimension(override: Override) -> Dimension:
-    sweep, key = override.value(), override.get_key_element()
+def boundary_overrides(key: str, distribution: Any) -> list[str]:
+    """The overrides of the smallest and the largest number, or of all choices."""
+    values = getattr(distribution, "choices", None) or [getattr(distribution, end) for end in ("low", "high")]
+    return [f"{key}={value}" for value in values]
+
+
+def _distribution(override: Override) -> Any:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    sweep = override.value()
     if isinstance(sweep, IntervalSweep):
-        low, high = sweep.start, sweep.end
-        assert low is not None and high is not None
-        dimension = Dimension(key, low, high, log="log" in sweep.tags)
+        low, high, step = sweep.start, sweep.end, None
     elif isinstance(sweep, RangeSweep):
         numbers = list(sweep.range())
         if not numbers:
             raise UserError(f"{override.input_line} is an empty range: give a larger end")
-        dimension = Dimension(key, numbers[0], numbers[-1], sweep.step, "log" in sweep.tags)
+        low, high, step = numbers[0], numbers[-1], sweep.step
     else:
-        return Dimension(key, choices=tuple(override.sweep_string_iterator()))
-    assert dimension.low is not None and dimension.high is not None
-    if dimension.low > dimension.high or (dimension.log and dimension.low <= 0):
+        return CategoricalDistribution(tuple(override.sweep_string_iterator()))
+    assert low is not None and high is not None
+    log = "log" in sweep.tags
+    if low > high or (log and low <= 0):
         raise UserError(f"{override.input_line} must increase, and must be above 0 if it is tagged log")
-    return dimension
+    if isinstance(low, int) and isinstance(high, int):
+        return IntDistribution(low, high, log=log, step=int(step or 1))
+    return FloatDistribution(low, high, log=log, step=step)

@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from src.config.keys import present_name
 from src.errors import UserError
 from src.sweep.compose import expand_combinations
-from src.sweep.jobs import shared_overrides
+from src.sweep.jobs import Sweep, shared_overrides
 from src.sweep.runner import SweepRunner
 
 
@@ -62,13 +62,13 @@ class GridOrSearch(sweeper.Sweeper):
     def _run_combinations(self, overrides: list[str]) -> None:
         runner = self.runner
         if runner.is_resumed:
-            jobs = runner.read_jobs()
-            runner.name_by(shared_overrides([job.overrides for job in jobs]))
+            jobs = Sweep.read(runner.folder).jobs
+            runner.composer.shared = shared_overrides([job.overrides for job in jobs])
             pending = runner.pending(jobs)
             runner.validate([(job.number, job.overrides) for job in pending])
         else:
             combinations = expand_combinations(self.params, overrides, runner.loader)
-            runner.name_by(shared_overrides(combinations))
+            runner.composer.shared = shared_overrides(combinations)
             jobs = pending = runner.validate(list(enumerate(combinations)))
         if runner.is_dry_run:
             runner.print_plan(pending, completed=len(jobs) - len(pending))

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
@@ -11,7 +12,7 @@ from hydra.core.global_hydra import GlobalHydra
 
 from src.errors import UserError
 from src.sweep.runner import SweepRunner
-from src.sweep.space import Dimension, parse_space
+from src.sweep.space import boundary_overrides, parse_space
 from src.sweep.sweeper import GridOrSearch
 from tests.helpers import CONF
 from tests.sweep.sweeps import SMALL, read_results, run_sweep
@@ -19,7 +20,7 @@ from tests.sweep.sweeps import SMALL, read_results, run_sweep
 optuna = pytest.importorskip("optuna")
 
 
-def parse(*arguments: str) -> tuple[list[str], list[Dimension]]:
+def parse(*arguments: str) -> tuple[list[str], dict[str, Any]]:
     with initialize_config_dir(CONF, version_base="1.3"):
         hydra = GlobalHydra.instance().hydra
         assert hydra is not None
@@ -28,18 +29,17 @@ def parse(*arguments: str) -> tuple[list[str], list[Dimension]]:
 
 def test_overrides_are_split_into_shared_ones_and_dimensions() -> None:
     rate, hidden_dim = "optimizer.lr=tag(log, interval(1e-4, 0.1))", "model.encoder.hidden_dim=range(8, 33, 8)"
-    shared, dimensions = parse(rate, hidden_dim, "model/attention=none,bahdanau", "trainer.max_epochs=3", "seed=7")
+    shared, space = parse(rate, hidden_dim, "model/attention=none,bahdanau", "trainer.max_epochs=3", "seed=7")
     assert shared == ["seed=7", "trainer.max_epochs=3"]
-    assert dimensions == [
-        Dimension("optimizer.lr", 1e-4, 0.1, log=True),
-        Dimension("model.encoder.hidden_dim", 8, 32, 8),
-        Dimension("model/attention", choices=("none", "bahdanau")),
-    ]
-    distributions = [dimension.distribution() for dimension in dimensions]
-    assert distributions == [
-        optuna.distributions.FloatDistribution(1e-4, 0.1, log=True),
-        optuna.distributions.IntDistribution(8, 32, step=8),
-        optuna.distributions.CategoricalDistribution(("none", "bahdanau")),
+    assert space == {
+        "optimizer.lr": optuna.distributions.FloatDistribution(1e-4, 0.1, log=True),
+        "model.encoder.hidden_dim": optuna.distributions.IntDistribution(8, 32, step=8),
+        "model/attention": optuna.distributions.CategoricalDistribution(("none", "bahdanau")),
+    }
+    assert [boundary_overrides(key, values) for key, values in space.items()] == [
+        ["optimizer.lr=0.0001", "optimizer.lr=0.1"],
+        ["model.encoder.hidden_dim=8", "model.encoder.hidden_dim=32"],
+        ["model/attention=none", "model/attention=bahdanau"],
     ]
 
 
