@@ -10,6 +10,11 @@ LONGEST_OPTION = 60  # characters of an option's value
 LONGEST_VALUE = 40  # characters of a value in a data file
 
 
+def format_count(number: int, noun: str) -> str:
+    """A number of things: "1 job", "3 jobs"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def format_names(names: Iterable[str]) -> str:
     names = list(names)
     return ", ".join(names[:LISTED_NAMES]) + (", …" if len(names) > LISTED_NAMES else "")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from src.formatting import format_names
+from src.formatting import format_count, format_names
 from src.suggestions import did_you_mean, nearest
 
 WIDEST = 48  # characters of the left column; a longer entry gets its own line
@@ -24,8 +24,7 @@ def format_mistakes(mistakes: Iterable[Mistake]) -> str:
     """One message that lists all distinct mistakes."""
     unique = list(dict.fromkeys(mistakes))
     width = max((len(entry) for entry, _ in unique if len(entry) <= WIDEST), default=0)
-    count = "1 mistake" if len(unique) == 1 else f"{len(unique)} mistakes"
-    lines = [f"{count} in the configuration; nothing was started."]
+    lines = [f"{format_count(len(unique), 'mistake')} in the configuration; nothing was started."]
     for entry, message in unique:
         column = f"{entry:<{width}}" if len(entry) <= width else f"{entry}\n  {'':<{width}}"
         lines.append(f"  {column}   {message}")

@@ -48,8 +48,13 @@ def exit_with_message(folder: str) -> Iterator[None]:
         folder: the path in the message if an error names none.
     """
     try:
-        with _flushed():
+        try:
             yield
+        except SystemExit as end:  # as argparse after --help
+            if not end.code:
+                _flush()
+            raise
+        _flush()
     except UserError as error:
         raise SystemExit(f"Error: {error}") from None
     except KeyboardInterrupt:
@@ -66,22 +71,6 @@ def exit_with_message(folder: str) -> Iterator[None]:
         raise SystemExit(f"Error: {message}") from None
 
 
-@contextmanager
-def _flushed() -> Iterator[None]:
-    """Flush standard output at the end of the block, except after an error."""
-    end = None
-    try:
-        yield
-    except SystemExit as early:  # as argparse after --help
-        if early.code:
-            raise
-        end = early
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    if end is not None:
-        raise end
-
-
 def explain(error: OSError, folder: str) -> str | None:
     """The error, its path and the remedy in one message; None if the error may be a bug of the program."""
     path = error.filename2 or error.filename or folder
@@ -93,6 +82,11 @@ def explain(error: OSError, folder: str) -> str | None:
         return f"{folder} was removed while it was in use; run again"
     template = CAUSES.get(error.errno or 0)
     return template and template.format(path=path, reason=error.strerror)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _has_working_folder() -> bool:

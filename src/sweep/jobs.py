@@ -77,11 +77,6 @@ def _is_within(folder: str) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in folder
 
 
-def count_jobs(number: int) -> str:
-    """Format a number of jobs: "1 job", "3 jobs"."""
-    return f"{number} job" if number == 1 else f"{number} jobs"
-
-
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
     """Return the overrides that all jobs have; none for a single job, which varies in nothing.
 

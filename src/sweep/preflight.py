@@ -14,9 +14,9 @@ from src.config.mistakes import Mistake
 from src.config.paths import relative_path_mistakes
 from src.config.validation import config_mistakes
 from src.errors import UserError
-from src.formatting import format_value
+from src.formatting import format_count, format_value
 from src.sweep.compose import Composer
-from src.sweep.jobs import Job, count_jobs, varying_overrides
+from src.sweep.jobs import Job, varying_overrides
 from src.sweep.processes import map_in_processes
 
 COMMAND = "train"
@@ -117,10 +117,10 @@ def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> 
             line = line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
             jobs_by_mistake.setdefault(mistake, []).append(f"job {job.number}: {line}".rstrip(": "))
     invalid = sum(bool(result.mistakes) for result in results)
-    count = "1 mistake" if len(jobs_by_mistake) == 1 else f"{len(jobs_by_mistake)} mistakes"
-    lines = [f"{count} in {invalid} of {count_jobs(len(results))}; nothing was started."]
-    for (key, text), jobs in jobs_by_mistake.items():
+    count = format_count(len(jobs_by_mistake), "mistake")
+    lines = [f"{count} in {invalid} of {format_count(len(results), 'job')}; nothing was started."]
+    for (key, text), entries in jobs_by_mistake.items():
         lines.append(f"  {key}   {text}" if key else f"  {text}")
-        rest = len(jobs) - SHOWN
-        lines += [f"      {job}" for job in jobs[:SHOWN]] + [f"      and {rest} more"] * (rest > 0)
+        rest = len(entries) - SHOWN
+        lines += [f"      {entry}" for entry in entries[:SHOWN]] + [f"      and {rest} more"] * (rest > 0)
     return "\n".join(lines)

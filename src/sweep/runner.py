@@ -16,9 +16,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.config.quoting import quote_if_needed
 from src.errors import UserError
+from src.formatting import format_count
 from src.sweep import stop
 from src.sweep.compose import Composer
-from src.sweep.jobs import FILE, Job, Sweep, count_jobs, varying_overrides
+from src.sweep.jobs import FILE, Job, Sweep, varying_overrides
 from src.sweep.launch import Task, launch, module_name
 from src.sweep.outcome import DONE, read_outcome
 from src.sweep.preflight import validate_jobs
@@ -73,7 +74,7 @@ class SweepRunner:
             return []
         start = time.perf_counter()
         jobs = validate_jobs(self.composer, requests)
-        log.info("Validated %s in %.1f s", count_jobs(len(jobs)), time.perf_counter() - start)
+        log.info("Validated %s in %.1f s", format_count(len(jobs), "job"), time.perf_counter() - start)
         return jobs
 
     def print_plan(self, jobs: Sequence[Job], completed: int) -> None:
@@ -86,7 +87,7 @@ class SweepRunner:
         others = f" ({completed} more completed)" if completed else ""
         show(
             plan_table(jobs, seconds, self.composer.shared),
-            f"{count_jobs(len(jobs))}{others}. {describe_total(seconds, start=time.process_time())}",
+            f"{format_count(len(jobs), 'job')}{others}. {describe_total(seconds, start=time.process_time())}",
             f"Output folder: {self.folder}/. Nothing was started: remove sweep.dry_run to start the jobs.",
         )
 

@@ -10,7 +10,8 @@ from omegaconf import OmegaConf
 from src.callbacks.pruning import open_study
 from src.errors import UserError
 from src.extras import require
-from src.sweep.jobs import Job, Sweep, count_jobs
+from src.formatting import format_count
+from src.sweep.jobs import Job, Sweep
 from src.sweep.outcome import read_outcome
 from src.sweep.runner import SweepRunner
 from src.sweep.space import boundary_overrides, parse_space
@@ -140,6 +141,7 @@ class Search:
         for key, values in self.space.items():
             choices = ", ".join(getattr(values, "choices", ()))
             dimensions.append(f"  {key}: {choices or f'{values.low} to {values.high}'}")
-        count = count_jobs(self.trials - completed) + (f" ({completed} more were planned earlier)" if completed else "")
+        earlier = f" ({completed} more were planned earlier)" if completed else ""
+        count = format_count(self.trials - completed, "job") + earlier
         lines = [f"{count} to optimize {self.monitor} ({self.mode}) by varying", *dimensions]
         show("\n".join(lines), f"Output folder: {self.runner.folder}/. Nothing was started.")
