@@ -64,6 +64,14 @@ def test_a_file_that_is_not_there_is_one_of_the_mistakes(tmp_path: Path) -> None
     assert list(mistakes(tmp_path, "data=csv", *wrong)) == wrong
 
 
+def test_the_bundled_vectors_have_one_size(tmp_path: Path) -> None:
+    glove = "model/embedding=glove"
+    assert mistakes(tmp_path, glove) == {}
+    assert mistakes(tmp_path, glove, "model.embedding.dim=41") == {
+        "model.embedding": "the bundled GloVe vectors: the vectors have 50 features; write model.embedding.dim=50"
+    }
+
+
 @pytest.mark.parametrize("weights", ["[1,3]", "[1,2,3]", "balanced"])
 def test_any_number_of_class_weights_may_be_right(weights: str, tmp_path: Path) -> None:
     assert mistakes(tmp_path, "loss=cross_entropy", f"loss.class_weights={weights}") == {}

@@ -1,0 +1,43 @@
+"""A configuration is resolved once; a value that fails does not hide the others."""
+
+import pytest
+from omegaconf import DictConfig, OmegaConf
+
+from src.config.plain import MISSING, Unresolved, items, join_path, plain_value, plain_values, value_at, written_values
+
+
+@pytest.fixture
+def cfg() -> DictConfig:
+    return OmegaConf.create(
+        {"a": {"b": 3, "c": "${a.b}"}, "d": ["${gone}", "${a.c}"], "e": "???", "f": "${a}", "g": "${e}", "h": None}
+    )
+
+
+def test_values_are_resolved_and_failures_are_values(cfg: DictConfig) -> None:
+    values = plain_values(cfg)
+    assert values["a"] == values["f"] == {"b": 3, "c": 3}
+    assert values["d"] == [Unresolved("${gone}", "Interpolation key 'gone' not found"), 3]
+    assert (values["e"], values["h"]) == (MISSING, None)
+    assert values["g"].written == "${e}"
+    assert plain_values(cfg, lambda written, reason: written)["d"] == ["${gone}", 3]
+
+
+def test_a_value_has_a_path(cfg: DictConfig) -> None:
+    assert [plain_value(cfg, path) for path in ("a", "f.c", "a.x", "x.y", "g")] == [
+        {"b": 3, "c": 3},
+        3,
+        None,
+        None,
+        None,
+    ]
+    assert [value_at({"a": {"b": 5}}, path) for path in ("a.b", "a", "a.c", "a.b.c", "x")] == [
+        *(5, {"b": 5}, None, None, None)
+    ]
+    assert [join_path("a", 2), join_path("a", "b"), join_path("", "b")] == ["a[2]", "a.b", "b"]
+
+
+def test_each_value_comes_with_its_text_in_the_file(cfg: DictConfig) -> None:
+    values, written = plain_values(cfg), written_values(cfg)
+    assert list(items(values["a"], written["a"])) == [("b", 3, 3), ("c", 3, "${a.b}")]
+    assert list(items(values["f"], written["f"])) == [("b", 3, 3), ("c", 3, 3)]  # written at `a`
+    assert list(items(values["d"], written["d"]))[1] == (1, 3, "${a.c}")
