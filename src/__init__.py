@@ -3,9 +3,12 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
+from src.process.imports import hide_unused_packages
+
 if TYPE_CHECKING:
     from src.inference import load as load
 
+hide_unused_packages()
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
     from src.process.startup import prepare
 

@@ -4,7 +4,6 @@ from copy import deepcopy
 
 import numpy as np
 import torch
-from scipy.stats import t as student
 from torchmetrics import Metric as TorchMetric
 
 from src.analysis.metrics import Metric
@@ -41,6 +40,8 @@ class AddedMetric:
         numbers = self.by_group(probabilities, labels)
         if numbers is None or np.ptp(numbers) < 1e-6:
             return Metric(value, None, None, n)
+        from scipy.stats import t as student  # its import takes a second
+
         margin = float(student.ppf(0.975, len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
         high = value + margin
         return Metric(value, value - margin, high if self.highest is None else max(value, min(high, self.highest)), n)

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
-from src.analysis.metrics import Metric, class_scores, confusion_matrix, evaluate
+from src.analysis.metrics import Metric, class_scores, confusion_matrix, evaluate, wilson_interval
 from tests.reports.runs import predictions
 
 ONES = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
@@ -217,3 +218,9 @@ def test_intervals_depend_on_the_seed() -> None:
 def test_invalid_predictions_are_refused(probabilities: np.ndarray, labels: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evaluate(probabilities, labels, names(2))
+
+
+@pytest.mark.parametrize("count, n", [(0, 1), (1, 1), (0, 7), (3, 7), (7, 7), (2501, 25_000), (24_999, 25_000)])
+def test_wilson_interval_equals_scipy(count: int, n: int) -> None:
+    expected = binomtest(count, n).proportion_ci(0.95, "wilson")
+    assert wilson_interval(count, n) == pytest.approx((expected.low, expected.high), abs=1e-15)

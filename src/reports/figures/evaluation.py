@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.stats import binomtest
 
 from src.analysis.calibration import Bins, calibration_error
+from src.analysis.metrics import wilson_interval
 from src.reports.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
@@ -50,11 +50,8 @@ def draw_reliability(bins: Bins, split: str) -> Figure:
     m = len(bins.count)
     centres, filled = (np.arange(m) + 0.5) / m, bins.count > 0
     accuracy = bins.correct[filled] / bins.count[filled]
-    intervals = [
-        binomtest(int(k), int(n)).proportion_ci(0.95, "wilson")
-        for k, n in zip(bins.correct[filled], bins.count[filled], strict=True)
-    ]
-    errors = np.abs(np.array([(i.low, i.high) for i in intervals]).T - accuracy)
+    counts = zip(bins.correct[filled], bins.count[filled], strict=True)
+    errors = np.abs(np.array([wilson_interval(int(k), int(n)) for k, n in counts]).T - accuracy)
     upper.bar(centres[filled], accuracy, 0.92 / m, color=COLOURS[5], label="accuracy of the bin")
     style = {"fmt": "D", "color": COLOURS[1], "markersize": 4, "ecolor": INK, "elinewidth": 1, "capsize": 2}
     upper.errorbar(bins.confidence[filled], accuracy, errors, label="at its mean confidence, 95% interval", **style)

@@ -1,0 +1,62 @@
+"""Shorten the import of torchmetrics, which imports packages that Heed does not need.
+
+torchmetrics imports all its metrics with itself, and for some of text and audio also transformers and scipy.signal,
+if these are installed. They take as long as torchmetrics itself, and classification metrics do not use them.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+HIDDEN = ("scipy", "transformers")  # from torchmetrics, while it is imported
+
+
+def hide_unused_packages() -> None:
+    """Import torchmetrics, whenever that happens, as if the HIDDEN packages were not installed."""
+    if "torchmetrics" not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    """Finds torchmetrics only, once."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "torchmetrics":
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    """Executes a module while `lightning_utilities` reports the HIDDEN packages as absent."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        from lightning_utilities.core import imports
+
+        utilities: Any = imports
+        requirement_met, package_available = utilities.RequirementCache.__bool__, utilities.package_available
+
+        def is_met(cache: Any) -> bool:
+            return not (cache.requirement or "").startswith(HIDDEN) and requirement_met(cache)
+
+        utilities.RequirementCache.__bool__ = is_met
+        utilities.package_available = lambda name: name not in HIDDEN and package_available(name)
+        try:
+            self.loader.exec_module(module)
+        finally:
+            utilities.RequirementCache.__bool__, utilities.package_available = requirement_met, package_available
+            module.__loader__ = self.loader
+            if module.__spec__ is not None:
+                module.__spec__.loader = self.loader
