@@ -50,36 +50,58 @@ class Classifier(nn.Module):
         options = {name: dict(component.description_options) for name, component in self.components()}
         return {name: values for name, values in options.items() if values}
 
-    def _encode(self, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor | None]:
-        """Encode the tokens that the embedding knows, moved to the front, and return their order N×L, or None."""
+    def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Move the tokens that the embedding knows to the front, and return them, their mask and their order N×L.
+
+        The order is None if every token stays where it is.
+        """
         known = self.embedding.known(tokens, mask)  # N×L
-        order = None
-        if known is not mask:
-            order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
-            tokens, mask = tokens.gather(1, order), known.gather(1, order)
-        states = self.position(self.embedding(tokens, mask), mask)
-        return self.encoder(states, mask), order
+        if known is mask:
+            return tokens, mask, None
+        order = torch.argsort((~known).to(torch.uint8), dim=1, stable=True)
+        return tokens.gather(1, order), known.gather(1, order), order
+
+    def embed(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """The embeddings N×L×D of tokens that the embedding knows, without their positions."""
+        return self.embedding(tokens, mask)
+
+    def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
+        """The result of the encoder for embeddings N×L×D, to which positions are added."""
+        return self.encoder(self.position(embeddings, mask), mask)
+
+    def classify(self, embeddings: Tensor, mask: Tensor) -> Tensor:
+        """Logits of each text: N×L×D embeddings, N×L bool → N×num_logits."""
+        return self.head(self.pooling(self.attention(self.encode(embeddings, mask))))
+
+    def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
+        """Logits of each text with attention weights N×H×T×L instead of those that the attention computes.
+
+        Raises:
+            NotImplementedError: if the attention does not mix states by weights.
+        """
+        return self.head(self.pooling(self.attention.mix(encoded, weights)))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
-        encoded, _ = self._encode(tokens, mask)
-        return self.head(self.pooling(self.attention(encoded)))
+        tokens, mask, _ = self.drop_unknown(tokens, mask)
+        return self.classify(self.embed(tokens, mask), mask)
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """The attention weights N×H×T×L over the tokens in their original order; dropped tokens get 0."""
-        encoded, order = self._encode(tokens, mask)
-        return _restore_order(self.attention.weights(encoded), order)
+        tokens, mask, order = self.drop_unknown(tokens, mask)
+        return _restore_order(self.attention.weights(self.encode(self.embed(tokens, mask), mask)), order)
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Logits N×num_logits and weights N×H×T×L, from one pass of the encoder."""
-        encoded, order = self._encode(tokens, mask)
-        attended, weights = self.attention.forward_with_weights(encoded)
+        tokens, mask, order = self.drop_unknown(tokens, mask)
+        attended, weights = self.attention.forward_with_weights(self.encode(self.embed(tokens, mask), mask))
         return self.head(self.pooling(attended)), _restore_order(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """The weights N×H×L×L of each self-attention layer of the encoder, by name, in the original token order."""
+        tokens, mask, order = self.drop_unknown(tokens, mask)
         with record_layer_weights(self.encoder) as layer_weights:
-            _, order = self._encode(tokens, mask)
+            self.encode(self.embed(tokens, mask), mask)
         return {name: _restore_order(weights, order) for name, weights in layer_weights.items()}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -92,6 +92,14 @@ class Attention(Component):
     def forward(self, encoded: Encoded) -> Encoded:
         """States N×L×D → states N×T×D' and a summary N×D'."""
 
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        """The result of `forward` with the given weights N×H×T×L, which replace those that it computes.
+
+        Raises:
+            NotImplementedError: by default, and where the result is no mixture of states.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not mix states by given weights")
+
 
 class Head(Component):
     """Computes the logits; built as `Head(input_dim, num_logits, **options)`."""

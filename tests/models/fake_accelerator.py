@@ -95,7 +95,7 @@ def train_encoder(encoder: str) -> None:
     trained = nn.ModuleList([model.embedding, model.encoder, *attentions.values(), *behind.values()])
 
     def logits(texts: Batch) -> Iterator[Tensor]:
-        encoded, _ = model._encode(texts.tokens, texts.mask)
+        encoded = model.encode(model.embed(texts.tokens, texts.mask), texts.mask)
         for name, attention in attentions.items():
             try:
                 yield behind[attention.output_dim](attention(encoded))

@@ -42,7 +42,7 @@ def contributing(encoder: str, attention: str) -> frozenset[str]:
     model = composed(encoder, attention).train()
     tokens, mask = texts()
     model.zero_grad()
-    encoded, _ = model._encode(tokens, mask)
+    encoded = model.encode(model.embed(tokens, mask), mask)
     attended = model.attention(encoded)
     flow = (encoded.states, encoded.summary, attended.states, attended.summary)
     torch.stack([tensor.square().sum() for tensor in flow]).sum().backward()
@@ -60,7 +60,7 @@ def attended(encoder: str, attention: str) -> tuple[list[Encoded], Encoded, Enco
     tokens, mask = texts()
 
     def attend(tokens: Tensor, mask: Tensor) -> Encoded:
-        return model.attention(model._encode(tokens, mask)[0])
+        return model.attention(model.encode(model.embed(tokens, mask), mask))
 
     alone = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
     return alone, attend(*texts((*LENGTHS, 13), width=17)), attend(tokens, torch.zeros_like(mask))
@@ -112,6 +112,13 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
         logits, same_weights = model.forward_with_weights(tokens, mask)
         assert torch.equal(same_weights, weights)
         assert torch.equal(logits, model(tokens, mask))
+        encoded = model.encode(model.embed(tokens, mask), mask)
+        if attention == "none":
+            with pytest.raises(NotImplementedError, match="NoAttention does not mix states by given weights"):
+                model.classify_mixed(encoded, weights)
+        else:  # the same weights give the same logits, and others change them
+            assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
+            assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
     assert weights.shape[0] == len(LENGTHS)
     assert weights.shape[3] == tokens.shape[1]
     assert (weights >= 0).all()

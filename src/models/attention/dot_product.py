@@ -82,6 +82,10 @@ class DotProductAttention(SelfAttention):
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.merge(self.attend(*self._project(states, mask), mask))
 
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        _, _, values = self._project(self.around.prepare(encoded.states), encoded.mask)
+        return self._with_mean(encoded, self.merge(weights @ values))
+
     def weights(self, encoded: Encoded) -> Tensor:
         queries, keys, _ = self._project(self.around.prepare(encoded.states), encoded.mask)
         scores = self.score(queries, keys)

@@ -97,6 +97,14 @@ class ElementwiseAttention(SelfAttention):
 
     def forward(self, encoded: Encoded) -> Encoded:
         states = self.around.prepare(encoded.states)
-        vector = self.mixing.vector(states, encoded.mask)  # N×De
+        return self._retrieve(encoded, states, self.mixing.vector(states, encoded.mask))
+
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        states = self.around.prepare(encoded.states)
+        by_token = weights.squeeze(2).transpose(1, 2)  # N×L×De
+        return self._retrieve(encoded, states, self.mixing.vector.mix(states, encoded.mask, by_token))
+
+    def _retrieve(self, encoded: Encoded, states: Tensor, vector: Tensor) -> Encoded:
+        """The result for the global vector N×De."""
         mixed = self.mixing.retrieve(states, vector)
         return Encoded(self.finish(encoded, mixed), encoded.mask, self.summary(vector))

@@ -43,7 +43,10 @@ class GlobalVector(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """N×L×D → N×De; an empty text gives zeros."""
-        weights = self.dropout(self.weights(states, mask))
+        return self.mix(states, mask, self.dropout(self.weights(states, mask)))
+
+    def mix(self, states: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
+        """E with the given weights: N×L×D, N×L, N×L×De → N×De."""
         vector = self._normalize((weights * self.values(states)).sum(1))
         return vector.masked_fill(~mask.any(1, keepdim=True), 0.0)
 

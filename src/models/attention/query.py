@@ -60,10 +60,16 @@ class QueryAttention(Attention):
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """The results of `forward` and `weights`; computes the scores once."""
         weights = self._weights(encoded)  # N×T
-        context = torch.einsum("nt,ntd->nd", self.dropout(weights), encoded.states)
+        return self._mix(encoded, self.dropout(weights)), weights[:, None, None, :]
+
+    def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        return self._mix(encoded, weights[:, 0, 0])
+
+    def _mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        context = torch.einsum("nt,ntd->nd", weights, encoded.states)
         if self.combine is not None:
             joined = torch.cat([context, encoded.summary], -1)  # N×2D
             context = torch.tanh(self.combine(joined))
         real = encoded.mask.any(1, keepdim=True)  # N×1
         context = context.masked_fill(~real, 0.0)
-        return Encoded(context.unsqueeze(1), real, context), weights[:, None, None, :]
+        return Encoded(context.unsqueeze(1), real, context)

@@ -71,5 +71,9 @@ class SelfAttention(Attention):
         """N×L×D → N×L×D'."""
         mixed = self.transform(self.around.prepare(encoded.states), encoded.mask)
         require_shape(self, "transform", mixed, "N×L×D'", (*encoded.mask.shape, self.output_dim))
+        return self._with_mean(encoded, mixed)
+
+    def _with_mean(self, encoded: Encoded, mixed: Tensor) -> Encoded:
+        """The result from the input and its mixtures N×L×D'; the summary is the mean."""
         states = self.finish(encoded, mixed)
         return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

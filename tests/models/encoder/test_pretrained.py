@@ -27,6 +27,7 @@ from src.models import pretrained
 from src.models.classifier import Classifier, mean_weights
 from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.encoder.pretrained import PretrainedEncoder
+from src.models.types import Encoded
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert
 from tests.helpers import CONF, small_config
 from tests.models.reference import close
@@ -98,6 +99,10 @@ def batch(model: Path, texts: list[str], width: int = 0) -> tuple[Tensor, Tensor
     return torch.nn.functional.pad(tokens, more), torch.nn.functional.pad(mask, more)
 
 
+def encode(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> Encoded:
+    return model.encode(model.embed(tokens, mask), mask)
+
+
 @pytest.mark.parametrize("around", [True, False], ids=["around", "bare"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_states_are_those_of_the_whole_model(kind: str, around: bool, tmp_path: Path) -> None:
@@ -106,7 +111,7 @@ def test_states_are_those_of_the_whole_model(kind: str, around: bool, tmp_path: 
     theirs = transformers.AutoModel.from_pretrained(model).double().eval()
     backend = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
     with torch.no_grad():
-        encoded, _ = ours._encode(*batch(model, [*TEXTS, ""], width=11))
+        encoded = encode(ours, *batch(model, [*TEXTS, ""], width=11))
         for row, text in enumerate(TEXTS):
             ids = torch.tensor([backend.encode(text).ids])
             states = theirs(input_ids=ids).last_hidden_state[0]  # (L + special)×D
@@ -127,7 +132,7 @@ def test_the_flow_holds_its_promises(kind: str, pooling: str, tmp_path: Path) ->
     tokens, mask = batch(model, [*TEXTS, ""], width=13)
 
     logits = whole(tokens, mask)
-    encoded, _ = whole._encode(tokens, mask)
+    encoded = encode(whole, tokens, mask)
     (logits.square().sum() + encoded.states.square().sum() + encoded.summary.square().sum()).backward()
     for name, parameter in whole.encoder.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
@@ -143,7 +148,7 @@ def test_the_flow_holds_its_promises(kind: str, pooling: str, tmp_path: Path) ->
 def test_a_frozen_model_learns_nothing_and_drops_nothing(bert: Path) -> None:
     whole = classifier(bert, "model.encoder.freeze=true", "model/attention=elementwise").train()
     tokens, mask = batch(bert, TEXTS)
-    first, second = whole._encode(tokens, mask)[0], whole._encode(tokens, mask)[0]
+    first, second = encode(whole, tokens, mask), encode(whole, tokens, mask)
     assert torch.equal(first.states, second.states)
     whole(tokens, mask).sum().backward()
     learning = {name for name, part in whole.named_children() for p in part.parameters() if p.requires_grad}
@@ -153,7 +158,7 @@ def test_a_frozen_model_learns_nothing_and_drops_nothing(bert: Path) -> None:
 def test_a_fine_tuned_model_drops_features(bert: Path) -> None:
     whole = classifier(bert).train()
     tokens, mask = batch(bert, TEXTS)
-    assert not torch.equal(whole._encode(tokens, mask)[0].states, whole._encode(tokens, mask)[0].states)
+    assert not torch.equal(encode(whole, tokens, mask).states, encode(whole, tokens, mask).states)
 
 
 def test_each_half_has_its_own_learning_rate(bert: Path) -> None:
