@@ -1,0 +1,106 @@
+"""How faithfully rankings of tokens account for predictions: `python -m src.faithfulness outputs/train/multiruns/…`."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from src.errors import UserError
+from src.faithfulness import MEASURES
+from src.process.exits import exit_with_message
+
+DESCRIPTION = """\
+Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
+models. It reads the checkpoints of the runs below the folders and test texts, and writes faithfulness.md, .csv and
+.html. A run that is measured already is not measured again. docs/faithfulness.md explains each measure."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure the runs, write the files, and print the tables and the paths of the files."""
+    with exit_with_message("standard output"):
+        args = arguments().parse_args(argv)
+        out = args.out or (args.folders[0] if len(args.folders) == 1 else _default_folder())
+
+        from src.config.paths import unwritable_reason
+        from src.extras import require
+
+        if (args.out or out.is_dir()) and (reason := unwritable_reason(out)):
+            raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")
+        require("captum", by="python -m src.faithfulness", extra="faithfulness")
+
+        from src.faithfulness.measurement import measure
+        from src.faithfulness.report import print_report, write
+
+        command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
+        report = measure(
+            args.folders, args.texts, args.seed, args.measures, args.trusted_modules, args.data_path, command
+        )
+        print_report(report, write(report, out))
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m src.faithfulness", description=DESCRIPTION)
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=_named_folder,
+        metavar="FOLDER",
+        help="a run, a sweep, or a folder that contains some",
+    )
+    parser.add_argument(
+        "--texts", type=_positive, default=500, metavar="N", help="test texts, a stratified sample (default: 500)"
+    )
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of the sample and of random numbers")
+    parser.add_argument(
+        "--measures",
+        nargs="+",
+        choices=MEASURES,
+        default=list(MEASURES),
+        metavar="NAME",
+        help=f"measures to compute, of {', '.join(MEASURES)}; default: all",
+    )
+    parser.add_argument(
+        "--data-path", metavar="PATH", help="replaces data.path of the checkpoints, where the test texts are"
+    )
+    parser.add_argument(
+        "--trusted-modules",
+        nargs="+",
+        default=[],
+        metavar="PACKAGE",
+        help="your own packages whose classes the checkpoints may name",
+    )
+    parser.add_argument(
+        "--out",
+        type=_named_folder,
+        metavar="FOLDER",
+        help="output folder; default: the measured folder, or outputs/faithfulness/<time> for several folders",
+    )
+    return parser
+
+
+def _named_folder(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty: name a folder")
+    return Path(text)
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 0")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if (number := _natural(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be at least 1")
+    return number
+
+
+def _default_folder() -> Path:
+    return Path("outputs/faithfulness") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""The erasure of tokens from texts: which tokens, and what remains."""
+
+import numpy as np
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the tokens that are erased (DeYoung et al. 2020, section 4.2)
+
+
+def counts(length: int) -> np.ndarray:
+    """The number of tokens of each share of a text: at least one."""
+    return np.maximum(1, np.rint(np.array(SHARES) * length)).astype(np.int64)
+
+
+def rank(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Positions by descending score; equal scores are in random order."""
+    return np.lexsort((rng.random(len(scores)), -scores))
+
+
+def remove(tokens: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The text without these tokens, which is shorter."""
+    return np.delete(tokens, positions)
+
+
+def retain(tokens: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The text of these tokens alone, in their order in the text."""
+    return tokens[np.sort(positions)]
+
+
+def replace(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray:
+    """The text with another token at these positions."""
+    replaced = tokens.copy()
+    replaced[positions] = token
+    return replaced

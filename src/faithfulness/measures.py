@@ -1,0 +1,146 @@
+"""The measures of one model on some texts: erasure, decision flips, polarity violations and soft erasure.
+
+The class c is always the one that the model predicts for the whole text. Results have one row for each ranking.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from src.faithfulness import erasure
+from src.faithfulness.probe import Probe, Scores, Texts
+
+POLARITY_SHARE = 0.1  # of the tokens, those of the highest scores
+DRAWS = 3  # of the masks of soft erasure
+
+
+class Predicted(NamedTuple):
+    """n texts with their predicted classes."""
+
+    texts: Texts
+    classes: np.ndarray  # n int64
+    probabilities: np.ndarray  # n, of the predicted class of the whole text
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+Ranked = Mapping[str, list[np.ndarray]]  # the positions of each text's tokens, the most important first
+Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens and positions → tokens
+
+
+def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Erase) -> np.ndarray:
+    """p(c|x) − p(c|x after the erasure) for every ranking, text and share of its highest tokens: R×n×5."""
+    unique = [np.unique(erasure.counts(len(text)), return_inverse=True) for text in predicted.texts]
+    variants = [
+        erase(text, order[:count])
+        for orders in ranked.values()
+        for text, order, (counts, _) in zip(predicted.texts, orders, unique, strict=True)
+        for count in counts
+    ]
+    owners = np.tile(np.repeat(np.arange(len(predicted)), [len(counts) for counts, _ in unique]), len(ranked))
+    drops = predicted.probabilities[owners] - probe.probability(variants, predicted.classes[owners])
+    drops_of_rankings = drops.reshape(len(ranked), -1)
+    ends = np.cumsum([len(counts) for counts, _ in unique])
+    by_text = np.split(drops_of_rankings, ends[:-1], axis=1)
+    return np.stack([part[:, index] for part, (_, index) in zip(by_text, unique, strict=True)], axis=1)
+
+
+def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
+    """The drop of p(c) without the highest tokens, R×n×5 (DeYoung et al. 2020, eq. 1); high is faithful."""
+    return erase_shares(probe, predicted, ranked, erasure.remove if by == "removal" else _replace(probe))
+
+
+def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
+    """The drop of p(c) with the highest tokens alone, R×n×5 (DeYoung et al. 2020, eq. 2); low is faithful."""
+    if by == "removal":
+        return erase_shares(probe, predicted, ranked, erasure.retain)
+    replace = _replace(probe)
+    return erase_shares(probe, predicted, ranked, lambda text, top: replace(text, np.delete(np.arange(len(text)), top)))
+
+
+def _replace(probe: Probe) -> Erase:
+    return lambda text, positions: erasure.replace(text, positions, probe.unknown_id)
+
+
+def flip_grid(length: int) -> np.ndarray:
+    """The numbers of removed tokens that are tried: 1, 2, 3, 5, 8, … (Fibonacci), and all but one."""
+    numbers = [1, 2]
+    while numbers[-1] < length:
+        numbers.append(numbers[-1] + numbers[-2])
+    return np.unique([number for number in numbers if number < length] + [length - 1] * (length > 1))
+
+
+def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
+    """The share of tokens whose removal first changes the predicted class, 1 if none does: R×n (Serrano & Smith 2019).
+
+    The highest k tokens are removed for k on `flip_grid`, so that the share is rounded up to its next element.
+    """
+    grids = [flip_grid(len(text)) for text in predicted.texts]
+    shares = np.ones((len(ranked), len(predicted)))
+    pending = [(r, i) for r in range(len(ranked)) for i in range(len(predicted))]
+    orders = list(ranked.values())
+    for step in range(max(map(len, grids), default=0)):
+        pending = [(r, i) for r, i in pending if step < len(grids[i])]
+        shorter = [erasure.remove(predicted.texts[i], orders[r][i][: grids[i][step]]) for r, i in pending]
+        if not shorter:
+            break
+        classes = probe.probabilities(shorter).argmax(1)
+        flipped = [new != predicted.classes[i] for new, (_, i) in zip(classes, pending, strict=True)]
+        for (r, i), has_flipped in zip(pending, flipped, strict=True):
+            if has_flipped:
+                shares[r, i] = grids[i][step] / len(predicted.texts[i])
+        pending = [pair for pair, has_flipped in zip(pending, flipped, strict=True) if not has_flipped]
+    return shares
+
+
+def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
+    """Of the highest 10 % of tokens, the share whose removal raises p(c): R×n (Liu et al. 2022, section 3)."""
+    tops = [max(1, int(np.rint(POLARITY_SHARE * len(scores)))) for scores in leave_one_out]
+    return np.array(
+        [
+            [(scores[order[:top]] < 0).mean() for scores, order, top in zip(leave_one_out, orders, tops, strict=True)]
+            for orders in ranked.values()
+        ]
+    )
+
+
+def soft_erasure(
+    probe: Probe, predicted: Predicted, scores: Mapping[str, Scores], seeds: Sequence[Sequence[int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Comprehensiveness and sufficiency, R×n each, when features of embeddings are set to zero at random.
+
+    Each feature of token i is erased with probability a_i for comprehensiveness, and retained with probability a_i for
+    sufficiency; a are the scores of the text, scaled to [0, 1] (Zhao & Aletras 2023, eqs. 3 to 6, without their
+    division by the effect of an empty text). All rankings share the random numbers of a text. The results are means
+    of 3 draws.
+    """
+    drops = np.zeros((2, len(scores), len(predicted)))
+    for r, values in enumerate(scores.values()):
+        for rows, tokens, mask in probe.batches(predicted.texts):
+            importance = np.zeros(mask.shape, dtype=np.float32)
+            for line, row in enumerate(rows.tolist()):
+                importance[line, : len(values[row])] = scale_scores(values[row])
+            with torch.inference_mode():
+                embeddings = probe.model.embed(tokens, mask)
+                probabilities = torch.from_numpy(importance).to(probe.device).unsqueeze(2)
+                classes = torch.from_numpy(predicted.classes[rows]).to(probe.device)
+                for draw in range(DRAWS):
+                    uniform = np.zeros(embeddings.shape, dtype=np.float32)
+                    for line, row in enumerate(rows.tolist()):
+                        rng = np.random.default_rng([*seeds[row], draw])
+                        uniform[line, : len(values[row])] = rng.random((len(values[row]), embeddings.shape[2]))
+                    is_important = torch.from_numpy(uniform).to(probe.device) < probabilities
+                    for kind, is_retained in enumerate((~is_important, is_important)):
+                        probability = probe.class_probability(embeddings * is_retained, mask, classes)
+                        after = probability.double().cpu().numpy()
+                        drops[kind, r, rows] += (predicted.probabilities[rows] - after) / DRAWS
+    return drops[0], drops[1]
+
+
+def scale_scores(scores: np.ndarray) -> np.ndarray:
+    """Scores on [0, 1]: the lowest is 0 and the highest 1; equal scores are all 1/2."""
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)

@@ -1,0 +1,150 @@
+"""Render a measurement as one self-contained web page."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from src.comparison.statistics import MIN_SEEDS, Interval
+from src.faithfulness.erasure import SHARES
+from src.faithfulness.rankings import RANKINGS
+from src.faithfulness.summary import COLUMNS, VariantSummary
+from src.faithfulness.tables import NOTE, Report, agreement_sections, format_estimate, measured_columns, notes
+from src.reports.page.attention import Word
+from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, log_scale
+from src.reports.page.document import render_page
+from src.reports.page.formatting import format_count
+
+CHARTED = ("normalized", "comprehensiveness_removal")  # the first that was measured is drawn
+
+
+class Curve(NamedTuple):
+    """The probability of the predicted class by the share of erased tokens, in per cent of the plot."""
+
+    ranking: str
+    style: str
+    line: str  # points of a polyline
+    band: str  # points of a polygon, the intervals
+
+
+class Plot(NamedTuple):
+    """The curves of a variant."""
+
+    x: Scale
+    y: Scale
+    whole: float  # the probability of the whole texts, in per cent from the top
+    curves: list[Curve]
+    description: str
+
+
+class Strips(NamedTuple):
+    """A text with the scores of every ranking."""
+
+    title: str
+    strips: dict[str, list[Word]]
+
+
+def render_html(report: Report) -> str:
+    """Render the HTML page."""
+    name = next((name for name in CHARTED if any(name == n for s in report.summaries for _, n in s.measures)), None)
+    names = {summary.variant.name: summary.variant.name for summary in report.summaries}
+    variants = len(report.summaries)
+    seeds = sum(summary.seeds for summary in report.summaries)
+    forest = _forest(report.summaries, name) if name and variants > 1 else {}
+    return render_page(
+        "faithfulness.html.j2",
+        title="Faithfulness of attention",
+        lede=f"{format_count(variants, 'variant')}, {format_count(seeds, 'run')}, {report.texts:,} test texts.",
+        facts={"Command": report.command},
+        variant_names=names,
+        charted=next((column.heading for column in COLUMNS if column.name == name), ""),
+        rankings={s.variant.name: _ranking_table(s, name) for s in report.summaries} if name else {},
+        notes={s.variant.name: notes(report, s) for s in report.summaries},
+        forest=forest,
+        ranking_names={ranking: ranking for ranking in forest},
+        curves={s.variant.name: _plot(s) for s in report.summaries if s.curves},
+        agreement=agreement_sections(report),
+        texts={s.variant.name: _texts(s) for s in report.summaries},
+        excluded=report.excluded,
+        note=NOTE,
+        min_seeds=MIN_SEEDS,
+        is_exploratory=report.is_exploratory,
+    )
+
+
+def _row(label: str, summary: VariantSummary, ranking: str, name: str, columns: Sequence[str]) -> ChartRow:
+    estimate = summary.measures.get((ranking, name))
+    cells = [format_estimate(summary.measures.get((ranking, column))) for column in columns]
+    interval = estimate.interval if estimate else Interval(np.nan, None, None)
+    value = None if estimate is None else interval.value
+    return ChartRow(label, value, interval.low, interval.high, cells)
+
+
+def _columns(summaries: Sequence[VariantSummary]) -> dict[str, str]:
+    return {column.name: column.heading for column in measured_columns(summaries)}
+
+
+def _table(rows: list[ChartRow], columns: dict[str, str], description: str) -> ChartTable:
+    ends = [end for row in rows for end in row[1:4] if end is not None]
+    return ChartTable(linear_scale([0.0, 1.0, *ends]), list(columns.values()), rows, description)
+
+
+def _ranking_table(summary: VariantSummary, name: str) -> ChartTable:
+    columns = _columns([summary])
+    rows = [_row(ranking, summary, ranking, name, list(columns)) for ranking in summary.rankings]
+    return _table(rows, columns, f"{columns.get(name, name)} by ranking")
+
+
+def _forest(summaries: Sequence[VariantSummary], name: str) -> dict[str, ChartTable]:
+    """A table of the variants for each ranking, the highest value first."""
+    tables, columns = {}, _columns(summaries)
+    for ranking in RANKINGS:
+        rows = [_row(s.variant.name, s, ranking, name, list(columns)) for s in summaries if ranking in s.rankings]
+        rows.sort(key=lambda row: -np.inf if row.value is None else row.value, reverse=True)
+        if rows:
+            tables[ranking] = _table(rows, columns, f"{columns.get(name, name)} of {ranking} by variant")
+    return tables
+
+
+def _plot(summary: VariantSummary) -> Plot:
+    x = log_scale([100 * share for share in SHARES])
+    ends = [end for points in summary.curves.values() for point in points for end in point if end is not None]
+    y = linear_scale([min(0.5, *ends), *ends])
+    curves = []
+    for ranking, points in summary.curves.items():
+        lefts = [x.position(100 * share) for share in SHARES]
+        line = [f"{left},{y.from_top(point.value)}" for left, point in zip(lefts, points[1:], strict=True)]
+        lows = [f"{left},{y.from_top(_end(point.low, point))}" for left, point in zip(lefts, points[1:], strict=True)]
+        highs = [f"{left},{y.from_top(_end(point.high, point))}" for left, point in zip(lefts, points[1:], strict=True)]
+        style = f"s{RANKINGS.index(ranking)}"
+        curves.append(Curve(ranking, style, " ".join(line), " ".join([*lows, *reversed(highs)])))
+    whole = next(iter(summary.curves.values()))[0].value
+    description = "Probability of the predicted class by the share of tokens removed, for each ranking"
+    return Plot(x, y, y.from_top(whole), curves, description)
+
+
+def _end(end: float | None, point: Interval) -> float:
+    return point.value if end is None else end
+
+
+def _texts(summary: VariantSummary) -> list[Strips]:
+    """The examples of the first seed."""
+    record = summary.records[0]
+    texts, start = [], 0
+    for example in record.options["examples"]:
+        stop = start + len(example["words"])
+        scores = record.arrays["scores"][:, start:stop]
+        start = stop
+        strips = {name: _words(example["words"], values) for name, values in zip(record.rankings, scores, strict=True)}
+        texts.append(Strips(f"{example['label']}, predicted {example['predicted']}", strips))
+    return texts
+
+
+def _words(words: Sequence[str], scores: np.ndarray) -> list[Word]:
+    """Words coloured by their positive scores."""
+    highest = float(scores.max(initial=0)) or 1.0
+    ranks = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
+    return [
+        Word(word, max(0.0, score / highest), f"rank {rank}, score {score:.4f}")
+        for word, score, rank in zip(words, scores.tolist(), ranks.tolist(), strict=True)
+    ]

@@ -1,0 +1,153 @@
+"""A trained classifier as a function of tokens, of embeddings or of attention weights, for many texts at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from src.data.batching import Truncation
+from src.data.trained_tokenizer import UNKNOWN_ID
+from src.models.classifier import Classifier, mean_weights
+from src.models.loss import Loss
+
+BATCH_TOKENS = 32_000  # with padding; gradients need about four times the memory
+QUADRATIC_TOKENS = 4_000  # where token × token weights are in memory
+
+Texts = Sequence[np.ndarray]  # the token ids of each text
+Scores = list[np.ndarray]  # a score for each token of each text
+
+
+class Probe:
+    """The probabilities of a model and their derivatives; its results do not depend on the batches.
+
+    Args:
+        model: a trained model; it is set to evaluation mode, and its parameters need no gradients any more.
+        loss: converts its logits into probabilities.
+        truncation: of the model, for the lengths of batches.
+        unknown_id: the token that replaces an erased one; None is that of Heed's own tokenizers.
+    """
+
+    def __init__(self, model: Classifier, loss: Loss, truncation: Truncation, unknown_id: int | None = None) -> None:
+        self.model = model.eval().requires_grad_(False)
+        self.loss = loss
+        self.truncation = truncation
+        self.unknown_id = UNKNOWN_ID if unknown_id is None else unknown_id
+        self.device = next(model.parameters()).device
+
+    def known(self, tokens: np.ndarray) -> np.ndarray:
+        """Whether the model uses each token of a text, bool."""
+        ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
+        mask = torch.ones_like(ids, dtype=torch.bool)
+        return self.model.embedding.known(ids, mask)[0].cpu().numpy()
+
+    def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+        """Rows, tokens N×L and mask N×L of batches of at most `budget` tokens, the longest texts first."""
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        rows = np.argsort(-lengths, kind="stable")
+        start = 0
+        while start < len(rows):
+            padded = max(1, self.truncation.padded_length(int(lengths[rows[start]])))
+            selected = rows[start : start + max(1, budget // padded)]
+            start += len(selected)
+            mask = np.arange(padded) < lengths[selected, None]
+            tokens = np.zeros(mask.shape, dtype=np.int64)
+            tokens[mask] = np.concatenate([texts[row] for row in selected])
+            yield selected, torch.from_numpy(tokens).to(self.device), torch.from_numpy(mask).to(self.device)
+
+    @torch.inference_mode()
+    def probabilities(self, texts: Texts) -> np.ndarray:
+        """The probability of each class: n×C float64."""
+        result: np.ndarray | None = None
+        for rows, tokens, mask in self.batches(texts):
+            values = self.loss.probabilities(self.model(tokens, mask)).double().cpu().numpy()
+            result = np.empty((len(texts), values.shape[1])) if result is None else result
+            result[rows] = values
+        return np.empty((0, 0)) if result is None else result
+
+    def probability(self, texts: Texts, classes: np.ndarray) -> np.ndarray:
+        """The probability of one class for each text, n."""
+        return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
+
+    def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
+        """The probability of one class for each text, from embeddings N×L×D: N."""
+        return self._of_class(self.model.classify(embeddings, mask), classes)
+
+    @torch.inference_mode()
+    def attention(self, texts: Texts) -> Scores:
+        """The attention weight of each token: the mean over heads and rows.
+
+        For a stack of self-attention layers, weights are multiplied along all paths from the top to the tokens, where
+        each layer passes on half of its input (attention rollout, Abnar & Zuidema 2020, section 3).
+        """
+        scores = [np.empty(0)] * len(texts)
+        for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
+            weights = mean_weights(self.model.weights(tokens, mask).float())  # N×L
+            for layer in reversed(self.model.layer_weights(tokens, mask).values()):
+                identity = torch.eye(tokens.shape[1], device=self.device)
+                weights = ((layer.float().mean(1) + identity) / 2 * weights.unsqueeze(2)).sum(1)
+            _distribute(scores, rows, texts, weights)
+        return scores
+
+    def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
+        """Attention weights times their gradient of the class's probability, the mean over heads and rows.
+
+        None if the result of the model's attention is not a mixture by its weights.
+        """
+        scores = [np.empty(0)] * len(texts)
+        for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
+            with torch.no_grad():
+                encoded = self.model.encode(self.model.embed(tokens, mask), mask)
+                weights = self.model.attention.weights(encoded)
+            weights.requires_grad_()
+            try:
+                logits = self.model.classify_mixed(encoded, weights)
+            except NotImplementedError:
+                return None
+            (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
+            _distribute(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
+        return scores
+
+    def gradient_times_input(self, texts: Texts, classes: np.ndarray) -> Scores:
+        """Σ_d x_d ∂p/∂x_d of each token's embedding x, p the probability of the class."""
+        scores = [np.empty(0)] * len(texts)
+        with differentiable_rnns():
+            for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
+                embeddings = self.model.embed(tokens, mask).detach().requires_grad_()
+                probability = self.class_probability(embeddings, mask, self._tensor(classes[rows]))
+                (gradient,) = torch.autograd.grad(probability.sum(), embeddings)
+                _distribute(scores, rows, texts, (embeddings * gradient).detach().float().sum(2) * mask)
+        return scores
+
+    def attribute(
+        self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+    ) -> tuple[Scores, np.ndarray]:
+        """Scores by a method from embeddings N×L×D, masks and classes to attributions N×L×D and their errors N."""
+        scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
+        with differentiable_rnns():
+            for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
+                embeddings = self.model.embed(tokens, mask).detach()
+                attributions, deltas = method(embeddings, mask, self._tensor(classes[rows]))
+                _distribute(scores, rows, texts, attributions.detach().float().sum(2) * mask)
+                errors[rows] = deltas.detach().cpu().numpy()
+        return scores, errors
+
+    def _of_class(self, logits: Tensor, classes: Tensor) -> Tensor:
+        return self.loss.probabilities(logits).gather(1, classes.unsqueeze(1)).squeeze(1)
+
+    def _tensor(self, classes: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.asarray(classes, dtype=np.int64)).to(self.device)
+
+
+@contextmanager
+def differentiable_rnns() -> Iterator[None]:
+    """Disable cuDNN, whose RNNs compute no gradients in evaluation mode."""
+    with torch.backends.cudnn.flags(enabled=False):
+        yield
+
+
+def _distribute(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
+    """Store values N×L, without padding, as the scores of these rows."""
+    for row, line in zip(rows.tolist(), values.double().cpu().numpy(), strict=True):
+        scores[row] = line[: len(texts[row])]

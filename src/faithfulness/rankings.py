@@ -1,0 +1,97 @@
+"""The rankings of tokens that are compared: scores of every token for the predicted class."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from src.errors import UserError
+from src.faithfulness.probe import Probe, Scores, Texts
+
+ATTENTION, ATTENTION_GRADIENT = "attention", "attention × gradient"
+GRADIENT, INTEGRATED = "gradient × input", "integrated gradients"
+LEAVE_ONE_OUT, RANDOM, UNIFORM = "leave-one-out", "random", "uniform"
+RANKINGS = (ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM)
+STEPS = (16, 64, 256)  # of the integral; texts with a larger error than TOLERANCE take the next number
+TOLERANCE = 0.005  # of the integrals' sum, in units of probability
+
+
+def rank_tokens(
+    probe: Probe, texts: Texts, classes: np.ndarray, rngs: Sequence[np.random.Generator]
+) -> tuple[dict[str, Scores], np.ndarray]:
+    """Score the tokens of texts by every ranking.
+
+    Args:
+        probe: the model.
+        texts: n texts of tokens that the model knows, at least one each.
+        classes: n predicted classes.
+        rngs: n generators for the random ranking.
+
+    Returns:
+        The scores by ranking, without `attention × gradient` for an attention that does not support it, and the error
+        of each text's integrated gradients, n.
+    """
+    scores: dict[str, Scores] = {ATTENTION: probe.attention(texts)}
+    attention_gradient = probe.attention_gradient(texts, classes)
+    if attention_gradient is not None:
+        scores[ATTENTION_GRADIENT] = attention_gradient
+    scores[GRADIENT] = probe.gradient_times_input(texts, classes)
+    scores[INTEGRATED], errors = integrated_gradients(probe, texts, classes)
+    scores[LEAVE_ONE_OUT] = leave_one_out(probe, texts, classes)
+    scores[RANDOM] = [rng.random(len(text)) for rng, text in zip(rngs, texts, strict=True)]
+    scores[UNIFORM] = [np.full(len(text), 1 / len(text)) for text in texts]
+    return scores, errors
+
+
+def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
+    """p(c|x) − p(c|x without the token), for each token."""
+    whole = probe.probability(texts, classes)
+    shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
+    lengths = [len(text) for text in texts]
+    remaining = probe.probability(shorter, np.repeat(classes, lengths))
+    parts = np.split(remaining, np.cumsum(lengths)[:-1])
+    return [probability - part for probability, part in zip(whole, parts, strict=True)]
+
+
+def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
+    """Integrated gradients of the class's probability, from zero embeddings (Sundararajan, Taly & Yan 2017, eq. 1).
+
+    Returns:
+        The scores, and for each text the difference of their sum to p(c|x) − p(c|zeros), n.
+    """
+    scores, errors = _integrate(probe, texts, classes, STEPS[0])
+    for steps in STEPS[1:]:
+        rows = np.flatnonzero(np.abs(errors) > TOLERANCE).tolist()
+        if not rows:
+            break
+        better, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], steps)
+        for row, values in zip(rows, better, strict=True):
+            scores[row] = values
+    return scores, errors
+
+
+def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:
+    integral: Any = _captum().IntegratedGradients(probe.class_probability)
+
+    def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        attributions, deltas = integral.attribute(
+            embeddings,
+            baselines=torch.zeros_like(embeddings),
+            additional_forward_args=(mask, targets),
+            n_steps=steps,
+            internal_batch_size=len(embeddings),
+            return_convergence_delta=True,
+        )
+        return attributions, deltas
+
+    return probe.attribute(texts, classes, method)
+
+
+def _captum() -> Any:
+    try:
+        import captum.attr
+    except ImportError as error:
+        raise UserError("integrated gradients need captum: install the extra heed[faithfulness]") from error
+    return captum.attr

@@ -1,0 +1,105 @@
+"""The record of a run: the results of all its measures, text by text, in the run's folder."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from src.errors import UserError
+from src.faithfulness.erasure import SHARES
+from src.faithfulness.rankings import RANKINGS
+from src.files.arrays import read_arrays
+from src.files.atomic import replace_atomically
+from src.files.plain import require
+
+RECORD_FILE = "faithfulness.npz"
+FORMAT = 1
+SPEC = {
+    **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
+    **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
+}
+BY_TEXT = ("rows", "lengths", "correct", "probability", "integral_error")  # n each, in every record
+RANGES = {  # of the values of each array
+    **dict.fromkeys(("probability", "flip", "polarity", "permuted", "uniform"), (0.0, 1.0)),
+    **dict.fromkeys(("integral_error", "low", "high", "soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
+    **dict.fromkeys(("tau_gradient", "tau_leave_one_out"), (-1.01, 1.01)),
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """The results of a run on n texts, with R rankings.
+
+    Args:
+        options: those that determine the results, with the rankings, `skipped` texts without known tokens, the words of
+            examples and the seconds.
+        arrays: by name, n×R×5 for `comprehensiveness` and `sufficiency` (by removal and by the unknown token), n×R for
+            other measures of rankings, otherwise n; `scores` has the scores R×tokens of the examples.
+    """
+
+    options: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def rankings(self) -> list[str]:
+        return list(self.options["rankings"])
+
+    def has(self, name: str) -> bool:
+        return name in self.arrays
+
+    def of(self, name: str, ranking: str) -> np.ndarray:
+        """The values of a measure for a ranking: n, or n×5."""
+        return self.arrays[name][:, self.rankings.index(ranking)]
+
+    def matches(self, options: Mapping[str, Any]) -> bool:
+        """Whether the record was computed with these options, perhaps with more measures."""
+        same = all(self.options[name] == value for name, value in options.items() if name != "measures")
+        return same and set(options["measures"]) <= set(self.options["measures"])
+
+    def save(self, run: Path) -> None:
+        with replace_atomically(run / RECORD_FILE) as part, part.open("wb") as file:
+            arrays: dict[str, Any] = {"options": np.array(json.dumps(self.options)), **self.arrays}
+            np.savez_compressed(file, **arrays)
+
+    @classmethod
+    def load(cls, run: Path) -> "Record | None":
+        """Read the record of a run; None if there is none, or one of another version.
+
+        Raises:
+            UserError: if the file is damaged.
+        """
+        path = run / RECORD_FILE
+        try:
+            arrays = read_arrays(path)
+            options = json.loads(str(arrays.pop("options")))
+            require(options, {"format": int})
+            if options["format"] != FORMAT:
+                return None
+            require(options, SPEC)
+            _require_arrays(options, arrays)
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, RecursionError, OSError) as error:
+            raise UserError(f"{path} cannot be read ({error}): delete it, and run the command again") from error
+        return cls(options, arrays)
+
+
+def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Check names, shapes and ranges; raises a ValueError or KeyError."""
+    rankings, n = len(options["rankings"]), len(arrays["rows"])
+    if not set(options["rankings"]) <= set(RANKINGS) or len(set(options["rankings"])) < rankings:
+        raise ValueError("the names of the rankings are unknown or repeated")
+    tokens = sum(len(example["words"]) for example in options["examples"])
+    for name in BY_TEXT:
+        _ = arrays[name]
+    for name, array in arrays.items():
+        shapes: Sequence[tuple[int, ...]] = ((n,), (n, rankings), (n, rankings, len(SHARES)))
+        if array.shape not in ([(rankings, tokens)] if name == "scores" else shapes) or array.dtype.kind not in "fib":
+            raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
+        low, high = RANGES.get(name, (-np.inf, np.inf))
+        values = array.astype(np.float64)
+        if np.isinf(values).any() or not (np.isnan(values) | ((values >= low) & (values <= high))).all():
+            raise ValueError(f"{name} has values out of range")

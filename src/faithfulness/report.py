@@ -1,0 +1,112 @@
+"""Render a measurement for the terminal and as Markdown and CSV, and write its files."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from src.comparison.tables import MARKDOWN_ESCAPES
+from src.errors import UserError
+from src.faithfulness.page import render_html
+from src.faithfulness.tables import (
+    NOTE,
+    Report,
+    agreement_sections,
+    format_estimate,
+    measured_columns,
+    sections,
+    title_of,
+)
+from src.process.console import OutputConsole
+from src.reports.page.formatting import MINUS
+from src.reports.tables import files_table
+
+
+def render_terminal(report: Report) -> RenderableType:
+    """The tables without intervals, which 100 columns have no space for."""
+    parts: list[RenderableType] = []
+    for summary in report.summaries:
+        columns = measured_columns([summary])
+        heads = [f"{column.short} ({'+' if column.better == 'high' else MINUS})" for column in columns]
+        table = _table(title_of(report, summary), f"{NOTE} (+): high is faithful. Files have the intervals.", heads)
+        for ranking in summary.rankings:
+            estimates = [summary.measures.get((ranking, column.name)) for column in columns]
+            table.add_row(ranking, *(format_estimate(estimate, margin=False) for estimate in estimates))
+        parts += [table, Text()]
+    for title, head, rows, note in agreement_sections(report):
+        table = _table(title, note, head[1:])
+        for row in rows:
+            table.add_row(*map(Text, row))
+        parts += [table, Text()]
+    parts += [Text(f"  {run.folder}: {run.status}: {run.error}", overflow="fold") for run in report.excluded]
+    return Group(*parts)
+
+
+def _table(title: str, note: str, heads: Sequence[str]) -> Table:
+    table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    table.title_justify = table.caption_justify = "left"
+    for head in heads:
+        table.add_column(head, justify="right")
+    return table
+
+
+def render_markdown(report: Report) -> str:
+    """All tables."""
+    blocks = ["# Faithfulness", f"`{report.command}`"]
+    for title, head, rows, note in sections(report):
+        lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
+        lines.insert(1, " | ".join(["---", *["---:"] * (len(head) - 1)]))
+        table = "\n".join(f"| {line} |" for line in lines)
+        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", table, note.translate(MARKDOWN_ESCAPES)]
+    if report.excluded:
+        lines = [f"- {run.folder}: {run.status}: {run.error}".translate(MARKDOWN_ESCAPES) for run in report.excluded]
+        blocks += ["## Not measured", "\n".join(lines)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def render_csv(report: Report) -> str:
+    """One line for each variant, ranking and measure, with every number in full precision."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")
+    writer.writerow(["variant", "seeds", "texts", "ranking", "measure", *bounds])
+    for summary in report.summaries:
+        estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
+        estimates += [("attention", name, estimate) for name, estimate in summary.agreement.items()]
+        for ranking, name, estimate in estimates:
+            numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
+            writer.writerow([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers])
+    return out.getvalue()
+
+
+FORMATS = {"md": render_markdown, "csv": render_csv, "html": render_html}
+
+
+def write(report: Report, folder: Path) -> list[Path]:
+    """Write faithfulness.md, .csv and .html.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, render in FORMATS.items():
+            written.append(folder / f"faithfulness.{suffix}")
+            written[-1].write_text(render(report), encoding="utf-8")
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise UserError(f"{folder} cannot be written to ({error.strerror}): name another folder with --out") from None
+    return written
+
+
+def print_report(report: Report, written: Sequence[Path]) -> None:
+    """Print the tables and the paths of the files."""
+    console = OutputConsole()
+    console.print(render_terminal(report))
+    console.print(files_table(written[0].parent, written))

@@ -1,0 +1,98 @@
+"""The tables of a measurement, independent of the output format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from src.comparison.formatting import format_with_margin
+from src.comparison.runs import ExcludedRun
+from src.comparison.sections import Section
+from src.comparison.statistics import MIN_SEEDS, Interval
+from src.faithfulness.rankings import RANDOM
+from src.faithfulness.summary import AGREEMENT, COLUMNS, Column, Estimate, VariantSummary
+from src.reports.page.formatting import format_count
+from src.reports.tables import UNKNOWN
+
+NOTE = (
+    "Means over seeds and texts ± half of their 95 % interval (two levels: seeds × texts; with one seed, texts alone). "
+    "* differs from the random ranking (unadjusted 5 %). Comprehensiveness and sufficiency: the drop of the predicted "
+    "class's probability without the highest 1, 5, 10, 20 and 50 % of the tokens, and with these alone; means over the "
+    "five. Normalized: 0 is the lowest and 1 the highest comprehensiveness that a search over rankings reaches."
+)
+AGREEMENT_NOTE = (
+    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ of attention with other rankings, and the "
+    "total variation distance of the prediction under permuted (median of 100) and uniform weights."
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The content of the tables and the page."""
+
+    summaries: Sequence[VariantSummary]
+    texts: int  # measured in every run
+    excluded: Sequence[ExcludedRun]
+    command: str
+
+    @property
+    def is_exploratory(self) -> bool:
+        return any(summary.seeds < MIN_SEEDS for summary in self.summaries)
+
+
+def sections(report: Report) -> list[Section]:
+    """For each variant a table of the rankings, then the agreement of all variants."""
+    tables = []
+    for summary in report.summaries:
+        columns = measured_columns([summary])
+        rows = [
+            [ranking, *(format_estimate(summary.measures.get((ranking, column.name))) for column in columns)]
+            for ranking in summary.rankings
+        ]
+        head = ["ranking", *(f"{column.heading} ({column.better})" for column in columns)]
+        tables.append(Section(title_of(report, summary), head, rows, notes(report, summary)))
+    return tables + agreement_sections(report)
+
+
+def agreement_sections(report: Report) -> list[Section]:
+    """The agreement of attention with other rankings, by variant; empty if it was not measured."""
+    names = [name for name in AGREEMENT if any(name in summary.agreement for summary in report.summaries)]
+    rows = [
+        [summary.variant.name, *(format_estimate(summary.agreement.get(name)) for name in names)]
+        for summary in report.summaries
+    ]
+    head = ["variant", *(AGREEMENT[name] for name in names)]
+    return [Section("Agreement of attention", head, rows, AGREEMENT_NOTE)] if names else []
+
+
+def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
+    """The columns that at least one variant has."""
+    measured = {name for summary in summaries for _, name in summary.measures}
+    return [column for column in COLUMNS if column.name in measured]
+
+
+def title_of(report: Report, summary: VariantSummary) -> str:
+    """The name of a variant with its numbers of seeds and texts."""
+    return f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
+
+
+def notes(report: Report, summary: VariantSummary) -> str:
+    """The caption of the table of a variant."""
+    parts = [NOTE]
+    if summary.seeds < MIN_SEEDS:
+        parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
+    estimate = summary.measures.get((RANDOM, "normalized"))
+    if estimate is not None and estimate.texts < report.texts:
+        undefined = format_count(report.texts - estimate.texts, "text")
+        parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")
+    if skipped := max(record.options["skipped"] for record in summary.records):
+        parts.append(f"{format_count(skipped, 'text')} without a known token were omitted.")
+    return " ".join(parts)
+
+
+def format_estimate(estimate: Estimate | None, margin: bool = True) -> str:
+    """Format as "0.412 ± 0.021*", or as "0.412*" without the margin."""
+    if estimate is None:
+        return UNKNOWN
+    difference = estimate.against_random
+    differs = difference is not None and difference.p_value is not None and difference.p_value < 0.05
+    interval = estimate.interval if margin else Interval(estimate.interval.value, None, None)
+    return format_with_margin(interval) + "*" * differs

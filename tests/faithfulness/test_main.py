@@ -1,0 +1,106 @@
+"""The command line of `python -m src.faithfulness`."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from src.faithfulness.__main__ import main
+from src.faithfulness.records import RECORD_FILE, Record
+from tests.helpers import train
+
+FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of two attentions, trained for an epoch."""
+    folder = tmp_path_factory.mktemp("sweeps") / "one"
+    quick = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
+    for attention in ("bahdanau", "multi_head"):
+        for seed in (1, 2):
+            run = folder / f"{attention}_{seed}"
+            result = train(run, f"model/attention={attention}", f"seed={seed}", *quick)
+            choices = {"data": "small_csv", "encoder": "lstm", "attention": attention}  # Hydra's, which is not running
+            (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
+    return folder
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_measures_a_sweep_once(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main([str(sweep), "--texts", "5"])
+    output = capsys.readouterr()
+    assert [path.name for path in sorted(sweep.glob("faithfulness.*"))] == FILES
+    assert "bahdanau: 2 seeds, 5 texts" in output.out
+    assert "Run 4 of 4: 5 of 5 texts in" in output.err
+    lines = read_csv(sweep / "faithfulness.csv")
+    assert {line["ranking"] for line in lines} >= {
+        "attention",
+        "attention × gradient",
+        "integrated gradients",
+        "random",
+    }
+    for line in lines:
+        if line["measure"] == "normalized":
+            assert 0 <= float(line["value"]) <= 1
+    page = (sweep / "faithfulness.html").read_text(encoding="utf-8")
+    assert "Exploratory: fewer than 5 seeds." in page
+    assert 'id="forest"' in page and 'id="curves"' in page and 'id="texts"' in page
+
+    def refuse(*_: Any) -> Record:
+        raise AssertionError("a measured run is measured again")
+
+    monkeypatch.setattr("src.faithfulness.measurement.measure_run", refuse)
+    main([str(sweep), "--texts", "5", "--measures", "removal"])
+    assert capsys.readouterr().err == ""
+    assert read_csv(sweep / "faithfulness.csv") == lines
+
+
+def test_a_single_run_of_some_measures(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = shutil.copytree(sweep / "bahdanau_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
+    main([str(run), "--texts", "4", "--measures", "removal", "--out", str(tmp_path / "new" / "out")])
+    assert [path.name for path in sorted((tmp_path / "new" / "out").iterdir())] == FILES
+    measures = {line["measure"] for line in read_csv(tmp_path / "new" / "out" / "faithfulness.csv")}
+    assert measures == {"comprehensiveness_removal", "sufficiency_removal"}
+    assert "Agreement" not in capsys.readouterr().out
+
+
+def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> None:
+    def message(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        return str(stop.value)
+
+    assert message("nowhere").startswith("Error: nowhere: no such folder")
+    assert message(str(sweep), "--out", "/dev/null/x").startswith("Error: /dev/null/x cannot be written to")
+    run = shutil.copytree(sweep / "multi_head_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
+    (run / RECORD_FILE).write_bytes(b"not a record")
+    assert message(str(run)).startswith(f"Error: {run / RECORD_FILE} cannot be read (is damaged: ")
+    (run / RECORD_FILE).unlink()
+    (run / "checkpoints" / "best.ckpt").write_bytes(b"not a checkpoint")
+    assert message(str(run)).startswith(f"Error: {run}/checkpoints/best.ckpt")
+    shutil.rmtree(run / "checkpoints")
+    assert message(str(run)).startswith(f"Error: {run}: has no checkpoints/best.ckpt: train again")
+
+
+@pytest.mark.parametrize("option", [["--texts", "0"], ["--seed", "-1"], ["--measures", "flips"], ["--out", ""]])
+def test_invalid_options_are_refused(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["folder", *option])
+    assert option[0] in capsys.readouterr().err
+
+
+def test_help_imports_no_library() -> None:
+    code = "import sys, src.faithfulness.__main__ as f; f.arguments().format_help(); sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

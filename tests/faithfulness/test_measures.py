@@ -1,0 +1,107 @@
+"""Measures against numbers computed by hand, on a model with p(good) = σ(4 Σ polarity)."""
+
+import numpy as np
+import pytest
+
+from src.faithfulness import measures
+from src.faithfulness.agreement import kendall, replaced_weights
+from src.faithfulness.erasure import counts, rank, remove, replace, retain
+from src.faithfulness.measures import Predicted, flip_grid, scale_scores
+from src.faithfulness.probe import Probe
+from tests.faithfulness.models import BAD, GOOD, NEUTRAL, SURE, additive, honest
+
+
+def predict(probe: Probe, *texts: list[int]) -> Predicted:
+    arrays = [np.array(text) for text in texts]
+    probabilities = probe.probabilities(arrays)
+    return Predicted(arrays, probabilities.argmax(1), probabilities.max(1))
+
+
+def sigmoid(x: float) -> float:
+    return float(1 / (1 + np.exp(-x)))
+
+
+def test_counts_of_shares() -> None:
+    assert counts(100).tolist() == [1, 5, 10, 20, 50]
+    assert counts(7).tolist() == [1, 1, 1, 1, 4]
+    assert counts(1).tolist() == [1, 1, 1, 1, 1]
+
+
+def test_erasures_of_positions() -> None:
+    text, positions = np.array([7, 8, 9, 7]), np.array([3, 0])
+    assert remove(text, positions).tolist() == [8, 9]
+    assert retain(text, positions).tolist() == [7, 7]
+    assert replace(text, positions, 1).tolist() == [1, 8, 9, 1]
+    assert text.tolist() == [7, 8, 9, 7]
+
+
+def test_equal_scores_are_in_random_order() -> None:
+    assert rank(np.array([0.1, 0.7, 0.3]), np.random.default_rng(0)).tolist() == [1, 2, 0]
+    orders = {tuple(rank(np.zeros(3), np.random.default_rng(seed))) for seed in range(50)}
+    assert len(orders) == 6
+
+
+def test_comprehensiveness_and_sufficiency() -> None:
+    probe = additive()
+    predicted = predict(probe, [GOOD, NEUTRAL, GOOD, BAD, NEUTRAL, NEUTRAL], [BAD])
+    assert predicted.classes.tolist() == [1, 0]
+    assert predicted.probabilities == pytest.approx([SURE, SURE])
+    ranked = {"a": [np.array([0, 2, 3, 1, 4, 5]), np.array([0])], "b": [np.array([3, 1, 4, 0, 2, 5]), np.array([0])]}
+    removed = measures.comprehensiveness(probe, predicted, ranked, "removal")
+    assert removed.shape == (2, 2, 5)
+    assert removed[0, 0] == pytest.approx([SURE - 0.5] * 5, abs=1e-6)  # of 6 tokens: 1, 1, 1, 1, 3
+    assert removed[1, 0] == pytest.approx([SURE - sigmoid(8)] * 5, abs=1e-6)
+    assert removed[:, 1].ravel() == pytest.approx([SURE - 0.5] * 10, abs=1e-6)  # the empty text
+    retained = measures.sufficiency(probe, predicted, ranked, "removal")
+    assert retained[0, 0] == pytest.approx([0.0] * 5, abs=1e-6)  # good alone; good, good and bad
+    assert retained[1, 0] == pytest.approx([SURE - sigmoid(-4)] * 5, abs=1e-6)
+    for by_removal, measure in ((removed, measures.comprehensiveness), (retained, measures.sufficiency)):
+        # an unknown token has no polarity here, so that it is as good as removed
+        assert measure(probe, predicted, ranked, "unknown") == pytest.approx(by_removal, abs=1e-6)
+
+
+def test_decision_flips() -> None:
+    assert [flip_grid(length).tolist() for length in (1, 2, 5, 9)] == [[], [1], [1, 2, 3, 4], [1, 2, 3, 5, 8]]
+    probe = additive()
+    predicted = predict(probe, [GOOD, NEUTRAL, GOOD, BAD, GOOD], [NEUTRAL, BAD, NEUTRAL, NEUTRAL])
+    ranked = {
+        "early": [np.array([0, 2, 4, 3, 1]), np.array([0, 2, 3, 1])],
+        "late": [np.array([3, 1, 0, 2, 4]), np.array([1, 0, 2, 3])],
+    }
+    # without two of three good words the sum is 0: argmax takes the first class, bad
+    assert measures.decision_flips(probe, predicted, ranked).tolist() == [[2 / 5, 1.0], [1.0, 1.0]]
+
+
+def test_polarity_violations() -> None:
+    leave_one_out = [np.arange(-10.0, 20.0), np.array([-1.0, 2.0])]
+    ranked = {"a": [np.array([0, 29, 1, *range(2, 29)]), np.array([1, 0])]}
+    assert measures.polarity_violations(ranked, leave_one_out).tolist() == [[2 / 3, 0.0]]
+
+
+def test_soft_erasure_of_certain_features() -> None:
+    assert scale_scores(np.array([-2.0, 0.0, 6.0])).tolist() == [0.0, 0.25, 1.0]
+    assert scale_scores(np.array([3.0, 3.0])).tolist() == [0.5, 0.5]
+    probe = additive()
+    predicted = predict(probe, [NEUTRAL, GOOD, NEUTRAL], [BAD, NEUTRAL])
+    scores = {
+        "a": [np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0])],
+        "b": [np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0])],
+    }
+    comprehensiveness, sufficiency = measures.soft_erasure(probe, predicted, scores, [[0], [1]])
+    assert comprehensiveness == pytest.approx(np.array([[SURE - 0.5] * 2, [0.0] * 2]), abs=1e-6)
+    assert sufficiency == pytest.approx(np.array([[0.0] * 2, [SURE - 0.5] * 2]), abs=1e-6)
+
+
+def test_kendall_takes_absolute_scores() -> None:
+    attention = [np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.5])]
+    assert kendall(attention, [np.array([1.0, -2.0, 4.0, 3.0]), np.array([1.0, 2.0])]) == pytest.approx(
+        [2 / 3, np.nan], nan_ok=True
+    )
+
+
+def test_replaced_weights() -> None:
+    probe = honest()
+    predicted = predict(probe, [NEUTRAL, GOOD, NEUTRAL, NEUTRAL], [BAD])
+    permuted, uniform = replaced_weights(probe, predicted, [np.random.default_rng(i) for i in range(2)])
+    assert permuted == pytest.approx([SURE - 0.5, 0.0], abs=1e-6)  # three of four permutations lose the marked word
+    assert uniform == pytest.approx([SURE - sigmoid(1), 0.0], abs=1e-6)

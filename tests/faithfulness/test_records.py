@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from src.errors import UserError
+from src.faithfulness.records import FORMAT, RECORD_FILE, Record
+
+OPTIONS: dict[str, Any] = {
+    **{"format": FORMAT, "texts": 3, "seed": 0, "measures": ["removal", "limits"], "checkpoint": "abc"},
+    **{"rankings": ["attention", "random"], "skipped": 0, "seconds": 1.5},
+    "examples": [{"words": ["a", "b"], "label": "x", "predicted": "y"}],
+}
+
+
+def arrays() -> dict[str, np.ndarray]:
+    return {
+        "rows": np.array([1, 4, 6]),
+        "lengths": np.array([2, 3, 5]),
+        "correct": np.array([True, False, True]),
+        "probability": np.array([0.5, 0.7, 0.9]),
+        "integral_error": np.zeros(3),
+        "comprehensiveness_removal": np.full((3, 2, 5), 0.25),
+        "flip": np.array([[0.1, 1.0], [0.2, 0.3], [np.nan, 0.5]]),
+        "scores": np.zeros((2, 2)),
+    }
+
+
+def test_a_record_is_read_as_written(tmp_path: Path) -> None:
+    assert Record.load(tmp_path) is None
+    Record(OPTIONS, arrays()).save(tmp_path)
+    record = Record.load(tmp_path)
+    assert record is not None
+    assert record.options == OPTIONS
+    assert record.of("flip", "random").tolist() == [1.0, 0.3, 0.5]
+    wanted = {name: OPTIONS[name] for name in ("format", "texts", "seed", "measures", "checkpoint")}
+    assert record.matches(wanted)
+    assert record.matches(wanted | {"measures": ["removal"]})
+    assert not record.matches(wanted | {"measures": ["removal", "flip"]})
+    assert not record.matches(wanted | {"checkpoint": "abd"})
+    assert not record.matches(wanted | {"texts": 4})
+
+
+def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:
+    Record({"format": FORMAT + 1}, {}).save(tmp_path)
+    assert Record.load(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"flip": np.zeros((3, 3))}, "flip has shape"),
+        ({"flip": np.full((3, 2), 7.0)}, "flip has values out of range"),
+        ({"scores": np.zeros((2, 3))}, "scores has shape"),
+        ({"probability": np.full(3, np.inf)}, "probability has values out of range"),
+        ({"rows": np.array(["a", "b", "c"])}, "rows has shape"),
+        ({"options": np.array("[]")}, "expects a mapping"),
+        ({"options": np.array(json.dumps(OPTIONS | {"rankings": ["attention", "attention"]}))}, "repeated"),
+        ({"options": np.array(json.dumps(OPTIONS | {"seed": "x"}))}, "seed"),
+    ],
+)
+def test_a_damaged_record_is_reported(changes: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:
+    content: dict[str, Any] = {"options": np.array(json.dumps(OPTIONS)), **arrays(), **changes}
+    np.savez_compressed(tmp_path / RECORD_FILE, **content)
+    with pytest.raises(UserError, match=f"{RECORD_FILE} cannot be read .*{message}.*: delete it"):
+        Record.load(tmp_path)
+
+
+def test_a_cut_record_is_reported(tmp_path: Path) -> None:
+    Record(OPTIONS, arrays()).save(tmp_path)
+    path = tmp_path / RECORD_FILE
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(UserError, match="delete it, and run the command again"):
+        Record.load(tmp_path)
