@@ -40,7 +40,11 @@ def config(choice: str, folder: Path) -> DictConfig:
     file.write_text("good,1\n" if choice == "callbacks/lexicon" else "text,label\nPhrase,0\n")
     # Torch traces a recurrent encoder slowly on its meta device; the other components are independent of it.
     small = ["model/encoder=identity"] if group.startswith("model/") and group != "model/encoder" else []
-    small += ["model.embedding.dim=16"] if group in ("model/attention", "model/pooling", "model/head") else []
+    small += (
+        ["model/embedding=learned", "model.embedding.dim=16"]
+        if group in ("model/attention", "model/pooling", "model/head")
+        else []
+    )
     needs = [option.format(file=file) for option in NEEDS.get(choice, [])]
     composed: Any = OmegaConf.to_container(small_config(folder, [*small, f"{group}={name}", *needs]), resolve=True)
     top = group.split("/")[0]

@@ -14,7 +14,7 @@ def test_parallel_jobs_tokenize_once(launcher: str, options: list[str], tmp_path
     pytest.importorskip(f"hydra_plugins.hydra_{launcher.removesuffix('_local')}_launcher")
     sweep = tmp_path / "sweep"
     overrides = ("seed=1,2", "trainer.max_epochs=1", *SMALL, f"hydra/launcher={launcher}", *options)
-    code, output = run_sweep(tmp_path, "-m", *overrides, f"hydra.sweep.dir={sweep}")
+    code, output = run_sweep(tmp_path, "-m", *overrides, f"hydra.sweep.dir={sweep}", in_new_interpreter=True)
     assert code == 0, output
     assert "2 completed." in output
     assert [record["seed"] for record in read_results(sweep).values()] == [1, 2]
