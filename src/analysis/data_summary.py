@@ -37,7 +37,8 @@ def _summarize(split: str, data: TextDataModule, majority: int, has_vector: np.n
     lengths = np.diff(tokenized.offsets)
     excess = np.maximum(lengths - data.truncation.max_length, 0)
     tokens = len(tokenized.tokens)
-    unknown = _count(tokenized.tokens == data.codec.tokenizer.unknown_id)
+    unknown_id = data.codec.tokenizer.unknown_id
+    unknown = 0 if unknown_id is None else int(tokenized.counts[unknown_id])
     quantiles = np.quantile(lengths, list(QUANTILES.values()), method="inverted_cdf")
     return SplitSummary(
         texts=len(lengths),
@@ -48,7 +49,7 @@ def _summarize(split: str, data: TextDataModule, majority: int, has_vector: np.n
         cut_texts=_count(excess),
         cut_share=_share(int(excess.sum()), tokens),
         unknown_share=_share(unknown, tokens),
-        vector_share=None if has_vector is None else _share(_count(has_vector[tokenized.tokens]), tokens),
+        vector_share=None if has_vector is None else _share(int(tokenized.counts[has_vector].sum()), tokens),
         duplicates=len(lengths) - len(np.unique(tokenized.digests)),
         in_train=None if split == "train" else _shared_texts(tokenized, data.tokenized("train")),
     )

@@ -85,7 +85,7 @@ def explain(
     for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
         batch = _explain_batch(model, loss, codec, batches(rows), [words[row] for row in rows], maps)
         for row, explanation in zip(rows.tolist(), batch, strict=True):
-            cut = codec.truncation.describe_cut(int(batches.full_lengths[row]))
+            cut = codec.truncation.describe_cut(int(batches.offsets[row + 1] - batches.offsets[row]))
             explanations[row] = replace(explanation, cut=cut)
     return [explanations[i] for i in range(len(texts))]
 

@@ -33,13 +33,6 @@ class Truncation:
         if self.keep not in ("first", "last"):
             raise ValueError(f"keep={self.keep!r}: must be 'first' or 'last'")
 
-    def spans(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Offsets n+1 of whole texts → start n and length n of each truncated text, int64."""
-        full_lengths = np.diff(offsets)
-        lengths = np.minimum(full_lengths, self.max_length)
-        starts = offsets[:-1] if self.keep == "first" else offsets[1:] - lengths
-        return starts, lengths
-
     def describe_cut(self, tokens: int) -> str:
         """The part of a text of this many tokens that remains, such as 'first 500 of 20,000 tokens'; empty if all."""
         return f"{self.keep} {self.max_length:,} of {tokens:,} tokens" if tokens > self.max_length else ""
@@ -74,8 +67,8 @@ class BatchBuilder:
         device: torch.device | str = "cpu",
     ) -> None:
         self.truncation = truncation
-        self.full_lengths = np.diff(offsets)
-        self.starts, self.lengths = truncation.spans(offsets)  # on the host, to size a batch without a device sync
+        self.offsets = offsets  # on the host, to size a batch without a device sync
+        self.lengths = np.minimum(np.diff(offsets), truncation.max_length).astype(np.int32)  # after truncation
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding reads token 0
         self.tokens = torch.from_numpy(nonempty).to(device)
         self.labels = torch.from_numpy(labels).to(device)
@@ -83,11 +76,16 @@ class BatchBuilder:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def starts(self, rows: np.ndarray) -> np.ndarray:
+        """The position in `tokens` of the first token of each row that is not truncated, N int64."""
+        is_first = self.truncation.keep == "first"
+        return self.offsets[rows] if is_first else self.offsets[rows + 1] - self.lengths[rows]
+
     def __call__(self, rows: np.ndarray) -> Batch:
         """The batch of these rows (N int64), padded to the bucket of its longest text and to at least one token."""
         device = self.tokens.device
         padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
-        spans = np.stack([rows, self.starts[rows], self.lengths[rows]])
+        spans = np.stack([rows, self.starts(rows), self.lengths[rows]])
         index, starts, lengths = torch.from_numpy(spans).to(device)
         steps = torch.arange(padded_length, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L

@@ -1,23 +1,23 @@
-"""The disk cache of tokenized data sets: all runs and parallel jobs share one file per data set."""
+"""The disk cache of tokenized data sets: runs and parallel jobs map one file per data set into memory."""
 
 import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import filelock
 import numpy as np
 
 from src.data.files import content_hash
+from src.data.spool import explain_errors
 from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit
-from src.errors import UserError
-from src.files.arrays import read_arrays
+from src.files.arrays import map_arrays, write_arrays
 
 log = logging.getLogger(__name__)
-ARRAYS = ("tokens", "offsets", "labels", "rows", "digests")  # of a TokenizedSplit
+ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # of a TokenizedSplit
 
 
 def code_version(*classes: type) -> str:
@@ -41,33 +41,20 @@ def load_or_build(
     path = folder / f"{key}.npz"
     if data := _read(path):
         return data
-    with _explain_errors(folder):
+    with explain_errors(folder):
         lock = filelock.FileLock(path.with_suffix(".lock"))
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     try:
         if (data := _read(path)) is None:
             data = build()
-            with _explain_errors(folder):
+            with explain_errors(folder):
                 _write(path, data)
                 _link(path, folder / f"{alias(data)}.npz")
+            data = _read(path) or data  # from the file: the arrays in memory can go
         return data
     finally:
         lock.release()
-
-
-@contextmanager
-def _explain_errors(folder: Path) -> Iterator[None]:
-    """Raise a UserError with the remedy for a full disk, missing permissions and similar errors."""
-    try:
-        yield
-    except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks
-        file = getattr(error, "filename2", None) or getattr(error, "filename", None)
-        place = f": {file}" if file and Path(file) != folder else ""
-        raise UserError(
-            f"data.cache_dir={folder}: cannot write the tokenized data to this folder "
-            f"({getattr(error, 'strerror', None) or error}{place}). Free disk space, or choose another folder"
-        ) from error
 
 
 def _write(path: Path, data: TokenizedCorpus) -> None:
@@ -81,7 +68,7 @@ def _write(path: Path, data: TokenizedCorpus) -> None:
     temporary = path.with_suffix(".tmp")  # a fixed name suffices: only the process with the lock writes
     try:
         with temporary.open("wb") as file:
-            np.savez(file, facts=np.frombuffer(json.dumps(metadata).encode(), dtype=np.uint8), **arrays)
+            write_arrays(file, {"facts": np.frombuffer(json.dumps(metadata).encode(), dtype=np.uint8), **arrays})
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -99,7 +86,7 @@ def _read(path: Path) -> TokenizedCorpus | None:
     if not os.path.isfile(path):  # Path.is_file() raises in an unreadable folder
         return None
     try:
-        arrays = read_arrays(path)
+        arrays = map_arrays(path)
         metadata = json.loads(arrays["facts"].tobytes())
         splits = {
             split: TokenizedSplit(

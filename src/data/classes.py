@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from src.data.examples import Examples
+from src.data.rows import format_places
 from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.suggestions import suggestion
@@ -47,14 +48,15 @@ def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
         UserError: if a label is not in `class_names`.
     """
     number = {name: i for i, name in enumerate(class_names)}
-    if bad := [i for i, name in enumerate(examples.labels) if name not in number]:
+    if unknown := set(examples.labels) - set(number):
+        bad = [i for i, name in enumerate(examples.labels) if name in unknown]
         name = examples.labels[bad[0]]
-        places = examples.rows.describe_places([examples.positions[i] for i in bad])
+        places = format_places(examples.unit, [examples.places[i] for i in bad])
         raise UserError(
-            f"{examples.rows.source}: {places}: label {format_repr(name)} is not among the classes "
+            f"{examples.source}: {places}: label {format_repr(name)} is not among the classes "
             f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}"
         )
-    return np.array([number[name] for name in examples.labels], dtype=np.int64)
+    return np.fromiter(map(number.__getitem__, examples.labels), dtype=np.int64, count=len(examples.labels))
 
 
 def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:

@@ -45,7 +45,7 @@ class Codec:
         """A builder of unlabelled batches, and for each text the original words of its truncated tokens."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
-        spans = zip(builder.starts, builder.lengths, strict=True)
+        spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)
         return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """The corpus that a source returns: texts with their classes, before tokenization."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from src.data.spool import StoredTexts
 from src.errors import UserError
 from src.formatting import LISTED_VALUES, format_list, format_repr
 
@@ -31,12 +33,13 @@ class Corpus:
     class_names: tuple[str, ...]
 
 
-def validate_corpus(corpus: Any, source: str) -> Corpus:
-    """Check a corpus, and convert its texts to lists of str and its labels to int64 arrays.
+def validate_corpus(corpus: Any, source: str, folder: Path) -> Corpus:
+    """Check a corpus, store its texts in temporary files, and convert its labels to int64 arrays.
 
     Args:
         corpus: the value that the source returned.
         source: its name for messages.
+        folder: of the temporary files.
 
     Raises:
         UserError: if a value has the wrong type, length or range; the message states the actual and the required value.
@@ -49,16 +52,18 @@ def validate_corpus(corpus: Any, source: str) -> Corpus:
     if len(names) < 2 or len(set(names)) < len(names):
         raise UserError(f"{source}: class_names is {_describe(names)}; it must have two or more different names")
     splits = {
-        name: None if split is None and name != "train" else _validate_split(split, len(names), f"{source}: {name}")
+        name: None
+        if split is None and name != "train"
+        else _validate_split(split, len(names), f"{source}: {name}", folder)
         for name, split in (("train", corpus.train), ("val", corpus.val), ("test", corpus.test))
     }
     return Corpus(**splits, class_names=tuple(names))  # type: ignore[arg-type]
 
 
-def _validate_split(split: Any, num_classes: int, place: str) -> Split:
+def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> Split:
     if not isinstance(split, Split):
         raise UserError(f"{place} is {_describe(split)}; it must be a Split (src.data.corpus)")
-    texts = _validate_texts(split.texts, place)
+    texts = split.texts if isinstance(split.texts, StoredTexts) else _store(split.texts, place, folder)
     labels = _class_numbers(split.labels, len(texts), f"{place}.labels")
     if len(outside := np.flatnonzero((labels < 0) | (labels >= num_classes))):
         raise UserError(
@@ -71,24 +76,28 @@ def _validate_split(split: Any, num_classes: int, place: str) -> Split:
     return Split(texts, labels.astype(np.int64), groups)
 
 
-def _validate_texts(texts: Any, place: str) -> list[str]:
+def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
+    """Check texts of any iterable, and store them."""
     requirement = "texts must be a list of str"
-    if isinstance(texts, str | bytes | Mapping):
+    if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
         raise UserError(f"{place}.texts is {_describe(texts)}; {requirement}")
-    try:
-        texts = list(texts)
-    except TypeError:
-        raise UserError(f"{place}.texts is {_describe(texts)}; {requirement}") from None
-    if not texts:
+
+    def valid_texts() -> Iterator[str]:
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise UserError(f"{place}.texts[{i}] is {_describe(text)}; {requirement}")
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise UserError(
+                    f"{place}.texts[{i}] contains an unpaired surrogate, which is not a character"
+                ) from None
+            yield text
+
+    stored = StoredTexts(folder, valid_texts())
+    if not stored:
         raise UserError(f"{place}.texts is empty; {requirement}, at least one")
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise UserError(f"{place}.texts[{i}] is {_describe(text)}; {requirement}")
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise UserError(f"{place}.texts[{i}] contains an unpaired surrogate, which is not a character") from None
-    return texts
+    return stored
 
 
 def _class_numbers(values: Any, length: int, place: str) -> np.ndarray:

@@ -123,7 +123,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         Raises:
             UserError: if the result is not a valid `Corpus`; the message names class, value and requirement.
         """
-        return validate_corpus(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()")
+        return validate_corpus(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()", self.cache_dir)
 
     @property
     def is_training(self) -> bool:
@@ -238,7 +238,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         corpus = self.read_valid_corpus()
         self._require_same_source()  # otherwise the cache would store new texts under the old fingerprint
         rows = divide(corpus, self.splitting)
-        return tokenize(corpus, rows, self.tokenizer, self.progress)
+        return tokenize(corpus, rows, self.tokenizer, self.cache_dir, self.progress)
 
 
 def _hash(text: str) -> str:

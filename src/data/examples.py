@@ -2,12 +2,15 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
-from src.data.rows import Rows
+from src.data.rows import Rows, format_places
+from src.data.spool import StoredTexts
 from src.errors import UserError
 from src.formatting import format_repr
 
@@ -19,44 +22,74 @@ LONGEST_LABEL = 1000  # characters; longer labels are not classes, and int() ref
 class Examples:
     """The rows with both a text and a label, as strings."""
 
-    rows: Rows
-    positions: Sequence[int]  # m, in rows
-    texts: list[str]  # m
-    labels: list[str]  # m
+    source: str  # the file's path, for messages
+    unit: str  # of `places`
+    places: Sequence[int]  # m, as in `Rows`
+    texts: StoredTexts  # m
+    labels: list[str]  # m; equal labels are one object
+    groups: list[str]  # m, or none
 
 
-def select_examples(rows: Rows, text: str, label: str, on_bad_rows: str) -> Examples:
+def select_examples(
+    chunks: Iterable[Rows], text: str, label: str, on_bad_rows: str, folder: Path, group: str | None = None
+) -> Examples:
     """The texts and labels of the rows that have both; `on_bad_rows` drops other rows or raises an error.
+
+    Args:
+        chunks: the rows, at least one chunk, which may be empty.
+        text: the column of texts.
+        label: the column of labels.
+        on_bad_rows: "error" or "drop".
+        folder: of the temporary file of texts.
+        group: the column of groups; None reads none.
 
     Raises:
         UserError: if `on_bad_rows` is "error" and a row lacks one, if no row has both, if a value is neither text nor a
             number, or if a label is too long for a class.
     """
-    texts = cell_texts(rows, text)
-    labels = [value.strip() for value in cell_texts(rows, label)]
-    _check_lengths(rows, label, labels)
-    positions = [i for i in range(len(texts)) if texts[i].strip() and labels[i]]
-    if bad := sorted(set(range(len(texts))) - set(positions)):
-        places = rows.describe_places(bad)
+    labels: list[str] = []
+    groups: list[str] = []
+    places, bad = array("q"), array("q")
+    names: dict[str, str] = {}
+    rows = Rows("", "", (), {})
+
+    def good_texts() -> Iterator[str]:
+        nonlocal rows
+        for rows in chunks:
+            texts = cell_texts(rows, text)
+            row_labels = [value.strip() for value in cell_texts(rows, label)]
+            _check_lengths(rows, label, row_labels)
+            for i, (place, value, name) in enumerate(zip(rows.places, texts, row_labels, strict=True)):
+                if not (name and value.strip()):
+                    bad.append(place)
+                    continue
+                places.append(place)
+                labels.append(names.setdefault(name, name))
+                if group is not None:
+                    groups.append(rows.columns[group][i])
+                yield value
+
+    texts = StoredTexts(folder, good_texts())
+    if bad:
+        bad_places = format_places(rows.unit, bad)
         if on_bad_rows == "error":
             raise UserError(
-                f"{rows.source}: no {text!r} or no {label!r} in {places}. Correct the file, or drop such "
+                f"{rows.source}: no {text!r} or no {label!r} in {bad_places}. Correct the file, or drop such "
                 "rows with data.on_bad_rows=drop"
             )
-        log.warning("%s: dropped %s, without %r or %r", rows.source, places, text, label)
-    if not positions:
+        log.warning("%s: dropped %s, without %r or %r", rows.source, bad_places, text, label)
+    if not labels:
         raise UserError(f"{rows.source}: no row has both {text!r} and {label!r}")
-    return Examples(rows, positions, [texts[i] for i in positions], [labels[i] for i in positions])
+    return Examples(rows.source, rows.unit, places, texts, labels, groups)
 
 
 def _check_lengths(rows: Rows, column: str, labels: Sequence[str]) -> None:
-    long = [i for i, label in enumerate(labels) if len(label) > LONGEST_LABEL]
-    if long:
-        label = labels[long[0]]
-        raise UserError(
-            f"{rows.source}: {rows.describe_places(long)}: the label {format_repr(label)} has {len(label):,} "
-            f"characters, so column {column!r} does not hold classes; name the column that does with data.label"
-        )
+    for i, label in enumerate(labels):
+        if len(label) > LONGEST_LABEL:
+            raise UserError(
+                f"{rows.source}: {rows.describe_places([i])}: the label {format_repr(label)} has {len(label):,} "
+                f"characters, so column {column!r} does not hold classes; name the column that does with data.label"
+            )
 
 
 def validate_policy(on_bad_rows: str) -> str:

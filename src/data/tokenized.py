@@ -5,11 +5,14 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from src.data.corpus import Corpus
+from src.data.spool import Spool, StoredTexts
 from src.data.tokenizer import TokenizerBuilder
+from src.data.trained_tokenizer import Tokenizer, text_blocks
 from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.suggestions import suggestion
@@ -27,6 +30,7 @@ class TokenizedSplit:
     labels: np.ndarray  # n int64
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts: equal for duplicates
+    counts: np.ndarray  # int64, how often each token of the vocabulary occurs
     origin: str  # train, val or test
 
 
@@ -42,31 +46,31 @@ class TokenizedCorpus:
 
 
 def tokenize(
-    corpus: Corpus, rows_by_split: Mapping[str, tuple[str, np.ndarray]], builder: TokenizerBuilder, progress: bool
+    corpus: Corpus,
+    rows_by_split: Mapping[str, tuple[str, np.ndarray]],
+    builder: TokenizerBuilder,
+    folder: Path,
+    progress: bool,
 ) -> TokenizedCorpus:
     """Train a tokenizer on the training texts, and tokenize all texts with it.
 
     Args:
-        corpus: the texts.
+        corpus: validated; its texts are stored in files.
         rows_by_split: for each split the source's split and its rows, from `src.data.splits.divide`.
         builder: trains or loads the tokenizer.
+        folder: of a temporary file of tokens.
         progress: show progress bars.
     """
     start = time.perf_counter()
-    texts = {
-        split: [getattr(corpus, origin).texts[row] for row in rows] for split, (origin, rows) in rows_by_split.items()
+    texts: dict[str, StoredTexts] = {
+        split: getattr(corpus, origin).texts.take(rows) for split, (origin, rows) in rows_by_split.items()
     }
     tokenizer = builder.train(texts["train"], progress)
-    splits = {
-        split: TokenizedSplit(
-            *tokenizer.encode(texts[split], progress),
-            getattr(corpus, origin).labels[rows],
-            rows,
-            text_digests(texts[split]),
-            origin,
-        )
-        for split, (origin, rows) in rows_by_split.items()
-    }
+    splits = {}
+    for split, (origin, rows) in rows_by_split.items():
+        tokens, offsets, digests, counts = _encode(texts[split], tokenizer, folder, progress)
+        labels = getattr(corpus, origin).labels[rows]
+        splits[split] = TokenizedSplit(tokens, offsets, labels, rows, digests, counts, origin)
     log.info(
         "Tokenized %s texts in %.1f s; the vocabulary has %s entries",
         f"{sum(map(len, texts.values())):,}",
@@ -76,10 +80,22 @@ def tokenize(
     return TokenizedCorpus(**splits, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
 
 
-def text_digests(texts: Sequence[str]) -> np.ndarray:
-    """A hash of each text, n int64: two different texts have the same with a probability of 2**-64."""
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(b"".join(digests), dtype=np.int64)
+def _encode(
+    texts: StoredTexts, tokenizer: Tokenizer, folder: Path, progress: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The tokens, offsets, digests and counts of texts; two texts have the same digest with a probability of 2**-64."""
+    tokens, counts = Spool(folder), np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
+    offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
+    row = 0
+    for block in text_blocks(texts, "Tokenizing", progress):
+        ids, stops = tokenizer.encode(block)
+        tokens.append(ids)
+        counts += np.bincount(ids, minlength=len(counts))
+        rows = slice(row, row := row + len(block))
+        offsets[1:][rows] = offsets[rows.start] + stops[1:]
+        hashes = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in block)
+        digests[rows] = np.frombuffer(b"".join(hashes), dtype=np.int64)
+    return tokens.array(np.int32), offsets, digests, counts
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:

@@ -1,10 +1,17 @@
-"""Read the arrays of an .npz file, and verify the checksums of zip files."""
+"""Write and read the arrays of an .npz file, and verify the checksums of zip files."""
 
+import mmap
+import struct
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+
+ALIGNMENT = 64  # bytes
+HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes of a zip member: before its name, for large files, of an empty field
+PADDING_FIELD = 0xD935  # its registered number
 
 
 def require_checksums(file: Path | IO[bytes]) -> None:
@@ -33,3 +40,51 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
                 return {name: arrays[name] for name in arrays.files}
         except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
+
+
+def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz file whose arrays can be mapped into memory: uncompressed and aligned.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            padding = -(file.tell() + HEADER + len(member.filename) + FIELD + ZIP64_FIELD) % ALIGNMENT
+            member.extra = struct.pack("<HH", PADDING_FIELD, padding) + bytes(padding)
+            with archive.open(member, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def map_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Map all arrays that `write_arrays` wrote into memory, after a check of their checksums.
+
+    Writes to the arrays do not change the file.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is damaged, or was not written by `write_arrays`.
+    """
+    with path.open("rb") as file:
+        try:
+            require_checksums(file)
+            with zipfile.ZipFile(file) as archive:
+                members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            return {name: _map_array(file, content, member) for name, member in members.items()}
+        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+            raise ValueError(f"is damaged: {error or type(error).__name__}") from error
+
+
+def _map_array(file: IO[bytes], content: mmap.mmap, member: zipfile.ZipInfo) -> np.ndarray:
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{member.filename!r} is compressed")
+    file.seek(member.header_offset)
+    lengths = struct.unpack("<26x2H", file.read(HEADER))  # of the name and the extra fields, as zipfile reads them
+    file.seek(member.header_offset + HEADER + sum(lengths))
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if len(shape) != 1 or dtype.kind not in "iu" or file.tell() % dtype.itemsize:
+        raise ValueError(f"{member.filename!r} is not a flat, aligned array of integers")
+    return np.frombuffer(content, dtype, shape[0], file.tell())

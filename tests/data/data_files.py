@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from src.data.examples import Examples, select_examples
-from src.data.readers import read_rows
+from src.data.readers import read_chunks
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -16,7 +16,7 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 def read_examples(path: Path, on_bad_rows: str = "error") -> Examples:
-    return select_examples(read_rows(path, ("text", "label")), "text", "label", on_bad_rows)
+    return select_examples(read_chunks(path, ("text", "label")), "text", "label", on_bad_rows, path.parent)
 
 
 def write_parquet(path: Path, text: Any, label: Any) -> Path:

@@ -28,6 +28,7 @@ def make_corpus(seed: int = 0) -> TokenizedCorpus:
             rng.integers(0, 2, n),
             rng.permutation(n),
             rng.integers(0, 99, n),
+            rng.integers(0, 9, 99),
             origin,
         )
 
@@ -42,7 +43,7 @@ def are_equal(first: TokenizedCorpus, second: TokenizedCorpus) -> bool:
         np.array_equal(getattr(getattr(first, split), name), getattr(getattr(second, split), name))
         and getattr(first, split).origin == getattr(second, split).origin
         for split in ("train", "val", "test")
-        for name in ("tokens", "offsets", "labels", "rows", "digests")
+        for name in ("tokens", "offsets", "labels", "rows", "digests", "counts")
     )
     return metadata and arrays
 
@@ -114,10 +115,10 @@ def test_a_failed_build_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(file: object, **_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache.np, "savez", full)
+    monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*No space left"):
         load(tmp_path, "key", make_corpus)
     assert not list(tmp_path.glob("*.npz")) and not list(tmp_path.glob("*.tmp"))

@@ -1,8 +1,9 @@
 """Text-classification data sets of the Hugging Face hub."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from src.data.classes import distinct_classes, encode_labels, parse_class_names
@@ -10,6 +11,7 @@ from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.examples import Examples, select_examples, validate_policy
 from src.data.hub import connection
+from src.data.readers import CHUNK
 from src.data.rows import Rows, check_columns
 from src.errors import UserError
 from src.formatting import format_list
@@ -64,21 +66,25 @@ class HubSet:
         versions = [(role, self.data[split]._fingerprint) for role, split in self.splits.items()]
         return f"hub {self.name} {versions} {(self.text, self.label, self.on_bad_rows, self.classes)}"
 
-    def read(self) -> Corpus:
-        examples = {role: self._examples(split) for role, split in self.splits.items()}
+    def read(self, folder: Path) -> Corpus:
+        """Read the data set; `folder` receives temporary files."""
+        examples = {role: self._examples(split, folder) for role, split in self.splits.items()}
         names = self.classes or self._own_classes() or distinct_classes(examples["train"].labels, self.name)
         splits = {role: Split(rows.texts, encode_labels(rows, names)) for role, rows in examples.items()}
         return Corpus(splits["train"], splits.get("val"), splits.get("test"), names)
 
-    def _examples(self, split: str) -> Examples:
+    def _examples(self, split: str, folder: Path) -> Examples:
+        return select_examples(self._chunks(split), self.text, self.label, self.on_bad_rows, folder)
+
+    def _chunks(self, split: str) -> Iterator[Rows]:
         data, source = self.data[split], f"{self.name} ({split})"
         check_columns(source, (self.text, self.label), data.column_names)
-        labels = data[self.label][:]
-        if names := self._own_classes():
-            labels = [names[i] if i is not None and i >= 0 else None for i in labels]  # -1 is the hub's "unknown"
-        columns = {self.text: data[self.text][:], self.label: labels}
-        rows = Rows(source, "row", range(1, len(data) + 1), columns)
-        return select_examples(rows, self.text, self.label, self.on_bad_rows)
+        data = data.select_columns([self.text, self.label])
+        for start in range(0, max(len(data), 1), CHUNK):
+            columns = data[start : start + CHUNK]
+            if names := self._own_classes():  # -1 is the hub's "unknown"
+                columns[self.label] = [names[i] if i is not None and i >= 0 else None for i in columns[self.label]]
+            yield Rows(source, "row", range(start + 1, start + len(columns[self.text]) + 1), columns)
 
     def _own_classes(self) -> tuple[str, ...]:
         return tuple(getattr(self.data[self.splits["train"]].features[self.label], "names", ()))
@@ -140,4 +146,4 @@ class Hub(TextDataModule):
         return self.source.fingerprint()
 
     def read(self) -> Corpus:
-        return self.source.read()
+        return self.source.read(self.cache_dir)

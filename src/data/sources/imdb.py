@@ -1,5 +1,6 @@
 """The Large Movie Review Dataset (Maas et al., 2011): 25,000 training and 25,000 test film reviews."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from src.data.datamodule import TextDataModule
 from src.data.examples import select_examples
 from src.data.files import content_hash
 from src.data.paths import existing_path
-from src.data.readers import read_rows
+from src.data.readers import read_chunks
 from src.data.sources.hub import HubSet
+from src.data.spool import StoredTexts
 from src.errors import UserError
 
 CLASSES = ("negative", "positive")
@@ -41,10 +43,15 @@ class Imdb(TextDataModule):
 
     def read(self) -> Corpus:
         if self.files is None:
-            corpus = self.hub.read()
+            corpus = self.hub.read(self.cache_dir)
             return Corpus(corpus.train, None, corpus.test, CLASSES)
-        train, test = map(_split, self.files)
+        train, test = map(self._split, self.files)
         return Corpus(train, None, test, CLASSES)
+
+    def _split(self, files: list[Path]) -> Split:
+        parts = [select_examples(read_chunks(path, COLUMNS), *COLUMNS, "error", self.cache_dir) for path in files]
+        labels = np.concatenate([encode_labels(reviews, NUMBERS) for reviews in parts])
+        return Split(StoredTexts(self.cache_dir, chain.from_iterable(reviews.texts for reviews in parts)), labels)
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -56,9 +63,3 @@ def _files(folder: Path) -> tuple[list[Path], list[Path]]:
             "Download a copy with `hf download stanfordnlp/imdb --repo-type dataset --local-dir <folder>`"
         )
     return train, test
-
-
-def _split(files: list[Path]) -> Split:
-    parts = [select_examples(read_rows(path, COLUMNS), *COLUMNS, on_bad_rows="error") for path in files]
-    labels = np.concatenate([encode_labels(rows, NUMBERS) for rows in parts])
-    return Split([text for rows in parts for text in rows.texts], labels)

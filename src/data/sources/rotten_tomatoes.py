@@ -12,7 +12,7 @@ from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.examples import select_examples
 from src.data.files import content_hash, existing_file
-from src.data.readers import read_rows
+from src.data.readers import read_chunks
 
 CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
 NUMBERS = ("0", "1", "2", "3", "4")  # the classes in the file
@@ -34,8 +34,7 @@ class RottenTomatoes(TextDataModule):
         return f"rotten_tomatoes {content_hash([self.path])}"
 
     def read(self) -> Corpus:
-        rows = read_rows(self.path, ("Phrase", "Sentiment", "SentenceId"))
-        phrases = select_examples(rows, "Phrase", "Sentiment", on_bad_rows="drop")  # one phrase is blank
-        sentences = np.array([rows.columns["SentenceId"][i] for i in phrases.positions])
-        _, groups = np.unique(sentences, return_inverse=True)
+        rows = read_chunks(self.path, ("Phrase", "Sentiment", "SentenceId"))
+        phrases = select_examples(rows, "Phrase", "Sentiment", "drop", self.cache_dir, "SentenceId")  # one is blank
+        _, groups = np.unique(phrases.groups, return_inverse=True)
         return Corpus(Split(phrases.texts, encode_labels(phrases, NUMBERS), groups), None, None, CLASSES)

@@ -8,7 +8,7 @@ from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.examples import select_examples
 from src.data.files import content_hash
-from src.data.readers import read_rows
+from src.data.readers import read_chunks
 
 FILE = Path(__file__).parents[1] / "assets" / "small.csv"
 CLASSES = ("negative", "neutral", "positive")
@@ -29,5 +29,5 @@ class SmallCsv(TextDataModule):
         return f"small_csv {content_hash([FILE])}"
 
     def read(self) -> Corpus:
-        reviews = select_examples(read_rows(FILE, (TEXT, LABEL)), TEXT, LABEL, on_bad_rows="error")
+        reviews = select_examples(read_chunks(FILE, (TEXT, LABEL)), TEXT, LABEL, "error", self.cache_dir)
         return Corpus(Split(reviews.texts, encode_labels(reviews, CLASSES)), None, None, CLASSES)

@@ -10,7 +10,7 @@ from src.data.datamodule import TextDataModule
 from src.data.delimiter import parse_delimiter
 from src.data.examples import select_examples, validate_policy
 from src.data.files import GZIP, content_hash, existing_file, file_format
-from src.data.readers import DELIMITED, read_rows
+from src.data.readers import DELIMITED, read_chunks
 from src.data.tokenized import SPLITS
 from src.errors import UserError
 
@@ -83,7 +83,11 @@ class Table(TextDataModule):
                 )
         examples = {
             split: select_examples(
-                read_rows(path, (self.text, self.label), self.delimiter), self.text, self.label, self.on_bad_rows
+                read_chunks(path, (self.text, self.label), self.delimiter),
+                self.text,
+                self.label,
+                self.on_bad_rows,
+                self.cache_dir,
             )
             for split, path in self.paths.items()
         }
