@@ -1,0 +1,92 @@
+"""Memory and speed on a corpus larger than the memory: `python -m benchmarks.scale --data-path=…`.
+
+It writes made-up texts of 200 words, whose frequencies follow Zipf's law, to one CSV file, and trains a BiLSTM with
+Bahdanau's attention on it through `python -m src.train`. It prints the steps per second and the peak of resident
+memory: all of it, and without the pages of files, which the system drops when others need memory. The same model is
+then trained on IMDb.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.memory import ROOT, megabytes
+
+WORDS, VOCABULARY, HALF = 1_000_000, 100_000, 100  # words to copy from, different words, words of half a text
+INTERVAL = 0.1  # seconds between two readings of memory
+BATCH = 32  # texts of a step
+FIELDS = ("VmRSS", "RssAnon")
+
+
+def write_texts(path: Path, texts: int) -> None:
+    """Write a CSV file of texts with two classes; each text is two random pieces of one long text."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1, VOCABULARY + 1)
+    words = [f"w{i:x}" for i in rng.choice(VOCABULARY, WORDS, p=shares / shares.sum())]
+    with path.open("w") as file:
+        file.write("text,label\n")
+        for _ in range(0, texts, 1000):
+            starts = rng.integers(0, WORDS - HALF, (1000, 2)).tolist()
+            labels = rng.integers(0, 2, 1000).tolist()
+            for (first, second), label in zip(starts, labels, strict=True):
+                pieces = words[first : first + HALF] + words[second : second + HALF]
+                file.write(f"{' '.join(pieces)},{label}\n")
+
+
+def train(overrides: Sequence[str], folder: Path, steps: int) -> dict[str, float]:
+    """Train for some steps; return the peaks of memory in MB, the seconds of the process, and steps per second."""
+    line = [
+        *(sys.executable, "-m", "src.train", *overrides),
+        *(f"hydra.run.dir='{folder / 'run'}'", f"data.cache_dir='{folder / 'cache'}'", "logger=csv", "test=false"),
+        *("trainer.max_epochs=1", f"+trainer.limit_train_batches={steps}", "+trainer.limit_val_batches=1"),
+        *(f"data.batch_size={BATCH}", "callbacks=progress"),
+    ]
+    peaks, start = dict.fromkeys(FIELDS, 0.0), time.perf_counter()
+    process = subprocess.Popen(line, cwd=ROOT, stdout=subprocess.DEVNULL)
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        for field in FIELDS:
+            try:
+                peaks[field] = max(peaks[field], megabytes(field, status) or 0.0)
+            except (OSError, ValueError):  # the process has just ended
+                break
+        time.sleep(INTERVAL)
+    if process.returncode:
+        sys.exit(f"the training failed: {' '.join(line)}")
+    result = json.loads((folder / "run" / "result.json").read_text())
+    return {**peaks, "seconds": time.perf_counter() - start, "steps": result["texts_per_second"] / BATCH}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("--texts", type=int, default=2_000_000, help="number of made-up texts, in thousands")
+    parser.add_argument("--steps", type=int, default=500, help="training steps")
+    parser.add_argument("--data-path", help="folder of IMDb; without it only the made-up texts are measured")
+    parser.add_argument("--folder", help="where to write the temporary files; 3 kB a text")
+    args = parser.parse_args()
+    with TemporaryDirectory(dir=args.folder) as name:
+        folder = Path(name)
+        write_texts(folder / "texts.csv", args.texts)
+        print(f"{args.texts:,} texts, {(folder / 'texts.csv').stat().st_size / 1e6:,.0f} MB", flush=True)
+        jobs = {"made-up texts": ["data=csv", f"data.path='{folder / 'texts.csv'}'"]}
+        if args.data_path:
+            jobs["IMDb"] = ["data=imdb", f"data.path='{args.data_path}'"]
+        for name, overrides in jobs.items():
+            for state in ("first run", "from the cache"):
+                result = train(overrides, folder, args.steps)
+                print(
+                    f"{name}, {state}: {result['steps']:.2f} steps/s; peak {result['VmRSS']:,.0f} MB, "
+                    f"{result['RssAnon']:,.0f} MB without pages of files; {result['seconds']:,.0f} s in all",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
