@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-sweep study study-report study-verify constraints clean
+.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-scale bench-sweep study study-report study-verify constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,9 @@ bench-growth: venv  ## measure and draw how cost grows with length and number of
 
 bench-memory: venv  ## measure and draw resident memory over five epochs
 	$(RUN) -m benchmarks.resident --out=docs/pictures $(BENCH)
+
+bench-scale: venv  ## measure memory and speed on millions of texts
+	$(RUN) -m benchmarks.scale $(BENCH)
 
 bench-sweep: venv  ## measure a sweep against separate processes, and its memory
 	$(RUN) -m benchmarks.sweep $(BENCH)

@@ -30,7 +30,7 @@ class Spool:
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
 
-    def append(self, data: bytes | np.ndarray) -> None:
+    def append(self, data: bytes) -> None:
         with explain_errors(self._folder):
             self._file.write(data)
 

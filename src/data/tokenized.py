@@ -89,7 +89,7 @@ def _encode(
     row = 0
     for block in text_blocks(texts, "Tokenizing", progress):
         ids, stops = tokenizer.encode(block)
-        tokens.append(ids)
+        tokens.append(ids.tobytes())
         counts += np.bincount(ids, minlength=len(counts))
         rows = slice(row, row := row + len(block))
         offsets[1:][rows] = offsets[rows.start] + stops[1:]
