@@ -12,6 +12,7 @@ from omegaconf import OmegaConf
 
 from src import build
 from src.checkpoint import Card
+from src.data.batching import BatchBuilder
 from src.data.datamodule import TextDataModule
 from src.data.splits import sample
 from src.errors import UserError
@@ -163,8 +164,9 @@ def measure_texts(
 def _texts(data: TextDataModule, rows: np.ndarray) -> list[np.ndarray]:
     """The truncated tokens of these test texts."""
     split = data.tokenized("test")
-    starts, lengths = data.truncation.spans(split.offsets)
-    return [np.asarray(split.tokens[starts[row] : starts[row] + lengths[row]], dtype=np.int64) for row in rows]
+    builder = BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation)
+    spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
+    return [np.asarray(split.tokens[start : start + length], dtype=np.int64) for start, length in spans]
 
 
 def _words(card: Card, data: TextDataModule, probe: Probe, rows: np.ndarray) -> list[list[str]]:
