@@ -64,6 +64,8 @@ def format_difference(definition: ClaimDefinition, difference: Difference) -> st
             value, low, high = 0 - value, high and 0 - high, low and 0 - low
         factor, digits, unit = {
             "attended_share": (100, 1, "points of attended words, exp(entropy) / length"),
+            "attention_faithfulness": (1, 3, f"in {label('attention_faithfulness')}"),
+            "gradient_agreement": (1, 3, f"in {label('gradient_agreement')}"),
             "nll": (1, 4, "in negative log-likelihood"),
             "brier": (1, 4, "in Brier score"),
         }.get(metric, (100, 2, f"points of {label(metric)}"))

@@ -12,6 +12,8 @@ LABELS = {
     "ece": "calibration error",
     "nll": "negative log-likelihood",
     "brier": "Brier score",
+    "attention_faithfulness": "normalized comprehensiveness of attention",
+    "gradient_agreement": "τ of attention and gradient",
 }
 
 

@@ -14,6 +14,8 @@ from src.comparison.scores import ScoreByText, scores_by_text
 from src.comparison.statistics import Sample
 from src.comparison.variants import Variant
 from src.errors import UserError
+from src.faithfulness.names import ATTENTION
+from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
 MAX_FOLDERS = 3  # named of each group of runs
@@ -136,7 +138,26 @@ def gradient_variation(run: Path) -> float | None:
     return float(np.sqrt(np.mean(np.diff(np.log(norms[:, 1])) ** 2)))
 
 
+def attention_faithfulness(run: Path) -> float | None:
+    """The normalized comprehensiveness of attention: mean over the texts that define it, 0 to 1."""
+    record = read_or_warn(Record.load, run)
+    return _mean_of_defined(None if record is None else record.values("normalized", ATTENTION))
+
+
+def gradient_agreement(run: Path) -> float | None:
+    """Kendall's τ of attention weights with |gradient × input|: mean over the texts that define it, -1 to 1."""
+    record = read_or_warn(Record.load, run)
+    return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
+
+
+def _mean_of_defined(values: np.ndarray | None) -> float | None:
+    return None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+
+
+FAITHFULNESS = ("attention_faithfulness", "gradient_agreement")
 RUN_STATISTICS = {
+    "attention_faithfulness": RunStatistic(RECORD_FILE, attention_faithfulness),
+    "gradient_agreement": RunStatistic(RECORD_FILE, gradient_agreement),
     "attended_share": RunStatistic("attention_stats.npz", attended_share),
     "gradient_variation": RunStatistic("gradients.csv", gradient_variation),
 }

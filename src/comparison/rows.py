@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from src.comparison.measurements import Measurement
+from src.comparison.measurements import FAITHFULNESS, Measurement, sample_runs
 from src.comparison.statistics import (
     LEVEL,
     MIN_SEEDS,
@@ -40,6 +40,7 @@ class Row:
     p_adjusted: float | None  # Holm's
     mcnemar: tuple[int, int] | None  # (k, n): of n shared seeds, k differ significantly with the sign of the mean
     verdict: Verdict
+    faithfulness: dict[str, Interval]  # elements of FAITHFULNESS, over seeds; empty without records of the runs
 
 
 def rank_variants(
@@ -100,6 +101,11 @@ def _row(
         p_adjusted=p_adjusted,
         mcnemar=_mcnemar(measurement, baseline) if difference else None,
         verdict=_verdict(measurement, baseline, difference, p_adjusted, sign),
+        faithfulness={
+            name: mean_over_seeds(sample.scores.tolist())
+            for name in FAITHFULNESS
+            for sample in sample_runs([measurement.variant], name).values()
+        },
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from src.comparison.comparison import Comparison
 from src.comparison.folds import NOTE
 from src.comparison.formatting import format_p_value, format_with_margin, label
+from src.comparison.measurements import FAITHFULNESS
 from src.comparison.rows import METRICS, Row
 from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
@@ -34,6 +35,12 @@ RULES = (
 )
 
 
+FAITHFULNESS_NOTE = (
+    "From the records of `python -m src.faithfulness`, mean over seeds ± half of the 95 % interval (Student's t). "
+    "Normalized comprehensiveness: 0 is the lowest and 1 the highest that a ranking of the words can reach."
+)
+
+
 class Section(NamedTuple):
     """One table: a column of text, then columns of numbers."""
 
@@ -44,9 +51,9 @@ class Section(NamedTuple):
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """Scores, differences and cost by variant, best first."""
+    """Scores, differences, cost by variant, best first, and faithfulness if it was measured."""
     others = [row for row in comparison.rows if row is not comparison.baseline]
-    tables = [_scores(comparison), _differences(comparison, others), _cost(comparison)]
+    tables = [_scores(comparison), _differences(comparison, others), _cost(comparison), _faithfulness(comparison)]
     return [table for table in tables if table.rows]
 
 
@@ -99,3 +106,12 @@ def _cost(comparison: Comparison) -> Section:
         for row in comparison.rows
     ]
     return Section("Cost", ["variant", "parameters", "seconds per epoch", "peak memory, MB"], rows, COST)
+
+
+def _faithfulness(comparison: Comparison) -> Section:
+    rows = [
+        [row.variant.name, *(format_with_margin(row.faithfulness.get(name)) for name in FAITHFULNESS)]
+        for row in comparison.rows
+        if row.faithfulness
+    ]
+    return Section("Faithfulness", ["variant", *map(label, FAITHFULNESS)], rows, FAITHFULNESS_NOTE)

@@ -120,6 +120,8 @@ def _csv_cells(row: Row, comparison: Comparison) -> Iterator[tuple[str, object]]
     yield "mcnemar_found", row.mcnemar and row.mcnemar[0]
     yield "mcnemar_of", row.mcnemar and row.mcnemar[1]
     yield "verdict", row.verdict
+    for name, interval in row.faithfulness.items():
+        yield from _with_bounds(name, interval)
 
 
 def _with_bounds(name: str, interval: Interval | None) -> Iterator[tuple[str, float | None]]:

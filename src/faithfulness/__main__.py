@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from src.errors import UserError
-from src.faithfulness import MEASURES
+from src.faithfulness.names import MEASURES
 from src.process.exits import exit_with_message
 
 DESCRIPTION = """\

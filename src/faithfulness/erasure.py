@@ -3,6 +3,7 @@
 import numpy as np
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the tokens that are erased (DeYoung et al. 2020, section 4.2)
+MIN_RANGE = 1e-6  # of a text's limits; below, the normalized value is not defined
 
 
 def counts(length: int) -> np.ndarray:
@@ -30,3 +31,9 @@ def replace(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray
     replaced = tokens.copy()
     replaced[positions] = token
     return replaced
+
+
+def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """(value − low) / (high − low), 0 at the lower limit and 1 at the upper; NaN if the limits coincide."""
+    is_defined = high - low >= MIN_RANGE
+    return np.where(is_defined, (values - low) / np.where(is_defined, high - low, 1), np.nan)

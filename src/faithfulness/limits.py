@@ -16,7 +16,6 @@ from src.faithfulness.probe import Probe, Scores, Texts
 SHORT = 32  # tokens of a text whose search adds one token at a time, as Edin et al. do
 SHORT_BEAM, LONG_BEAM = 5, 3
 PERTURBATIONS = (0.5, 1.0)  # noise added to scores of proposals, in standard deviations of the scores
-MIN_RANGE = 1e-6  # of a text's limits; below, the normalized value is not defined
 
 
 class Request(NamedTuple):
@@ -68,12 +67,6 @@ def comprehensiveness_limits(
     results = run_searches(probe, searches, predicted.classes[owners]).reshape(-1, 2)
     low, high = np.vstack([results[:, 0], of_rankings]).min(0), np.vstack([results[:, 1], of_rankings]).max(0)
     return low, high
-
-
-def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(value − low) / (high − low), 0 at the lower limit and 1 at the upper; NaN if the limits coincide."""
-    is_defined = high - low >= MIN_RANGE
-    return np.where(is_defined, (values - low) / np.where(is_defined, high - low, 1), np.nan)
 
 
 def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) -> np.ndarray:

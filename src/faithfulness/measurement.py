@@ -39,7 +39,7 @@ def measure(
         folders: of runs or sweeps.
         texts: the size of the stratified sample of test texts.
         seed: of the sample and of random numbers.
-        measures: names of `src.faithfulness.run.MEASURES`.
+        measures: names of `src.faithfulness.names.MEASURES`.
         trusted_modules: the user's packages whose classes checkpoints may name.
         data_path: replaces `data.path` of the checkpoints.
         command: for the report.

@@ -7,7 +7,7 @@ import numpy as np
 
 from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.rankings import RANKINGS
+from src.faithfulness.names import RANKINGS
 from src.faithfulness.summary import COLUMNS, VariantSummary
 from src.faithfulness.tables import NOTE, Report, agreement_sections, format_estimate, measured_columns, notes
 from src.reports.page.attention import Word

@@ -8,12 +8,9 @@ import torch
 from torch import Tensor
 
 from src.errors import UserError
+from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
 
-ATTENTION, ATTENTION_GRADIENT = "attention", "attention × gradient"
-GRADIENT, INTEGRATED = "gradient × input", "integrated gradients"
-LEAVE_ONE_OUT, RANDOM, UNIFORM = "leave-one-out", "random", "uniform"
-RANKINGS = (ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM)
 STEPS = (16, 64, 256)  # of the integral; texts with a larger error than TOLERANCE take the next number
 TOLERANCE = 0.005  # of the integrals' sum, in units of probability
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from src.errors import UserError
-from src.faithfulness.erasure import SHARES
-from src.faithfulness.rankings import RANKINGS
+from src.faithfulness.erasure import SHARES, normalize
+from src.faithfulness.names import RANKINGS
 from src.files.arrays import read_arrays
 from src.files.atomic import replace_atomically
 from src.files.plain import require
@@ -53,6 +53,23 @@ class Record:
     def of(self, name: str, ranking: str) -> np.ndarray:
         """The values of a measure for a ranking: n, or n×5."""
         return self.arrays[name][:, self.rankings.index(ranking)]
+
+    def values(self, name: str, ranking: str) -> np.ndarray | None:
+        """One value of a measure for each text, NaN where it is not defined; None if it was not measured.
+
+        Args:
+            name: of an array, or `normalized` for comprehensiveness between its limits; shares are averaged.
+            ranking: the ranking.
+        """
+        if name == "normalized":
+            comprehensiveness = self.values("comprehensiveness_removal", ranking)
+            if comprehensiveness is None or not self.has("low"):
+                return None
+            return normalize(comprehensiveness, self.arrays["low"], self.arrays["high"])
+        if not self.has(name) or ranking not in self.rankings:
+            return None
+        values = self.of(name, ranking)
+        return values.mean(1) if values.ndim == 2 else values
 
     def matches(self, options: Mapping[str, Any]) -> bool:
         """Whether the record was computed with these options, perhaps with more measures."""

@@ -20,8 +20,9 @@ from src.eval import with_data
 from src.faithfulness import agreement, limits, measures
 from src.faithfulness.erasure import rank
 from src.faithfulness.measures import Predicted
+from src.faithfulness.names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe
-from src.faithfulness.rankings import ATTENTION, GRADIENT, LEAVE_ONE_OUT, rank_tokens
+from src.faithfulness.rankings import rank_tokens
 from src.faithfulness.records import FORMAT, Record
 
 CHUNK_TOKENS = 8_000  # of texts that are measured together

@@ -10,8 +10,7 @@ from src.comparison.statistics import Difference, Interval, draw_samples, estima
 from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.limits import normalize
-from src.faithfulness.rankings import RANDOM, RANKINGS
+from src.faithfulness.names import RANDOM, RANKINGS
 from src.faithfulness.records import Record
 
 
@@ -89,19 +88,6 @@ def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record
     return [_summarize(variant, [_select(record, common) for record in records[variant.name]]) for variant in variants]
 
 
-def values_of(record: Record, name: str, ranking: str) -> np.ndarray | None:
-    """The values of a measure of COLUMNS, one for each text; NaN where it is not defined. None without the measure."""
-    if name == "normalized":
-        comprehensiveness = values_of(record, "comprehensiveness_removal", ranking)
-        if comprehensiveness is None or not record.has("low"):
-            return None
-        return normalize(comprehensiveness, record.arrays["low"], record.arrays["high"])
-    if not record.has(name) or ranking not in record.rankings:
-        return None
-    values = record.of(name, ranking)
-    return values.mean(1) if values.ndim == 2 else values
-
-
 def _select(record: Record, rows: np.ndarray) -> Record:
     index = np.searchsorted(record.arrays["rows"], rows)
     arrays = {name: array if name == "scores" else array[index] for name, array in record.arrays.items()}
@@ -113,7 +99,7 @@ def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
     measures: dict[tuple[str, str], Estimate] = {}
     for column in COLUMNS:
         by_ranking = {
-            ranking: _stack([values_of(record, column.name, ranking) for record in records]) for ranking in rankings
+            ranking: _stack([record.values(column.name, ranking) for record in records]) for ranking in rankings
         }
         measures |= {(ranking, column.name): estimate for ranking, estimate in _estimate(by_ranking).items()}
     agreement: dict[str, Estimate] = {}

@@ -7,7 +7,7 @@ from src.comparison.formatting import format_with_margin
 from src.comparison.runs import ExcludedRun
 from src.comparison.sections import Section
 from src.comparison.statistics import MIN_SEEDS, Interval
-from src.faithfulness.rankings import RANDOM
+from src.faithfulness.names import RANDOM
 from src.faithfulness.summary import AGREEMENT, COLUMNS, Column, Estimate, VariantSummary
 from src.reports.page.formatting import format_count
 from src.reports.tables import UNKNOWN

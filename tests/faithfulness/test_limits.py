@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from src.data.batching import Truncation
-from src.faithfulness.erasure import counts, remove
-from src.faithfulness.limits import comprehensiveness_limits, normalize
+from src.faithfulness.erasure import counts, normalize, remove
+from src.faithfulness.limits import comprehensiveness_limits
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import Probe
 from src.models.loss import CrossEntropy

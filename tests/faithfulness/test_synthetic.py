@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.faithfulness import MEASURES
-from src.faithfulness.limits import normalize
+from src.faithfulness.erasure import normalize
+from src.faithfulness.names import MEASURES
 from src.faithfulness.probe import Probe
 from src.faithfulness.run import measure_texts
 from tests.faithfulness.models import SURE, additive, honest, marked_texts, misleading

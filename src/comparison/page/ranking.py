@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from src.comparison.comparison import Comparison
 from src.comparison.formatting import format_p_value, format_with_margin, heading, label
+from src.comparison.measurements import FAITHFULNESS
 from src.comparison.rows import METRICS
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.formatting import format_compact, format_difference, format_interval, format_score
@@ -46,10 +47,12 @@ def _ranked(comparison: Comparison, metric: str) -> ChartTable:
 def numbers(comparison: Comparison) -> Numbers:
     """All scores, the size and the cost of each variant."""
     metrics = score_names(comparison)
+    measured = [name for name in FAITHFULNESS if any(name in row.faithfulness for row in comparison.rows)]
     rows = []
     for row in comparison.rows:
         cells = [
             *(format_with_margin(row.metrics.get(metric)) for metric in metrics),
+            *(format_with_margin(row.faithfulness.get(name)) for name in measured),
             format_score(row.ensemble),
             f"{row.parameters:,}",
             UNKNOWN if row.seconds_per_epoch is None else format_compact(row.seconds_per_epoch.value),
@@ -58,7 +61,14 @@ def numbers(comparison: Comparison) -> Numbers:
         ]
         rows.append((row.variant.name, cells))
     ensemble = f"{heading(comparison.metric)} of the seeds' ensemble"
-    heads = [*map(heading, metrics), ensemble, "Parameters", "Seconds per epoch", "Peak memory, MB", "Seeds"]
+    heads = [
+        *map(heading, (*metrics, *measured)),
+        ensemble,
+        "Parameters",
+        "Seconds per epoch",
+        "Peak memory, MB",
+        "Seeds",
+    ]
     return Numbers(["Variant", *heads], rows)
 
 
