@@ -9,8 +9,11 @@ from src.cli.entry import entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from src.data.rows import Rows
+    from src.analysis.ensemble import Ensemble
+    from src.cli.texts import TextSource
+    from src.reports.table_writer import Schema
 
 log = logging.getLogger(__name__)
 
@@ -18,43 +21,106 @@ log = logging.getLogger(__name__)
 @entry("predict", free_text=("text",))
 def main(cfg: DictConfig) -> None:
     """Print a prediction for each text, with the most attended words, or write a file of predictions."""
-    from pathlib import Path
-
     from src import build
-    from src.cli.texts import read_texts
+    from src.cli.texts import text_source
     from src.errors import UserError
     from src.process.startup import closed_streams
-    from src.reports.prediction_table import output_path, with_predictions, write_columns
-    from src.reports.predictions import draw_predictions, print_predictions
+    from src.reports.prediction_table import output_path
 
     out = None if cfg.out is None else output_path(cfg.out, cfg.file)
     if out is not None and cfg.pictures is not None:
         raise UserError("out=… and pictures=… are both set: remove one of them")
     if "stdout" in closed_streams and cfg.pictures is None and out is None:
         raise UserError("standard output is closed, so no prediction can be printed: redirect it to a file")
-    rows, texts = read_texts(cfg.text, cfg.file, cfg.text_column)
+    source = text_source(cfg.text, cfg.file, cfg.text_column, cfg.delimiter)
     _, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
-    selection = [i for i, text in enumerate(texts) if text.strip()]
-    selected = [texts[i] for i in selection]
     if out is None:
-        explanations = ensemble.explain(selected, cfg.batch_size, maps=cfg.pictures is not None)
-        by_row = dict(zip(selection, explanations, strict=True))
-        print_predictions(texts, by_row, ensemble.class_names, cfg.json, cfg.top)
-        if cfg.pictures is not None:
-            draw_predictions(by_row, Path(cfg.pictures))
-        unknown = [i for i, explanation in by_row.items() if explanation.is_unknown]
+        _print_predictions(cfg, source, ensemble)
     else:
-        probabilities, is_unknown = ensemble.classify(selected, cfg.batch_size, progress=True)
-        write_columns(out, with_predictions(rows.columns, selection, ensemble.class_names, probabilities, is_unknown))
-        print(f"Wrote {len(texts):,} {'row' if len(texts) == 1 else 'rows'} to {out}")
-        unknown = [i for i, value in zip(selection, is_unknown, strict=True) if value]
-    _warn(rows, sorted(set(range(len(texts))) - set(selection)), "blank text, so no prediction")
-    _warn(rows, unknown, "only unknown words, so the prediction does not depend on the text (only_unknown)")
+        _write_predictions(out, source, ensemble, cfg.batch_size)
 
 
-def _warn(rows: "Rows", positions: "Sequence[int]", problem: str) -> None:
-    if positions:
-        log.warning("%s: %s: %s", rows.source, rows.describe_places(positions), problem)
+def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensemble") -> None:
+    """Classify all texts together, print the predictions, and draw them on request."""
+    from pathlib import Path
+
+    from src.reports.predictions import draw_predictions, print_predictions
+
+    rows, texts = source.read()
+    selection = [i for i, text in enumerate(texts) if text.strip()]
+    explanations = ensemble.explain([texts[i] for i in selection], cfg.batch_size, maps=cfg.pictures is not None)
+    by_row = dict(zip(selection, explanations, strict=True))
+    print_predictions(texts, by_row, ensemble.class_names, cfg.json, cfg.top)
+    if cfg.pictures is not None:
+        draw_predictions(by_row, Path(cfg.pictures))
+    blank = [rows.places[i] for i in range(len(texts)) if i not in by_row]
+    unknown = [rows.places[i] for i, explanation in by_row.items() if explanation.is_unknown]
+    _warn(rows.source, rows.unit, blank, unknown)
+
+
+def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", batch_size: int) -> None:
+    """Write each row of the source with its prediction, some rows at a time.
+
+    The source is read twice. The first pass takes little of the time: it reports a bad row before anything is
+    classified, counts the rows for the time left, and collects the columns and their types.
+    """
+    from array import array
+    from dataclasses import replace
+
+    from src.cli.progress import row_progress
+    from src.errors import UserError
+    from src.process.startup import stopped_by_exception
+    from src.reports.prediction_table import PredictionColumns
+    from src.reports.table_writer import Schema, write_table
+
+    schema = Schema(out)
+    total = _read_schema(source, schema)
+    predictions = PredictionColumns(ensemble.class_names, list(schema.types))
+    schema.add(predictions.examples())
+    blank, unknown = array("q"), array("q")  # places
+    count = 0
+    with stopped_by_exception(), write_table(out, schema) as write, row_progress("Classified", total) as advance:
+        for rows, texts in source.chunks():
+            selection = [i for i, text in enumerate(texts) if text.strip()]
+            probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
+            columns = predictions.values(len(texts), selection, probabilities, is_unknown)
+            write(replace(rows, columns=rows.columns | columns))
+            blank.extend(place for place, text in zip(rows.places, texts, strict=True) if not text.strip())
+            unknown.extend(rows.places[i] for i, value in zip(selection, is_unknown, strict=True) if value)
+            count += len(texts)
+            advance(len(texts))
+        if count != total:
+            raise UserError(f"{source.name}: changed while it was read; run again")
+    print(f"Wrote {total:,} {'row' if total == 1 else 'rows'} to {out}")
+    _warn(rows.source, rows.unit, blank, unknown)
+
+
+def _read_schema(source: "TextSource", schema: "Schema") -> int:
+    """Read all rows, add their columns to the schema, and return their number."""
+    from src.cli.progress import row_progress
+
+    total, has_text = 0, False
+    with row_progress("Read") as advance:
+        for rows, texts in source.chunks():
+            schema.add(rows.columns)
+            total += len(texts)
+            has_text = has_text or any(text.strip() for text in texts)
+            advance(len(texts))
+    source.require_text(has_text)
+    return total
+
+
+def _warn(source: str, unit: str, blank: "Sequence[int]", unknown: "Sequence[int]") -> None:
+    from src.data.rows import format_places
+
+    if blank:
+        log.warning("%s: %s: blank text, so no prediction", source, format_places(unit, blank))
+    if unknown:
+        log.warning(
+            "%s: %s: only unknown words, so the prediction does not depend on the text (only_unknown)",
+            source,
+            format_places(unit, unknown),
+        )
 
 
 if __name__ == "__main__":

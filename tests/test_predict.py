@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from src.analysis.ensemble import Ensemble
 from src.predict import main
-from src.reports.prediction_table import write_columns
+from src.reports import table_writer
 from tests.helpers import command, run, trained
 
 NAMES = ["negative", "neutral", "positive"]
@@ -123,14 +126,108 @@ def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in lines] == ["good", "", "bad"]
 
 
-def test_values_of_several_types_are_written(tmp_path: Path) -> None:
-    columns = {"odd": [1, "a", {"b": [2**70]}, float("nan"), "\ud800"]}
-    for ending in ("csv", "jsonl", "parquet"):
-        write_columns(tmp_path / f"a.{ending}", columns)
-    assert pq.read_table(tmp_path / "a.parquet")["odd"].to_pylist()[:2] == ["1", "a"]
-    values = [json.loads(line)["odd"] for line in (tmp_path / "a.jsonl").read_text().splitlines()]
-    assert values == [1, "a", {"b": [2**70]}, None, "\ud800"]
-    assert (tmp_path / "a.csv").read_text().splitlines()[1:3] == ["1", "a"]
+@pytest.fixture
+def ragged(tmp_path: Path) -> list[dict[str, Any]]:
+    """Rows of `in.jsonl`: no two parts of the file have the same columns and types."""
+    words = ("good", "a bad price", "", "qwxz", "so so, truly")
+    rows: list[dict[str, Any]] = [{"comment": words[i % 5] + " product" * (i % 3)} for i in range(29)]
+    rows[3] |= {"score": 1, "tags": {"a": 1}}
+    rows[11] |= {"score": 0.5, "code": 7}
+    rows[19] |= {"code": "x", "tags": {"b": 2}}
+    del rows[23]["comment"], rows[24]["comment"]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return rows
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_the_size_of_chunks_does_not_change_a_byte(
+    predict: Any, ragged: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    contents = set()
+    for size in (1, 2, 7, 13, 1000):
+        monkeypatch.setattr("src.data.readers.CHUNK", size)
+        # a batch of several texts would differ from chunk to chunk, and its rounding errors, too
+        predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=1")
+        contents.add((tmp_path / f"out.{ending}").read_bytes())
+        assert "lines 13, 24, 25, 28 (4 in all): blank text" in predict.stderr
+    assert len(contents) == 1
+    if ending == "parquet":
+        written = pq.read_table(tmp_path / "out.parquet")
+        assert written.column_names == ["comment", "score", "tags", "code", *COLUMNS]
+        assert written["comment"].to_pylist() == [row.get("comment") for row in ragged]
+        assert written["score"].to_pylist()[3:12:8] == [1.0, 0.5]
+        assert written["tags"].to_pylist()[3:20:16] == [{"a": 1, "b": None}, {"a": None, "b": 2}]
+        assert written["code"].to_pylist()[11:20:8] == ["7", "x"]
+
+
+def test_lines_of_a_file_are_written_in_chunks(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("src.cli.texts.CHUNK", 3)
+    texts = [f"text number {i}" for i in range(11)]
+    (tmp_path / "texts.txt").write_bytes("\r\n".join(texts).encode())
+    predict("file=texts.txt", "out=out.jsonl")
+    assert [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == texts
+
+
+def test_an_ensemble_writes_means(predict: Any, checkpoint: Path, ragged: Any, tmp_path: Path) -> None:
+    shutil.copy(checkpoint, tmp_path / "other.ckpt")
+    arguments = ("file=in.jsonl", "text_column=comment")
+    predict(*arguments, "out=single.csv")
+    predict(*arguments, "out=both.csv", f"ckpt_path=[{checkpoint},other.ckpt]")
+    assert (tmp_path / "single.csv").read_bytes() == (tmp_path / "both.csv").read_bytes()
+
+
+def test_a_bad_row_is_reported_before_any_is_classified(
+    predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("src.data.readers.CHUNK", 5)
+    monkeypatch.setattr("src.analysis.ensemble.Ensemble.classify", None)
+    (tmp_path / "in.csv").write_text("text,stars\n" + "good,1\n" * 17 + "bad,1,2\n" + "good,1\n" * 17)
+    with pytest.raises(SystemExit, match=r"in\.csv: line 19 has 3 fields where the header has 2"):
+        predict("file=in.csv", "text_column=text", "out=out.csv")
+    assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_the_earlier_file(
+    predict: Any, ragged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, signum: int
+) -> None:
+    monkeypatch.setattr("src.data.readers.CHUNK", 7)
+    classify = Ensemble.classify
+    sizes = []
+
+    def interrupted(self: Ensemble, texts: list[str], batch_size: int) -> Any:
+        sizes.append(len(texts))
+        if len(sizes) == 3:
+            assert (tmp_path / f".out.{ending}.part").exists()
+            os.kill(os.getpid(), signum)
+        return classify(self, texts, batch_size)
+
+    monkeypatch.setattr(Ensemble, "classify", interrupted)
+    (tmp_path / f"out.{ending}").write_text("earlier")
+    handler = signal.getsignal(signum)
+    with pytest.raises(SystemExit) as ended:
+        predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}")
+    assert ended.value.code == 128 + signum
+    assert len(sizes) == 3
+    assert signal.getsignal(signum) == handler
+    assert (tmp_path / f"out.{ending}").read_text() == "earlier"
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
+
+
+def test_a_file_that_grows_is_reported(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("text\ngood\nbad\n")
+    write_table = table_writer.write_table
+
+    def grow(*arguments: Any) -> Any:
+        path.write_text("text\ngood\nbad\nugly\n")
+        return write_table(*arguments)
+
+    monkeypatch.setattr(table_writer, "write_table", grow)
+    with pytest.raises(SystemExit, match=r"in\.csv: changed while it was read; run again"):
+        predict("file=in.csv", "text_column=text", "out=out.csv")
+    assert {file.name for file in tmp_path.iterdir()} == {"in.csv"}
 
 
 def test_unknown_words_are_flagged(predict: Any) -> None:
@@ -146,6 +243,7 @@ def test_unknown_words_are_flagged(predict: Any) -> None:
         (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl, \.parquet"),
         (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
         (["file=gone.csv", "text_column=text", "out=a.csv"], r"file=gone\.csv: there is no 'gone\.csv'"),
+        (["text=good", "delimiter=tab"], r"delimiter=… is that of a table: add text_column=…"),
         (["text=good", "ckpt_path=[]"], r"ckpt_path=\[\]: names no checkpoint"),
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be at least 1"),
         (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be at least 1"),

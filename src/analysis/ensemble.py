@@ -1,8 +1,6 @@
 """Ensembles: the mean of the probabilities of several trained models; a single model is an ensemble of one."""
 
 import logging
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,13 +11,10 @@ import torch
 from src.analysis.explanation import Explanation, explain, known_tokens
 from src.data.codec import Codec
 from src.data.order import by_length
-from src.data.trained_tokenizer import text_blocks
 from src.errors import UserError
 from src.formatting import format_list
 from src.models.classifier import Classifier
 from src.models.loss import Loss
-
-LINE_INTERVAL = 30  # seconds between lines of progress
 
 log = logging.getLogger(__name__)
 
@@ -94,31 +89,16 @@ class Ensemble:
         )
 
     @torch.inference_mode()
-    def classify(
-        self, texts: Sequence[str], batch_size: int = 32, progress: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Classify texts without attention weights, some of them at a time.
+    def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
+        """Classify texts without attention weights.
 
         Args:
             texts: N texts.
             batch_size: texts in a batch.
-            progress: show a progress bar on standard error; without a terminal, print a line every 30 seconds.
 
         Returns:
             Probabilities N×C, and N bool: whether the text has no token that a model knows.
         """
-        blocks = []
-        done, start = 0, time.monotonic()
-        for block in text_blocks(texts, "Classifying", progress):
-            blocks.append(self._classify_block(block, batch_size))
-            done += len(block)
-            if progress and not sys.stderr.isatty() and time.monotonic() - start > LINE_INTERVAL:
-                start = time.monotonic()
-                print(f"Classified {done:,} of {len(texts):,} texts", file=sys.stderr)
-        probabilities, is_unknown = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        return probabilities, is_unknown
-
-    def _classify_block(self, texts: Sequence[str], batch_size: int) -> tuple[np.ndarray, np.ndarray]:
         total = np.zeros((len(texts), len(self.class_names)))
         is_unknown = np.ones(len(texts), dtype=bool)
         for member, columns in zip(self.members, self.columns, strict=True):

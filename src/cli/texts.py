@@ -1,64 +1,159 @@
 """Read the texts to classify from the command line, a file or a pipe."""
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
 
+from src.data.delimiter import parse_delimiter
 from src.data.examples import cell_texts
-from src.data.files import file_format, read_text
+from src.data.files import BLOCK, file_format, open_text
 from src.data.paths import existing_path
-from src.data.readers import READERS, read_rows
-from src.data.rows import Rows, check_columns
+from src.data.readers import CHUNK, READERS, read_chunks
+from src.data.rows import Rows, check_columns, join_rows
 from src.data.utf8 import decode, lines_of
 from src.errors import UserError
 from src.process.startup import closed_streams
 
+LARGEST_JSON = 256 << 20  # characters of a .json file; its array is read as a whole and takes more memory than that
 
-def read_texts(text: str | None, file: str | None, column: str | None = None) -> tuple[Rows, list[str]]:
-    """Read the text of the command line, the rows of a file, or the lines of a file or of standard input.
+
+@dataclass(frozen=True)
+class TextSource:
+    """Rows with a column of texts, which can be read several times.
+
+    Args:
+        name: of the source, for messages.
+        column: the name of the column.
+        read_rows: reads the rows from the start, some at a time.
+        has_records: whether a row may lack columns that another row has.
+    """
+
+    name: str
+    column: str
+    read_rows: Callable[[], Iterator[Rows]]
+    has_records: bool = False
+
+    def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
+        """Yield some rows at a time, with the text of each; it may be blank.
+
+        Raises:
+            UserError: if the source cannot be read, lacks the column, or has a value there that is not a text.
+        """
+        names: dict[str, None] = {}
+        for rows in self.read_rows():
+            names |= dict.fromkeys(rows.columns)
+            if not self.has_records:
+                self._require_column(names)
+            values = rows.columns.get(self.column, [None] * len(rows.places))
+            yield rows, cell_texts(replace(rows, columns={self.column: values}), self.column)
+        if self.has_records:
+            self._require_column(names)
+
+    def read(self) -> tuple[Rows, list[str]]:
+        """Read all rows, and the text of each.
+
+        Raises:
+            UserError: as `chunks` does, and if all texts are blank.
+        """
+        chunks = list(self.chunks())
+        texts = [text for _, texts in chunks for text in texts]
+        self.require_text(any(text.strip() for text in texts))
+        return join_rows(rows for rows, _ in chunks), texts
+
+    def require_text(self, has_text: bool) -> None:
+        """Raise a UserError unless a text is not blank."""
+        if not has_text:
+            raise UserError(f"{self.name}: contains no text")
+
+    def _require_column(self, names: Iterable[str]) -> None:
+        check_columns(self.name, [self.column], list(names), "text_column")
+
+
+def text_source(
+    text: str | None, file: str | None, column: str | None = None, delimiter: str | None = None
+) -> TextSource:
+    """The text of the command line, the rows of a file, or the lines of a file or of standard input.
 
     Args:
         text: a text; None reads a file or standard input.
         file: a file of one text per line, or of a table if `column` is set.
         column: the column of texts in the table.
-
-    Returns:
-        The rows with all columns, and the text of each; it may be blank.
+        delimiter: of a CSV or TSV file; None detects it.
 
     Raises:
-        UserError: if all texts are blank, if the options contradict each other, or if the file cannot be read or is
-            not UTF-8.
+        UserError: if the options contradict each other, if there is no such file, or if a pipe is not UTF-8.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
     if column is not None and file is None:
         raise UserError("text_column=… names a column of a file: add file=…")
+    if delimiter is not None and column is None:
+        raise UserError("delimiter=… is that of a table: add text_column=…")
     if text is not None:
         # bytes that are not UTF-8 are lone surrogates in `text`
-        rows = _line_rows([decode(text.encode(errors="surrogateescape"), "text")], "text")
-    elif file is not None:
-        rows = _file_rows(str(file), column)
-    elif "stdin" in closed_streams or sys.stdin.isatty():
+        return _line_source([decode(text.encode(errors="surrogateescape"), "text")], "text")
+    if file is not None:
+        return _file_source(str(file), column, delimiter)
+    if "stdin" in closed_streams or sys.stdin.isatty():
         raise UserError('nothing to classify: write text="…" or file=…, or pipe one text per line')
-    else:
-        rows = _line_rows(_lines(decode(sys.stdin.buffer.read(), "standard input")), "standard input")
-    texts = cell_texts(rows, column or "text")
-    if not any(value.strip() for value in texts):
-        raise UserError(f"{rows.source}: contains no text")
-    return rows, texts
+    return _line_source(_lines(decode(sys.stdin.buffer.read(), "standard input")), "standard input")
 
 
-def _file_rows(file: str, column: str | None) -> Rows:
+def _file_source(file: str, column: str | None, delimiter: str | None) -> TextSource:
     path = existing_path(file, "file")
-    if column is None:
-        if file_format(path) in READERS:
-            raise UserError(f"file={file}: is a table; name its column of texts with text_column=…")
-        return _line_rows(_lines(read_text(path, f"file={file}", pipes=True)), f"file={file}")
-    rows = read_rows(path, None)
-    check_columns(rows.source, [column], list(rows.columns), "text_column")
-    return rows
+    name = f"file={file}"
+    if column is not None:
+        return _table_source(path, column, delimiter)
+    if file_format(path) in READERS:
+        raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
+    if path.is_fifo():  # which can be read only once
+        with open_text(path, name, pipes=True) as text:
+            return _line_source(_lines(text.read()), name)
+    return TextSource(name, "text", partial(_file_rows, path, name))
 
 
-def _line_rows(lines: list[str], source: str) -> Rows:
-    return Rows(source, "line", range(1, len(lines) + 1), {"text": lines})
+def _table_source(path: Path, column: str, delimiter: str | None) -> TextSource:
+    try:
+        delimiter = parse_delimiter(delimiter)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    if file_format(path) == ".json":
+        _check_json_size(path)
+    read_rows = partial(read_chunks, path, None, delimiter)
+    return TextSource(str(path), column, read_rows, has_records=file_format(path) in (".json", ".jsonl"))
+
+
+def _check_json_size(path: Path) -> None:
+    """Raise a UserError if a JSON array is too large to be read as a whole."""
+    size = 0
+    with open_text(path) as text:
+        while block := text.read(BLOCK):
+            size += len(block)
+            if size > LARGEST_JSON:
+                raise UserError(
+                    f"{path}: is larger than {LARGEST_JSON >> 20} MiB, and a JSON array is read as a whole; write one "
+                    "object per line to a .jsonl file"
+                )
+
+
+def _line_source(lines: list[str], name: str) -> TextSource:
+    return TextSource(name, "text", partial(_line_rows, lines, name))
+
+
+def _file_rows(path: Path, name: str) -> Iterator[Rows]:
+    with open_text(path, name) as text:
+        yield from _line_rows((line.rstrip("\r\n") for line in text), name)
+
+
+def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
+    lines = iter(lines)
+    for start in count(1, CHUNK):
+        if not (chunk := list(islice(lines, CHUNK))):
+            break
+        yield Rows(name, "line", range(start, start + len(chunk)), {"text": chunk})
 
 
 def _lines(text: str) -> list[str]:

@@ -41,6 +41,7 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
         "text": str | None,
         "file": str | None,
         "text_column": str | None,
+        "delimiter": str | None,
         "out": str | None,
         "top": int,
         "json": bool | None,

@@ -10,7 +10,7 @@ from typing import Any
 from src.data.delimiter import HEAD_SIZE, detect_delimiter
 from src.data.files import GZIP, file_format, open_file, open_text, read_text
 from src.data.parquet import read_parquet
-from src.data.rows import Rows, check_columns
+from src.data.rows import Rows, check_columns, join_rows
 from src.errors import UserError
 
 DELIMITED = (".csv", ".tsv")
@@ -22,13 +22,7 @@ csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that th
 
 def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
     """Read all rows of a file at once; arguments and errors are those of `read_chunks`."""
-    chunks = list(read_chunks(path, columns, delimiter))
-    names = dict.fromkeys(name for rows in chunks for name in rows.columns)
-    values = {
-        name: [value for rows in chunks for value in rows.columns.get(name, [None] * len(rows.places))]
-        for name in names
-    }
-    return Rows(chunks[0].source, chunks[0].unit, [place for rows in chunks for place in rows.places], values)
+    return join_rows(read_chunks(path, columns, delimiter))
 
 
 def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:

@@ -1,6 +1,6 @@
 """The rows of a data file or data set before their texts and labels are validated."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,17 @@ class Rows:
     def describe_places(self, positions: Sequence[int]) -> str:
         """Format the places of the rows at these positions."""
         return format_places(self.unit, [self.places[i] for i in positions])
+
+
+def join_rows(chunks: Iterable[Rows]) -> Rows:
+    """Join one or more chunks; a column that a chunk lacks is None there."""
+    chunks = list(chunks)
+    names = dict.fromkeys(name for rows in chunks for name in rows.columns)
+    values = {
+        name: [value for rows in chunks for value in rows.columns.get(name, [None] * len(rows.places))]
+        for name in names
+    }
+    return Rows(chunks[0].source, chunks[0].unit, [place for rows in chunks for place in rows.places], values)
 
 
 def format_places(unit: str, places: Sequence[int]) -> str:

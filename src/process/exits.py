@@ -57,9 +57,10 @@ def exit_with_message(folder: str) -> Iterator[None]:
         _flush()
     except UserError as error:
         raise SystemExit(f"Error: {error}") from None
-    except KeyboardInterrupt:
-        print("\nStopped by SIGINT", file=sys.stderr)
-        raise SystemExit(128 + signal.SIGINT) from None
+    except KeyboardInterrupt as stop:
+        signum = signal.Signals(stop.args[0] if stop.args else signal.SIGINT)
+        print(f"\nStopped by {signum.name}", file=sys.stderr)
+        raise SystemExit(128 + signum) from None
     except BrokenPipeError:  # the reader, such as `head`, has exited
         _unwritable_stream()
         raise SystemExit(1) from None

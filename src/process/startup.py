@@ -4,7 +4,8 @@ import io
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TextIO
 
@@ -32,6 +33,26 @@ def ignores_hangup() -> bool:
 def stopping_signals() -> tuple[signal.Signals, ...]:
     """The signals that stop a command, without SIGHUP if it is ignored."""
     return SIGNALS[:-1] if ignores_hangup() else SIGNALS
+
+
+@contextmanager
+def stopped_by_exception() -> Iterator[None]:
+    """Let a signal raise a KeyboardInterrupt with its number in the block, so that temporary files are removed.
+
+    Further signals are ignored until the end of the block.
+    """
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        for each in previous:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(signum)
+
+    previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
+    try:
+        yield
+    finally:
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)
 
 
 def announce(line: str) -> None:

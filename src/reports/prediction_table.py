@@ -1,9 +1,6 @@
 """Predictions as a file: all columns of the input, the predicted class and the probability of each class."""
 
-import csv
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +9,7 @@ import numpy as np
 from src.config.paths import unwritable_reason
 from src.data.paths import absolute_path
 from src.errors import UserError
-from src.files.atomic import replace_atomically
-
-Columns = dict[str, list[Any]]
+from src.reports.table_writer import WRITERS
 
 
 def output_path(out: str, file: str | None) -> Path:
@@ -35,98 +30,43 @@ def output_path(out: str, file: str | None) -> Path:
     return path
 
 
-def with_predictions(
-    columns: Columns,
-    rows: Sequence[int],
-    class_names: Sequence[str],
-    probabilities: np.ndarray,
-    is_unknown: np.ndarray,
-) -> Columns:
-    """Append columns of predictions; rows without a prediction have None there.
+class PredictionColumns:
+    """The columns `predicted`, `probability_<class>` for each class, and `only_unknown`.
 
     Args:
-        columns: n values each.
-        rows: the m rows with a prediction.
         class_names: C names.
-        probabilities: m×C.
-        is_unknown: m bool, whether the model knows no token of the text.
-
-    Returns:
-        The columns with `predicted`, `probability_<class>` for each class, and `only_unknown`. A name that is already
-        a column gets a number.
+        others: the columns of the input; a name that is among them gets a number.
     """
-    result = dict(columns)
-    size = len(next(iter(columns.values())))
 
-    def append(name: str, values: Sequence[Any]) -> None:
-        number = 2
-        unique = name
-        while unique in result:
-            unique, number = f"{name}_{number}", number + 1
-        result[unique] = [None] * size
-        for row, value in zip(rows, values, strict=True):
-            result[unique][row] = value
+    def __init__(self, class_names: Sequence[str], others: Sequence[str]) -> None:
+        self._class_names = class_names
+        self._names: list[str] = []
+        for name in ("predicted", *(f"probability_{name}" for name in class_names), "only_unknown"):
+            number = 2
+            unique = name
+            while unique in others or unique in self._names:
+                unique, number = f"{name}_{number}", number + 1
+            self._names.append(unique)
 
-    append("predicted", [class_names[i] for i in probabilities.argmax(1)])
-    for name, values in zip(class_names, probabilities.T, strict=True):
-        append(f"probability_{name}", values.round(6).tolist())
-    append("only_unknown", is_unknown.tolist())
-    return result
+    def examples(self) -> dict[str, list[Any]]:
+        """The columns of one row, with a value of the type of each."""
+        return self.values(1, [0], np.zeros((1, len(self._class_names))), np.zeros(1, dtype=bool))
 
+    def values(
+        self, size: int, rows: Sequence[int], probabilities: np.ndarray, is_unknown: np.ndarray
+    ) -> dict[str, list[Any]]:
+        """The columns of n rows; rows without a prediction have None there.
 
-def write_columns(path: Path, columns: Columns) -> None:
-    """Write a table atomically in the format of its extension."""
-    with replace_atomically(path) as part:
-        WRITERS[path.suffix.lower()](part, columns)
-
-
-def _write_csv(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(map(_cell, record) for record in zip(*columns.values(), strict=True))
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, dict | list | bool):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
-
-
-def _write_jsonl(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        for record in zip(*columns.values(), strict=True):
-            plain = {name: _plain(value) for name, value in zip(columns, record, strict=True)}
-            file.write(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    """The value with null in the place of NaN and infinity, which JSON lacks."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
-
-
-def _write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    def array(values: list[Any]) -> Any:
-        try:
-            return pa.array(values)
-        except (pa.ArrowException, OverflowError, ValueError, TypeError):  # values of several types, or huge numbers
-            texts = [None if value is None else str(_cell(value)) for value in values]
-            return pa.array([text and text.encode(errors="backslashreplace").decode() for text in texts])
-
-    pq.write_table(pa.table({name: array(values) for name, values in columns.items()}), path)
-
-
-WRITERS: dict[str, Callable[[Path, Mapping[str, list[Any]]], None]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_jsonl,
-    ".parquet": _write_parquet,
-}
+        Args:
+            size: n.
+            rows: the m rows with a prediction.
+            probabilities: m×C.
+            is_unknown: m bool, whether the model knows no token of the text.
+        """
+        predicted = [self._class_names[i] for i in probabilities.argmax(1)]
+        columns = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]
+        result: dict[str, list[Any]] = {name: [None] * size for name in self._names}
+        for name, values in zip(self._names, columns, strict=True):
+            for row, value in zip(rows, values, strict=True):
+                result[name][row] = value
+        return result

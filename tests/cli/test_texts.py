@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from src.cli.texts import read_texts
+from src.cli.texts import text_source
+from src.data.rows import Rows
 from src.errors import UserError
+
+
+def read_texts(text: str | None, file: str | None, column: str | None = None) -> tuple[Rows, list[str]]:
+    return text_source(text, file, column).read()
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -125,3 +130,35 @@ def test_a_table_needs_the_name_of_its_column(tmp_path: Path) -> None:
         read_texts(None, str(path), "revew")
     with pytest.raises(UserError, match="add file="):
         read_texts("good", None, "review")
+
+
+def test_a_delimiter_is_set(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("id:review, in full, with price\n1:good\n")
+    column = "review, in full, with price"
+    assert text_source(None, str(path), column, ":").read()[1] == ["good"]
+    with pytest.raises(UserError, match=r"delimiter='ab': must be comma"):
+        text_source(None, str(path), column, "ab")
+
+
+def test_objects_may_lack_the_column_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("src.data.readers.CHUNK", 2)
+    path = tmp_path / "reviews.jsonl"
+    path.write_text('{"id": 1}\n' * 3 + '{"id": 2, "review": "good"}\n' + '{"id": 3}\n' * 3)
+    rows, texts = read_texts(None, str(path), "review")
+    assert texts == ["", "", "", "good", "", "", ""]
+    assert rows.columns["review"] == [None] * 3 + ["good"] + [None] * 3
+    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean 'review'\?\)"):
+        read_texts(None, str(path), "revew")
+
+
+@pytest.mark.parametrize("ending", ["json", "json.gz"])
+def test_a_large_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    path = tmp_path / f"reviews.{ending}"
+    data = b'[{"review": "good"}]'
+    path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+    monkeypatch.setattr("src.cli.texts.LARGEST_JSON", len(data))
+    assert read_texts(None, str(path), "review")[1] == ["good"]
+    monkeypatch.setattr("src.cli.texts.LARGEST_JSON", len(data) - 1)
+    with pytest.raises(UserError, match=r"is larger than 0 MiB.*write one object per line to a \.jsonl file"):
+        read_texts(None, str(path), "review")

@@ -1,0 +1,54 @@
+"""The progress of a pass over rows, on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from src.formatting import format_duration
+
+LINE_INTERVAL = 30  # seconds between lines
+
+
+@contextmanager
+def row_progress(verb: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show the number of rows, the rows per second and the time left.
+
+    Args:
+        verb: what happens to a row, such as "Classified".
+        total: the number of all rows; None if it is unknown.
+
+    Yields:
+        A function that takes the number of rows since its last call.
+    """
+    console = Console(stderr=True)
+    rows, start = 0, time.monotonic()
+    last = start
+    columns = (TextColumn("{task.description}", markup=False), BarColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(verb, total=total)
+
+        def advance(count: int) -> None:
+            nonlocal rows, last
+            rows += count
+            now = time.monotonic()
+            line = describe_progress(verb, rows, total, now - start)
+            bar.update(task, completed=rows, description=line)
+            if not console.is_terminal and now - last >= LINE_INTERVAL:
+                last = now
+                print(line, file=sys.stderr, flush=True)
+
+        yield advance
+
+
+def describe_progress(verb: str, rows: int, total: int | None, seconds: float) -> str:
+    """Such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
+    facts = [f"{verb} {rows:,}" + ("" if total is None else f" of {total:,}") + " rows"]
+    if seconds > 0:
+        facts.append(f"{rows / seconds:,.0f} rows/s")
+    if total is not None and 0 < rows < total:
+        facts.append(f"{format_duration(seconds / rows * (total - rows))} left")
+    return ", ".join(facts)
