@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -198,6 +198,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
         tokenized = self.tokenized(split)
         source: Split = getattr(self._corpus, tokenized.origin)
         return [source.texts[tokenized.rows[i]] for i in index]
+
+    def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]] | None:
+        """The spans of characters that people marked as evidence in these rows of a split; None without such marks."""
+        return None
 
     def _require_same_source(self) -> None:
         """Check that the source is unchanged since `setup()` began.

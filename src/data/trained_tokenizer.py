@@ -79,6 +79,11 @@ class Tokenizer:
 
         return *self._flat(ids()), words
 
+    def spans(self, text: str) -> np.ndarray:
+        """The first character of each token of a text and the one after its last: L×2."""
+        (encoding,) = _encodings(self._backend.encode_batch, [text])
+        return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+
     def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Concatenate the ids of all texts, shifted, and return them with the offsets of the texts."""
         ids = list(texts)

@@ -1,6 +1,6 @@
 """The names of the measures that a user selects, and of the rankings of tokens."""
 
-MEASURES = ("removal", "unknown", "soft", "limits", "flip", "polarity", "agreement")
+MEASURES = ("removal", "unknown", "soft", "limits", "flip", "polarity", "agreement", "plausibility")
 
 ATTENTION, ATTENTION_GRADIENT = "attention", "attention × gradient"
 GRADIENT, INTEGRATED = "gradient × input", "integrated gradients"

@@ -23,7 +23,9 @@ SPEC = {
 }
 BY_TEXT = ("rows", "lengths", "correct", "probability", "integral_error")  # n each, in every record
 RANGES = {  # of the values of each array
-    **dict.fromkeys(("probability", "flip", "polarity", "permuted", "uniform"), (0.0, 1.0)),
+    **dict.fromkeys(
+        ("probability", "flip", "polarity", "permuted", "uniform", "auprc", "token_f1", "iou_f1"), (0.0, 1.0)
+    ),
     **dict.fromkeys(("integral_error", "low", "high", "soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
     **dict.fromkeys(("tau_gradient", "tau_leave_one_out"), (-1.01, 1.01)),
 }

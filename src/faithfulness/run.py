@@ -21,6 +21,7 @@ from src.faithfulness import agreement, limits, measures
 from src.faithfulness.erasure import rank
 from src.faithfulness.measures import Predicted
 from src.faithfulness.names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
+from src.faithfulness.plausibility import mark_tokens, plausibility
 from src.faithfulness.probe import Probe
 from src.faithfulness.rankings import rank_tokens
 from src.faithfulness.records import FORMAT, Record
@@ -83,6 +84,8 @@ def measure_run(
     rows, texts = rows[~is_empty], [text for text in texts if len(text)]
     if not texts:
         raise UserError(f"{run}: the model knows no token of the {len(is_empty):,} selected test texts")
+    marks = _marks(card, data, probe, rows) if "plausibility" in options["measures"] else None
+    share = float(np.concatenate(marks).mean()) if marks else 0.0
     lengths = np.array([len(text) for text in texts])
     readable = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])
     parts: list[dict[str, np.ndarray]] = []
@@ -90,7 +93,11 @@ def measure_run(
     rankings: list[str] = []
     for selection in _chunks(lengths):
         arrays, by_ranking = measure_texts(
-            probe, [texts[i] for i in selection], [[seed, int(rows[i])] for i in selection], options["measures"]
+            probe,
+            [texts[i] for i in selection],
+            [[seed, int(rows[i])] for i in selection],
+            options["measures"],
+            None if marks is None else ([marks[i] for i in selection], share),
         )
         parts.append(arrays)
         rankings = list(by_ranking)
@@ -119,7 +126,11 @@ def measure_run(
 
 
 def measure_texts(
-    probe: Probe, texts: Sequence[np.ndarray], seeds: Sequence[Sequence[int]], names: Sequence[str]
+    probe: Probe,
+    texts: Sequence[np.ndarray],
+    seeds: Sequence[Sequence[int]],
+    names: Sequence[str],
+    human: tuple[list[np.ndarray], float] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
     """The arrays of a record for some texts, and the scores of the rankings.
 
@@ -128,6 +139,7 @@ def measure_texts(
         texts: n texts of tokens that the model knows, at least one each.
         seeds: of the random numbers of each text, so that they do not depend on the other texts.
         names: of MEASURES.
+        human: whether people marked each token, by text, and the share of marked tokens in all texts; None: not known.
     """
     rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
     probabilities = probe.probabilities(texts)
@@ -147,6 +159,8 @@ def measure_texts(
         by_ranking["flip"] = measures.decision_flips(probe, predicted, ranked)
     if "polarity" in names:
         by_ranking["polarity"] = measures.polarity_violations(ranked, scores[LEAVE_ONE_OUT])
+    if human is not None:
+        by_ranking |= plausibility(ranked, *human)
     if "soft" in names:
         soft = measures.soft_erasure(probe, predicted, scores, seeds)
         by_ranking["soft_comprehensiveness"], by_ranking["soft_sufficiency"] = soft
@@ -168,6 +182,19 @@ def _texts(data: TextDataModule, rows: np.ndarray) -> list[np.ndarray]:
     builder = BatchBuilder(split.tokens, split.offsets, split.labels, data.truncation)
     spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
     return [np.asarray(split.tokens[start : start + length], dtype=np.int64) for start, length in spans]
+
+
+def _marks(card: Card, data: TextDataModule, probe: Probe, rows: np.ndarray) -> list[np.ndarray] | None:
+    """Whether people marked each known token of these test texts; None if the data have no rationales."""
+    rationales = data.rationales("test", rows.tolist())
+    if rationales is None:
+        return None
+    marks = []
+    for text, rationale, tokens in zip(data.texts("test", rows.tolist()), rationales, _texts(data, rows), strict=True):
+        spans = card.codec.tokenizer.spans(text)
+        start = 0 if data.truncation.keep == "first" else len(spans) - len(tokens)
+        marks.append(mark_tokens(spans[start : start + len(tokens)], rationale)[probe.known(tokens)])
+    return marks
 
 
 def _words(card: Card, data: TextDataModule, probe: Probe, rows: np.ndarray) -> list[list[str]]:

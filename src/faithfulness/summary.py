@@ -33,6 +33,9 @@ COLUMNS = (
     Column("soft_sufficiency", "soft sufficiency", "soft suff.", "low"),
     Column("flip", "removed until the class changes", "class flip", "low"),
     Column("polarity", "polarity violations", "polarity", "low"),
+    Column("auprc", "AUPRC of human rationales", "human AUPRC", "high"),
+    Column("token_f1", "token F1 of human rationales", "human F1", "high"),
+    Column("iou_f1", "IOU F1 of human rationales", "human IOU", "high"),
 )
 AGREEMENT = {
     "tau_gradient": "τ(attention, gradient)",

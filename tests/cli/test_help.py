@@ -24,7 +24,7 @@ def test_each_option_has_the_comment_of_its_file(page: str) -> None:
 
 
 def test_files_that_the_choices_of_a_group_share_are_no_choices(page: str) -> None:
-    assert "\n  data              csv* hub imdb rotten_tomatoes small_csv\n" in page
+    assert "\n  data              csv* eraser_movies hub imdb rotten_tomatoes small_csv sst2\n" in page
     assert "\n  trainer           cpu* ddp ddp_sim gpu mps\n" in page
     assert " report* " in page  # which one other experiment includes
     assert "\n  callbacks         attention checkpoints default*" in page

@@ -16,6 +16,7 @@ VALUES = (0, -1, -7, 10**9, 10**30, float("nan"), float("inf"), "x", None)
 NEEDS = {  # options without which a choice is a mistake
     "data/csv": ["data.path={file}", "data.text=text", "data.label=label"],
     "data/rotten_tomatoes": ["data.path={file}"],
+    "data/eraser_movies": ["data.path={file.parent}"],
     "data/hub": ["data.name=owner/name"],
     "data/tokenizer/pretrained": ["data.tokenizer.name_or_path=owner/name"],
     "callbacks/lexicon": ["callbacks.lexicon.path={file}"],
@@ -38,6 +39,8 @@ def config(choice: str, folder: Path) -> DictConfig:
     group, _, name = choice.rpartition("/")
     file = folder / "file.csv"
     file.write_text("good,1\n" if choice == "callbacks/lexicon" else "text,label\nPhrase,0\n")
+    for split in ("train", "validation", "test") if choice == "data/eraser_movies" else ():
+        (folder / f"{split}.parquet").touch()
     # Torch traces a recurrent encoder slowly on its meta device; the other components are independent of it.
     small = ["model/encoder=identity"] if group.startswith("model/") and group != "model/encoder" else []
     small += (

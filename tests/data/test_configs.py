@@ -11,10 +11,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue
 
 from src.data.datamodule import TextDataModule
+from src.data.sources.eraser_movies import EraserMovies
 from src.data.sources.hub import Hub
 from src.data.sources.imdb import Imdb
 from src.data.sources.rotten_tomatoes import RottenTomatoes
 from src.data.sources.small_csv import SmallCsv
+from src.data.sources.sst2 import FILES, Sst2
 from src.data.sources.table import Table
 from src.data.tokenizer import Bpe, Pretrained, Whitespace, Word, WordPiece
 
@@ -23,6 +25,8 @@ SOURCES: dict[str, tuple[type[TextDataModule], list[str]]] = {
     "small_csv": (SmallCsv, []),
     "imdb": (Imdb, []),
     "rotten_tomatoes": (RottenTomatoes, ["data.path=file.tsv"]),
+    "sst2": (Sst2, []),
+    "eraser_movies": (EraserMovies, ["data.path=."]),
     "csv": (Table, ["data.path=file.tsv"]),
     "hub": (Hub, ["data.name=owner/name"]),
 }
@@ -44,7 +48,8 @@ def test_every_data_set_is_tested() -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_each_data_set_is_instantiated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.tsv").touch()
+    for file in ("file.tsv", *FILES.values()):
+        (tmp_path / file).touch()
     source, required = SOURCES[name]
     cfg = config(f"data={name}", *required, "data.batch_size=13", "data.limit=99", "seed=17")
     module = make(cfg)

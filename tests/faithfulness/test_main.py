@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from src.faithfulness.__main__ import main
@@ -104,3 +106,23 @@ def test_invalid_options_are_refused(option: list[str], capsys: pytest.CaptureFi
 def test_help_imports_no_library() -> None:
     code = "import sys, src.faithfulness.__main__ as f; f.arguments().format_help(); sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_human_rationales_are_compared(tmp_path: Path) -> None:
+    """Reviews in which the only telling word is marked."""
+    words = ["good", "bad"]
+    texts = [f"a film , it is {words[i % 2]} I think number{i}" for i in range(24)]
+    spans = [[{"start": 5, "end": 6}]] * 24
+    table = pa.table({"text": texts, "label": ["positive", "negative"] * 12, "rationale": spans})
+    for split in ("train", "validation", "test"):
+        pq.write_table(table, tmp_path / f"{split}.parquet")
+    run = tmp_path / "runs" / "one"
+    quick = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints", "data.batch_size=4")
+    result = train(run, "data=eraser_movies", f"data.path='{tmp_path}'", "model/attention=bahdanau", *quick)
+    choices = {"data": "eraser_movies", "encoder": "lstm", "attention": "bahdanau"}
+    (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
+    main([str(run), "--texts", "9", "--measures", "removal", "plausibility"])
+    lines = read_csv(run / "faithfulness.csv")
+    random = {line["measure"]: float(line["value"]) for line in lines if line["ranking"] == "random"}
+    assert random.keys() == {"comprehensiveness_removal", "sufficiency_removal", "auprc", "token_f1", "iou_f1"}
+    assert 0.1 <= random["auprc"] <= 0.9  # of 9 or 10 tokens, one is marked

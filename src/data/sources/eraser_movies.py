@@ -1,0 +1,38 @@
+"""Film reviews in which people marked the evidence for the class (ERASER, DeYoung et al. 2020)."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from src.data.parquet import read_parquet
+from src.data.sources.sst2 import SentimentFiles
+from src.errors import UserError
+
+
+class EraserMovies(SentimentFiles):
+    """1,600 reviews for training, 200 for validation and 199 for the test, with human rationales.
+
+    The column `rationale` has spans `{start, end}` of the tokens of a text, which are separated by white space; the end
+    is exclusive.
+    """
+
+    kind = "eraser_movies"
+
+    def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]]:
+        tokenized = self.tokenized(split)
+        path = self.files[tokenized.origin]
+        spans = [cell for rows in read_parquet(path, ["rationale"]) for cell in rows.columns["rationale"]]
+        texts = self.texts(split, index)
+        rows = [int(tokenized.rows[i]) for i in index]
+        return [_characters(text, spans[row], f"{path}: row {row + 1}") for text, row in zip(texts, rows, strict=True)]
+
+
+def _characters(text: str, spans: Any, place: str) -> list[tuple[int, int]]:
+    """Convert spans of tokens to spans of characters."""
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    try:
+        return [(tokens[span["start"]][0], tokens[span["end"] - 1][1]) for span in spans]
+    except (IndexError, KeyError, TypeError):
+        raise UserError(
+            f"{place}: the column 'rationale' must have spans {{start, end}} of the {len(tokens):,} tokens of the text"
+        ) from None

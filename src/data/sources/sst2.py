@@ -1,0 +1,76 @@
+"""The binary Stanford Sentiment Treebank (Socher et al. 2013): sentences of film reviews, as used by Kim (2014)."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from src.data.classes import encode_labels
+from src.data.corpus import Corpus, Split
+from src.data.datamodule import TextDataModule
+from src.data.examples import select_examples
+from src.data.files import content_hash
+from src.data.paths import existing_path
+from src.data.readers import read_chunks
+from src.data.sources.hub import HubSet
+from src.errors import UserError
+
+CLASSES = ("negative", "positive")
+COLUMNS = ("text", "label")
+FILES = {"train": "train.parquet", "val": "validation.parquet", "test": "test.parquet"}
+HUB_SPLITS = {"train": "train", "val": "validation", "test": "test"}
+
+
+class SentimentFiles(TextDataModule):
+    """Texts in two classes, negative and positive, from `train.parquet`, `validation.parquet` and `test.parquet`.
+
+    A subclass sets `kind`.
+
+    Args:
+        path: the folder of the files.
+        loading: options of `TextDataModule`.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, path: str, **loading: Any) -> None:
+        super().__init__(**loading)
+        folder = existing_path(path, "data.path")
+        self.files = {split: folder / file for split, file in FILES.items()}
+        missing = [file.name for file in self.files.values() if not file.is_file()]
+        if missing:
+            raise UserError(f"data.path={folder}: has no {', '.join(missing)}")
+
+    def fingerprint(self) -> str:
+        return f"{self.kind} {content_hash(self.files.values())}"
+
+    def read(self) -> Corpus:
+        splits = {split: self._split(path) for split, path in self.files.items()}
+        return Corpus(splits["train"], splits["val"], splits["test"], CLASSES)
+
+    def _split(self, path: Path) -> Split:
+        examples = select_examples(read_chunks(path, COLUMNS), *COLUMNS, "error", self.cache_dir)
+        return Split(examples.texts, encode_labels(examples, CLASSES))
+
+
+class Sst2(SentimentFiles):
+    """6,920 sentences for training, 872 for validation and 1,821 for the test.
+
+    Args:
+        path: the folder of the files; None loads `SetFit/sst2` from the hub.
+        loading: options of `TextDataModule`.
+    """
+
+    kind = "sst2"
+
+    def __init__(self, path: str | None = None, **loading: Any) -> None:
+        self.hub: HubSet | None = None
+        if path is None:
+            TextDataModule.__init__(self, **loading)
+            self.hub = HubSet("SetFit/sst2", None, HUB_SPLITS, label="label_text", classes=CLASSES)
+        else:
+            super().__init__(path, **loading)
+
+    def fingerprint(self) -> str:
+        return super().fingerprint() if self.hub is None else self.hub.fingerprint()
+
+    def read(self) -> Corpus:
+        return super().read() if self.hub is None else self.hub.read(self.cache_dir)

@@ -1,0 +1,68 @@
+"""Agreement of rankings with human rationales, the words that people marked as evidence (DeYoung et al. 2020).
+
+Plausibility is not faithfulness: a ranking can please readers and misrepresent the model.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from src.faithfulness.measures import Ranked
+
+OVERLAP = 0.5  # intersection over union of two spans that match (DeYoung et al. 2020, section 4.1)
+
+
+def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Whether each token, with characters spans L×2, overlaps a marked span of characters: L bool."""
+    marked = np.zeros(len(spans), dtype=bool)
+    for start, stop in rationale:
+        marked |= (spans[:, 0] < stop) & (spans[:, 1] > start)
+    return marked
+
+
+def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> dict[str, np.ndarray]:
+    """`auprc`, `token_f1` and `iou_f1` of each ranking, R×n; NaN for texts without a marked token.
+
+    Args:
+        ranked: the positions of each text's tokens by ranking, the most important first.
+        marks: whether each token is marked, by text.
+        share: of the tokens that a ranking selects for the two F1 scores, that of the marked tokens in all texts.
+    """
+    names = ("auprc", "token_f1", "iou_f1")
+    scores = np.full((len(names), len(ranked), len(marks)), np.nan)
+    for r, orders in enumerate(ranked.values()):
+        for i, (order, marked) in enumerate(zip(orders, marks, strict=True)):
+            if marked.any():
+                selected = np.zeros(len(marked), dtype=bool)
+                selected[order[: max(1, int(np.rint(share * len(marked))))]] = True
+                scores[:, r, i] = average_precision(order, marked), token_f1(selected, marked), iou_f1(selected, marked)
+    return dict(zip(names, scores, strict=True))
+
+
+def average_precision(order: np.ndarray, marked: np.ndarray) -> float:
+    """The area under the curve of precision by recall: the mean precision at the rank of each marked token."""
+    hits = marked[order]
+    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
+
+
+def token_f1(selected: np.ndarray, marked: np.ndarray) -> float:
+    """F1 of selected tokens against marked ones."""
+    return float(2 * (selected & marked).sum() / (selected.sum() + marked.sum()))
+
+
+def iou_f1(selected: np.ndarray, marked: np.ndarray) -> float:
+    """F1 of runs of selected tokens against runs of marked tokens; a match has an IOU of at least 0.5."""
+    runs, others = _runs(selected), _runs(marked)
+    low = np.maximum(runs[:, None, 0], others[None, :, 0])
+    high = np.minimum(runs[:, None, 1], others[None, :, 1])
+    common = np.maximum(0, high - low)
+    lengths, other_lengths = np.diff(runs)[:, 0], np.diff(others)[:, 0]
+    match = common / (lengths[:, None] + other_lengths[None] - common) >= OVERLAP
+    precision, recall = match.any(1).mean(), match.any(0).mean()
+    return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
+
+
+def _runs(selected: np.ndarray) -> np.ndarray:
+    """Start and end of each run of selected tokens: runs×2."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], selected.astype(np.int8), [0]])))
+    return edges.reshape(-1, 2)

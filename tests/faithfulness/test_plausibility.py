@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from src.faithfulness.plausibility import average_precision, iou_f1, mark_tokens, plausibility, token_f1
+
+
+def bools(text: str) -> np.ndarray:
+    return np.array([letter == "x" for letter in text])
+
+
+def test_tokens_that_overlap_a_span_are_marked() -> None:
+    spans = np.array([[0, 3], [3, 4], [5, 9], [10, 12]])
+    assert mark_tokens(spans, [(4, 6), (11, 20)]).tolist() == [False, False, True, True]
+    assert not mark_tokens(spans, []).any()
+
+
+def test_average_precision() -> None:
+    # marked tokens at ranks 1 and 4 of 5: (1/1 + 2/4) / 2
+    assert average_precision(np.array([2, 0, 1, 4, 3]), bools("..x.x")) == pytest.approx(0.75)
+
+
+def test_token_f1() -> None:
+    assert token_f1(bools("xx..x"), bools("x..xx")) == pytest.approx(2 / 3)
+
+
+def test_iou_f1_matches_runs() -> None:
+    # runs 0-2 and 5-6 against 1-3 (IOU 1/3), 5-7 (1/2) and 9-10: precision 1/2, recall 1/3
+    assert iou_f1(bools("xx...x...."), bools(".xx..xx..x")) == pytest.approx(0.4)
+    assert iou_f1(bools("x.."), bools("..x")) == 0
+
+
+def test_selects_as_many_tokens_as_people_mark_on_average() -> None:
+    ranked = {"a": [np.array([1, 0, 3, 2]), np.array([0, 1])], "b": [np.array([3, 2, 1, 0]), np.array([1, 0])]}
+    scores = plausibility(ranked, [bools("xx.."), bools("..")], share=0.5)
+    assert scores["token_f1"] == pytest.approx(np.array([[1, np.nan], [0, np.nan]]), nan_ok=True)
+    assert scores["iou_f1"] == pytest.approx(np.array([[1, np.nan], [0, np.nan]]), nan_ok=True)
+    assert scores["auprc"][:, 0] == pytest.approx([1, (1 / 3 + 2 / 4) / 2])
