@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 
 from benchmarks import memory
 from src.data import batching
@@ -22,13 +21,10 @@ class Probe(pl.Callback):
     Args:
         path: the JSON file to write when the training ends.
         significant_bits: of the padded lengths; None keeps those of Heed.
-        longest_first: run the model on a batch of the largest size before the first step, so that all later blocks of
-            memory fit into its blocks.
     """
 
-    def __init__(self, path: str, significant_bits: int | None = None, longest_first: bool = False) -> None:
+    def __init__(self, path: str, significant_bits: int | None = None) -> None:
         self.path = Path(path)
-        self.longest_first = longest_first
         if significant_bits is not None:
             batching.SIGNIFICANT_BITS = significant_bits
         self.resident: list[tuple[int, float]] = []
@@ -36,15 +32,6 @@ class Probe(pl.Callback):
         self.cpu_seconds: float | None = None
         self.epochs: list[float] = []
         self._start = 0.0
-
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        if not self.longest_first:
-            return
-        data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        tokens = torch.ones(data.batch_size, data.truncation.max_length, dtype=torch.long)
-        with torch.random.fork_rng():
-            pl_module.model(tokens, tokens.bool()).sum().backward()
-        pl_module.zero_grad(set_to_none=True)
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Resident memory by training step: `python -m benchmarks.resident --data-path=… [--settings=shipped,reused,…]`.
+"""Resident memory by training step: `python -m benchmarks.resident --data-path=… [--settings=shipped,12MB,…]`.
 
 Trains the BiLSTM with Luong's general attention for five epochs, once with each setting of malloc and of the padded
 lengths, each in its own process: MB above the imports at every tenth step, and reviews per second of each epoch.
@@ -27,20 +27,17 @@ class Setting(NamedTuple):
     probe: tuple[str, ...] = ()
 
 
-def _malloc(trim: int, mmap: int, **others: str) -> dict[str, str]:
-    return {"MALLOC_TRIM_THRESHOLD_": str(trim), "MALLOC_MMAP_THRESHOLD_": str(mmap), **others}
+def _malloc(trim: int, mmap: int) -> dict[str, str]:
+    return {"MALLOC_TRIM_THRESHOLD_": str(trim), "MALLOC_MMAP_THRESHOLD_": str(mmap)}
 
 
-REUSED = _malloc(2_000_000_000, 1_000_000_000)
+NEVER = 2_000_000_000  # bytes
 SETTINGS = {
-    "shipped": Setting(),
-    "reused": Setting(REUSED),
-    "reused-one-arena": Setting({**REUSED, "MALLOC_ARENA_MAX": "1"}),
-    "reused-few-lengths": Setting(REUSED, ("significant_bits=4",)),
-    "reused-longest-first": Setting(REUSED, ("longest_first=true",)),
-    "64MB": Setting(_malloc(2_000_000_000, 64 * 2**20)),
-    "64MB-few-lengths": Setting(_malloc(2_000_000_000, 64 * 2**20), ("significant_bits=4",)),
-    "32MB": Setting(_malloc(2_000_000_000, 32 * 2**20)),
+    "shipped": Setting(),  # all blocks are reused
+    "more-lengths": Setting({}, ("significant_bits=5",)),  # padded lengths rounded up by a sixteenth at most
+    "64MB": Setting(_malloc(NEVER, 64 * 2**20)),  # larger blocks are returned to the system
+    "32MB": Setting(_malloc(NEVER, 32 * 2**20)),
+    "12MB": Setting(_malloc(NEVER, 12 * 2**20)),
 }
 
 
@@ -50,7 +47,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=5, help="epochs of each training (5)")
     parser.add_argument("--reviews", type=int, help="number of training reviews (all)")
     parser.add_argument(
-        "--settings", type=command.names(list(SETTINGS)), default=["shipped", "reused"], help=", ".join(SETTINGS)
+        "--settings", type=command.names(list(SETTINGS)), default=["shipped", "12MB"], help=", ".join(SETTINGS)
     )
     options = parser.parse_args(arguments)
     if options.quick:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 PAD_ID = 0  # in the vocabulary of every Heed tokenizer
-SIGNIFICANT_BITS = 5  # of a padded length: padding that all rows share is at most 1/16 of it
+SIGNIFICANT_BITS = 4  # of a padded length: padding that all rows share is at most 1/8 of it
 
 
 class Batch(NamedTuple):
@@ -40,8 +40,8 @@ class Truncation:
     def padded_length(self, longest: int) -> int:
         """The padded length of a batch whose longest text has `longest` tokens: the bound of its padding bucket.
 
-        Kernels prepare for every new shape and cache the result. Some 110 padded lengths up to 1,000 tokens take
-        less memory than 1,000: gigabytes less in bf16.
+        Kernels prepare for every new shape and cache the result, and freed memory fits the next batch of the same
+        length. Up to 1,000 tokens there are 64 padded lengths, which costs 3 % more padding than 112.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)

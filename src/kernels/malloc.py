@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 NEVER = 2**31 - 1  # bytes; the largest value of an option
-LARGE = 12 * 2**20  # bytes: at 16 MB a training of a BiLSTM takes 200 MB more
+LARGE = 10**9  # bytes; no tensor of a usual model is larger
 TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of memory|allocate memory", re.IGNORECASE)
 
 
 def reuse_freed_memory() -> None:
     """Set malloc to reuse freed memory in the next step instead of returning it to the system.
 
-    The system allocates memory page by page and zeroes each page, which took a third of a BiLSTM's step. Blocks below
-    12 MB are reused. Larger blocks would leave holes that rarely fit the next batch: they are returned, but allocated
-    in huge pages if the system has them. Call this function before torch's first large tensor. Only glibc has these
-    options. The environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE take
-    precedence.
+    The system allocates memory page by page and zeroes each page, which took a third of a BiLSTM's step. Reuse needs
+    few padded lengths (`Truncation.padded_length`), otherwise the blocks of one batch rarely fit the next. Torch
+    allocates in huge pages if the system has them. Call this function before torch's first large tensor. Only glibc has
+    these options. The environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE
+    take precedence.
     """
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # an option of torch
     if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from benchmarks import memory, probe, resident
 from src.data import batching
@@ -26,13 +25,14 @@ def test_each_setting_is_trained_and_its_memory_drawn(tmp_path: Path, monkeypatc
     monkeypatch.setattr(resident, "training", training)
     monkeypatch.setattr(memory, "above_imports", lambda record: record["peak"] - 300)
     out = tmp_path / "out"
-    resident.main(tmp_path, ["--quick", "--settings=shipped,reused-few-lengths", f"--out={out}"])
-    (shipped, _), (reused, environment) = calls
-    assert "trainer.max_epochs=2" in shipped and "data.limit=100" in shipped
-    assert "+callbacks.probe.significant_bits=4" in reused
-    assert environment == resident.REUSED
+    resident.main(tmp_path, ["--quick", "--settings=more-lengths,12MB", f"--out={out}"])
+    (lengths, unchanged), (_, environment) = calls
+    assert "trainer.max_epochs=2" in lengths and "data.limit=100" in lengths
+    assert "+callbacks.probe.significant_bits=5" in lengths
+    assert unchanged == {}
+    assert environment == {"MALLOC_TRIM_THRESHOLD_": "2000000000", "MALLOC_MMAP_THRESHOLD_": "12582912"}
     record = json.loads((out / "memory.json").read_text())
-    assert [row["setting"] for row in record["settings"]] == ["shipped", "reused-few-lengths"]
+    assert [row["setting"] for row in record["settings"]] == ["more-lengths", "12MB"]
     row = record["settings"][0]
     assert row["resident"] == [[10, 17.0], [20, 31.0], [30, 29.0], [40, 37.0]]
     assert row["peak"] == 41.0
@@ -51,32 +51,6 @@ def test_invalid_options_end_in_a_message(tmp_path: Path, argument: str, capsys:
 def test_the_probe_sets_the_padded_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "SIGNIFICANT_BITS", batching.SIGNIFICANT_BITS)
     truncation = batching.Truncation(500, "first")
-    assert truncation.padded_length(257) == 272
-    probe.Probe("probe.json", significant_bits=4)
     assert truncation.padded_length(257) == 288
-
-
-def test_the_longest_batch_leaves_no_trace() -> None:
-    torch.manual_seed(0)
-
-    class Module(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.embedding = torch.nn.Embedding(3, 2)
-            self.model = lambda tokens, mask: (
-                shapes.append(tokens.shape) or torch.dropout(self.embedding(tokens), 0.5, True)
-            )
-
-    class Data:
-        batch_size, truncation = 5, batching.Truncation(7, "first")
-
-    class Trainer:
-        datamodule = Data()
-
-    shapes: list[torch.Size] = []
-    module = Module()
-    state = torch.get_rng_state()
-    probe.Probe("probe.json", longest_first=True).on_train_start(Trainer(), module)  # type: ignore[arg-type]
-    assert shapes == [(5, 7)]
-    assert torch.equal(torch.get_rng_state(), state)
-    assert module.embedding.weight.grad is None
+    probe.Probe("probe.json", significant_bits=5)
+    assert truncation.padded_length(257) == 272
