@@ -10,7 +10,7 @@ from typing import Any
 from src.data.delimiter import HEAD_SIZE, detect_delimiter
 from src.data.files import GZIP, file_format, open_file, open_text, read_text
 from src.data.parquet import read_parquet
-from src.data.rows import Rows, check_columns, join_rows
+from src.data.rows import Rows, check_columns
 from src.errors import UserError
 
 DELIMITED = (".csv", ".tsv")
@@ -18,11 +18,6 @@ CHUNK = 1000  # rows read at a time
 LINES = "each line must be one object"  # remedies
 ARRAY = "the file must be one array of objects; name it .jsonl if each line is an object"
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
-
-
-def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
-    """Read all rows of a file at once; arguments and errors are those of `read_chunks`."""
-    return join_rows(read_chunks(path, columns, delimiter))
 
 
 def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:

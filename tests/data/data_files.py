@@ -1,5 +1,6 @@
 """Writes small data files and reads their examples."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,16 @@ import pyarrow.parquet as pq
 
 from src.data.examples import Examples, select_examples
 from src.data.readers import read_chunks
+from src.data.rows import Rows, join_rows
 
 
 def write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def read_rows(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Rows:
+    return join_rows(read_chunks(path, columns, delimiter))
 
 
 def read_examples(path: Path, on_bad_rows: str = "error") -> Examples:

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from src.data.readers import read_rows
 from src.errors import UserError
-from tests.data.data_files import read_examples, write_parquet
+from tests.data.data_files import read_examples, read_rows, write_parquet
 
 
 def test_parquet_gives_texts_and_labels(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from src.data import files
-from src.data.readers import read_rows
 from src.errors import UserError
-from tests.data.data_files import read_examples, write
+from tests.data.data_files import read_examples, read_rows, write
 
 
 @pytest.mark.parametrize(
