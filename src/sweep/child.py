@@ -13,6 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, setup_globals
 from omegaconf import DictConfig
 
+from src.kernels.malloc import reuse_freed_memory
 from src.process.exits import exit_with_message
 from src.process.startup import ignores_hangup
 from src.run_log import log_config
@@ -43,6 +44,7 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
     try:
         with exit_with_message(str(folder)):
             log_config(cfg)
+            reuse_freed_memory()  # the options of malloc belong to a process
             resume.prepare(cfg, folder)
             import_module(module).main.__wrapped__(cfg)
         code = 0
