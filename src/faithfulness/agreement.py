@@ -12,8 +12,11 @@ from torch import Tensor
 
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Scores
+from src.models.masking import masked_softmax
 
 PERMUTATIONS = 100
+TOLERANCE = 0.01  # of the total variation distance under adversarial weights (Jain & Wallace 2019, sec. 4.2.2)
+STEPS, RATE, PENALTY = 200, 0.1, 500.0  # of the search for adversarial weights by Adam
 
 
 def kendall(attention: Scores, other: Scores) -> np.ndarray:
@@ -67,3 +70,51 @@ def replaced_weights(
         even = (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
         uniform[rows] = distance(even.to(weights.dtype))
     return permuted, uniform
+
+
+def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]) -> np.ndarray:
+    """The largest Jensen–Shannon divergence of attention weights that change the prediction by at most 0.01: n.
+
+    Jain & Wallace 2019, eq. 1, by gradient ascent from random weights; 0 is the attention itself, and ln 2 = 0.69 is
+    the largest possible value. High values mean that very different weights explain the same prediction. NaN where the
+    attention is not a single row of weights for each text.
+    """
+    best = np.full(len(predicted), np.nan)
+    for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
+        with torch.no_grad():
+            encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
+            weights = probe.model.attention.weights(encoded)
+            if weights.shape[2] != 1:
+                return best
+            try:
+                whole = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
+            except NotImplementedError:
+                return best
+        start = np.zeros(weights.shape, dtype=np.float32)
+        for line, row in enumerate(rows.tolist()):
+            start[line, :, :, : len(predicted.texts[row])] = rngs[row].standard_normal(len(predicted.texts[row]))
+        scores = torch.from_numpy(start).to(weights).requires_grad_()
+        optimizer = torch.optim.Adam([scores], RATE)
+        highest = np.zeros(len(rows))
+        for _ in range(STEPS):
+            other = masked_softmax(scores, mask[:, None, None, :])
+            probabilities = probe.loss.probabilities(probe.model.classify_mixed(encoded, other))
+            distance = (probabilities - whole).abs().sum(1) / 2  # N
+            divergence = jensen_shannon(weights, other)  # N
+            allowed = torch.where(distance <= TOLERANCE, divergence, 0.0).detach().double().cpu().numpy()
+            highest = np.maximum(highest, allowed)
+            optimizer.zero_grad()
+            (PENALTY * (distance - TOLERANCE).clamp(min=0) - divergence).sum().backward()
+            optimizer.step()
+        best[rows] = highest
+    return best
+
+
+def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
+    """The Jensen–Shannon divergence of weights N×H×1×L, in nats, the mean over heads: N."""
+
+    def relative_entropy(weights: Tensor, mean: Tensor) -> Tensor:
+        return torch.xlogy(weights, weights / mean.clamp(min=1e-20)).sum(3)
+
+    mean = (first + second) / 2
+    return ((relative_entropy(first, mean) + relative_entropy(second, mean)) / 2).mean((1, 2))

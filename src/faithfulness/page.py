@@ -9,7 +9,15 @@ from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness.erasure import SHARES
 from src.faithfulness.names import RANKINGS
 from src.faithfulness.summary import COLUMNS, VariantSummary
-from src.faithfulness.tables import NOTE, Report, agreement_sections, format_estimate, measured_columns, notes
+from src.faithfulness.tables import (
+    NOTE,
+    Report,
+    agreement_sections,
+    claim_sections,
+    format_estimate,
+    measured_columns,
+    notes,
+)
 from src.reports.page.attention import Word
 from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, log_scale
 from src.reports.page.document import render_page
@@ -63,6 +71,7 @@ def render_html(report: Report) -> str:
         forest=forest,
         ranking_names={ranking: ranking for ranking in forest},
         curves={s.variant.name: _plot(s) for s in report.summaries if s.curves},
+        claims=claim_sections(report),
         agreement=agreement_sections(report),
         texts={s.variant.name: _texts(s) for s in report.summaries},
         excluded=report.excluded,

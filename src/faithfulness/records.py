@@ -16,7 +16,7 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 1
+FORMAT = 2  # 2: adversarial weights
 SPEC = {
     **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
     **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
@@ -24,7 +24,8 @@ SPEC = {
 BY_TEXT = ("rows", "lengths", "correct", "probability", "integral_error")  # n each, in every record
 RANGES = {  # of the values of each array
     **dict.fromkeys(
-        ("probability", "flip", "polarity", "permuted", "uniform", "auprc", "token_f1", "iou_f1"), (0.0, 1.0)
+        ("probability", "flip", "polarity", "permuted", "uniform", "adversarial", "auprc", "token_f1", "iou_f1"),
+        (0.0, 1.0),
     ),
     **dict.fromkeys(("integral_error", "low", "high", "soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
     **dict.fromkeys(("tau_gradient", "tau_leave_one_out"), (-1.01, 1.01)),

@@ -16,9 +16,9 @@ from src.faithfulness.page import render_html
 from src.faithfulness.tables import (
     NOTE,
     Report,
-    agreement_sections,
     format_estimate,
     measured_columns,
+    overview_sections,
     sections,
     title_of,
 )
@@ -38,7 +38,7 @@ def render_terminal(report: Report) -> RenderableType:
             estimates = [summary.measures.get((ranking, column.name)) for column in columns]
             table.add_row(ranking, *(format_estimate(estimate, margin=False) for estimate in estimates))
         parts += [table, Text()]
-    for title, head, rows, note in agreement_sections(report):
+    for title, head, rows, note in overview_sections(report):
         table = _table(title, note, head[1:])
         for row in rows:
             table.add_row(*map(Text, row))

@@ -173,6 +173,7 @@ def measure_texts(
         arrays["tau_gradient"] = agreement.kendall(scores[ATTENTION], scores[GRADIENT])
         arrays["tau_leave_one_out"] = agreement.kendall(scores[ATTENTION], scores[LEAVE_ONE_OUT])
         arrays["permuted"], arrays["uniform"] = agreement.replaced_weights(probe, predicted, rngs)
+        arrays["adversarial"] = agreement.adversarial_weights(probe, predicted, rngs)
     return arrays | {name: np.moveaxis(values, 0, 1) for name, values in by_ranking.items()}, scores
 
 

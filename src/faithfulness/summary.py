@@ -42,6 +42,7 @@ AGREEMENT = {
     "tau_leave_one_out": "τ(attention, leave-one-out)",
     "permuted": "TVD, permuted weights",
     "uniform": "TVD, uniform weights",
+    "adversarial": "JSD, adversarial weights",
 }
 
 

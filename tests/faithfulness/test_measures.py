@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 
 from src.faithfulness import measures
-from src.faithfulness.agreement import kendall, replaced_weights
+from src.faithfulness.agreement import adversarial_weights, jensen_shannon, kendall, replaced_weights
 from src.faithfulness.erasure import counts, rank, remove, replace, retain
 from src.faithfulness.measures import Predicted, flip_grid, scale_scores
 from src.faithfulness.probe import Probe
-from tests.faithfulness.models import BAD, GOOD, NEUTRAL, SURE, additive, honest
+from tests.faithfulness.models import BAD, GOOD, LURE, NEUTRAL, SURE, additive, honest, misleading
 
 
 def predict(probe: Probe, *texts: list[int]) -> Predicted:
@@ -105,3 +106,21 @@ def test_replaced_weights() -> None:
     permuted, uniform = replaced_weights(probe, predicted, [np.random.default_rng(i) for i in range(2)])
     assert permuted == pytest.approx([SURE - 0.5, 0.0], abs=1e-6)  # three of four permutations lose the marked word
     assert uniform == pytest.approx([SURE - sigmoid(1), 0.0], abs=1e-6)
+
+
+def test_jensen_shannon() -> None:
+    first, second = torch.tensor([[[[1.0, 0.0]]], [[[0.5, 0.5]]]]), torch.tensor([[[[0.0, 1.0]]], [[[0.5, 0.5]]]])
+    assert jensen_shannon(first, second).tolist() == pytest.approx([np.log(2), 0.0])
+
+
+def test_adversarial_weights() -> None:
+    text, rngs = [NEUTRAL, GOOD, LURE, NEUTRAL, NEUTRAL], [np.random.default_rng(0)]
+    probe = misleading()
+    (free,) = adversarial_weights(probe, predict(probe, text), rngs)  # no weights change the prediction
+    assert 0.6 < free <= np.log(2) + 1e-6
+    # σ(4 w) ≥ SURE − 0.01 leaves the marked word a weight w ≥ 0.88, hence a divergence of at most 0.043
+    probe = honest()
+    (bound,) = adversarial_weights(probe, predict(probe, text), rngs)
+    assert 0.01 < bound < 0.05
+    probe = additive()
+    assert np.isnan(adversarial_weights(probe, predict(probe, text), rngs)).all()

@@ -1,0 +1,52 @@
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from src.faithfulness.claims import JudgedClaim, judge_claims
+from src.faithfulness.records import Record
+from src.faithfulness.summary import VariantSummary
+
+RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
+
+
+def summary(name: str, means: list[float], seeds: int = 5, attention: str = "bahdanau") -> VariantSummary:
+    """Records of 53 texts with limits 0 and 1 and these means of the rankings."""
+    rng = np.random.default_rng(7)
+    records = []
+    for _ in range(seeds):
+        values = np.array(means) + 0.02 * rng.standard_normal(4) + 0.1 * rng.standard_normal((53, 4))  # n×R
+        arrays = {"comprehensiveness_removal": np.repeat(values[:, :, None], 5, axis=2)}
+        records.append(Record({"rankings": RANKINGS}, arrays | {"low": np.zeros(53), "high": np.ones(53)}))
+    variant: Any = SimpleNamespace(name=name, seeds=tuple(range(seeds)), choices={"attention": attention})
+    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {}, {})
+
+
+def verdicts(claims: list[JudgedClaim]) -> list[str]:
+    return [claim.verdict for claim in claims]
+
+
+def test_verdicts() -> None:
+    claims = judge_claims([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
+    assert verdicts(claims) == ["supported", "supported", "not supported"]
+    assert claims[0].numbers.startswith("+0.3")
+    assert claims[2].variants == "the opposite is shown for a, b"
+
+
+def test_variants_without_attention_do_not_count() -> None:
+    with_attention = [summary("a", [0.6, 0.7, 0.2, 0.2])]
+    others = [summary("b", [0.1, 0.1, 0.9, 0.9], attention=name) for name in ("none", "uniform")]
+    assert judge_claims([*with_attention, *others]) == judge_claims(with_attention)
+    assert judge_claims(others) == []
+
+
+def test_few_seeds_give_no_verdict() -> None:
+    claims = judge_claims([summary("a", [0.6, 0.7, 0.2, 0.2], seeds=4)])
+    assert verdicts(claims) == ["inconclusive"] * 3
+    assert claims[0].variants == "fewer than 5 seeds"
+
+
+@pytest.mark.parametrize("means", [[0.2, 0.2, 0.2, 0.2]])
+def test_equal_rankings_are_inconclusive(means: list[float]) -> None:
+    assert "supported" not in verdicts(judge_claims([summary("a", means)]))
