@@ -32,7 +32,7 @@ format: venv  ## fix style and formatting in place
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-hooks: venv  ## run the checks at every git commit
+hooks: venv  ## install git hooks that run the checks at every commit
 	$(RUN) -m pre_commit install
 
 docs: venv  ## write docs/options.md from the config files
@@ -64,7 +64,8 @@ bench-sweep: venv  ## measure a sweep against separate processes, and its memory
 study: venv  ## run the sweeps of the study that are not released yet; prints the time that they take first
 	$(RUN) -m studies.run $(STUDY)
 
-study-report: venv  ## write docs/results.md from the released records
+# Until the first records are released, docs/results.md is written by hand.
+study-report: venv  ## write docs/results.md from the released records (replaces docs/results.md)
 	$(RUN) -m studies.report
 
 study-verify: venv  ## compute docs/results.md again from the released records, and compare

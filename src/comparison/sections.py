@@ -8,6 +8,7 @@ from src.comparison.folds import NOTE
 from src.comparison.formatting import format_p_value, format_with_margin, label
 from src.comparison.measurements import FAITHFULNESS
 from src.comparison.rows import METRICS, Row
+from src.comparison.statistics import MIN_SEEDS
 from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
 
@@ -19,7 +20,7 @@ DIFFERENCES = (
     "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
     "Student's t, unadjusted; p by the same bootstrap, then after Holm's adjustment for all {num_tests} differences of "
     "the table; the adjusted p decides the verdict. McNemar: in k of n seeds the exact test finds a difference of the "
-    "same sign at 5 %. tie: no significant difference; exploratory: fewer than 5 seeds."
+    "same sign at 5 %. tie: no significant difference; exploratory: fewer than {min_seeds} seeds."
 )
 COST = (
     "Seconds: training time of an epoch without validation, median over epochs, mean over seeds. Memory: the maximum "
@@ -92,7 +93,7 @@ def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
         for row in others
     ]
     head = ["variant", "difference", "p", "p, Holm", "McNemar", "verdict"]
-    return Section(title, head, rows, DIFFERENCES.format(num_tests=comparison.num_tests))
+    return Section(title, head, rows, DIFFERENCES.format(num_tests=comparison.num_tests, min_seeds=MIN_SEEDS))
 
 
 def _cost(comparison: Comparison) -> Section:
