@@ -155,7 +155,7 @@ class LitClassifier(pl.LightningModule):
             checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if self.trainer.state.fn == "fit":  # resume the random numbers of dropout
+        if self.trainer.state.fn == "fit":  # restore the state of the random number generators
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])

@@ -42,8 +42,7 @@ class LitEnsemble(LitClassifier):
 
     Args:
         ensemble: the models.
-        builders: of the batches of the evaluated split, one for each model, from its own tokens; None for a model that
-            reads the tokens of the first.
+        builders: one batch builder per model for the evaluated split; None if the model reads the first model's tokens.
         cards: the cards of the models.
         metrics: those of the evaluation.
     """

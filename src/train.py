@@ -15,7 +15,7 @@ def main(cfg: DictConfig) -> float | None:
     from src.run import Run
 
     with Run(cfg) as run:
-        dry_build(cfg)
+        dry_build(cfg)  # a configuration that was built with its command line is only checked for missing components
         steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
         if steps is None:  # otherwise the earlier logs remain until the model is known to fit

@@ -9,7 +9,10 @@ import numpy as np
 
 
 def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The area of weighted texts: n×B, n×C, n → B, NaN where a class has no weight."""
+    """AUROC for each of B weightings of the texts (counts n×B, probabilities n×C, labels n → B).
+
+    NaN where a class has no weight.
+    """
     areas = []
     for scores, positive in _one_against_the_rest(probabilities, labels):
         weight, others = counts[positive], counts[~positive]

@@ -40,7 +40,8 @@ class Speed(pl.Callback):
         self._texts, self._seconds = state_dict["unfinished"]["texts"], float(state_dict["unfinished"]["seconds"])
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._start = time.perf_counter() - self._seconds  # Lightning does not start an unfinished epoch again
+        # after a resume within an epoch, Lightning does not call on_train_epoch_start
+        self._start = time.perf_counter() - self._seconds
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._texts = 0

@@ -53,6 +53,7 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
         command: train, eval, predict or export; also the name of the primary config in conf/.
         free_text: options whose values are passed on as typed, such as `text=Truly = 10/10, "great"!`.
     """
+    # `__wrapped__` is the task itself: src.sweep.child calls it, without run_task
     return lambda task: wraps(task)(partial(run_command, command, task, free_text))
 
 

@@ -21,6 +21,7 @@ from src.cli.parsing import ParsedOverride, parse_overrides
 from src.config.composition import Repository, without_hydra
 from src.config.keys import (
     COLLECTIONS,
+    KEEPS_TRAINING,
     LOCAL,
     UNRELATED_TO_RESULT,
     changed_options,
@@ -38,11 +39,6 @@ from src.kernels.malloc import reuse_freed_memory
 
 log = logging.getLogger(__name__)
 
-KEEPS_TRAINING = (  # overrides of these keys apply to a resumed run
-    *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
-    *("data.progress", "data.on_device"),
-    *LOCAL,
-)
 SOURCES = ("data", "model")  # nodes whose paths are read, as by `src.eval`; others may contain folders to write to
 # Modules of the classes that may differ from those in the config files
 CLASSES = TRUSTED_IN_CHECKPOINTS | {"src.callbacks", "src.optim", "torch.optim", "torchmetrics.classification"}
@@ -52,6 +48,9 @@ REMOVED = object()
 
 def resumed_command_line(flags: Namespace, repository: Repository) -> list[str]:
     """Return the overrides of a training; those of `ckpt_path=…` alone are read from the checkpoint.
+
+    `ckpt_path=<run>/checkpoints/last.ckpt` becomes `model/encoder=gru ++optimizer.lr=0.5 … hydra.run.dir=<run>
+    ckpt_path=…`.
 
     A command line that selects the model and the data of the checkpoint itself is returned as it is.
 
@@ -136,16 +135,14 @@ def _recorded_overrides(
     output = str(paths.get("output_dir")) if isinstance(paths, dict) else ""
     choices = list(_choices(config, repository))
     lines: list[str] = []
-    mistakes: list[Mistake] = []
     for _ in range(2):  # the second time for options that refer to others, as data.seed does to seed
         composed = _plain(repository, [*choices, *lines], output)
-        for here, value in _differences({key: composed[key] for key in composed if key in config}, config):
-            for name in here.split("."):
-                _require_word(name, path)
-            moved = _relocated(value, output, str(folder))
-            mistakes += [] if is_within(here, typed) else _forbidden(here, moved, str(folder), trusted)
-            line = f"~{here}" if value is REMOVED else f"++{here}={_text(moved, path)}"
-            lines += [] if line in lines else [line]
+        differences = _differences({key: composed[key] for key in composed if key in config}, config)
+        changes = {option: _relocated(value, output, str(folder)) for option, value in differences}
+        lines = list(dict.fromkeys([*lines, *_lines_that_differ(changes, path)]))
+        mistakes: list[Mistake] = []
+        for option, value in changes.items():
+            mistakes += [] if is_within(option, typed) else _forbidden(option, value, str(folder), trusted)
         if mistakes:
             raise UserError(f"the configuration in {path} is not allowed. {format_mistakes(mistakes)}")
     lines += _loggers(config, typed, choices, repository)
@@ -185,6 +182,14 @@ def _differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> It
             yield from _differences(before, after, here)
         elif key not in old or repr(before) != repr(after):
             yield here, after
+
+
+def _lines_that_differ(changes: dict[str, Any], path: str) -> Iterator[str]:
+    """The overrides of changed options: `++optimizer.lr=0.5`, or `~optimizer.lr` for a removed one."""
+    for option, value in changes.items():
+        for name in option.split("."):
+            _require_word(name, path)
+        yield f"~{option}" if value is REMOVED else f"++{option}={_text(value, path)}"
 
 
 def _forbidden(path: str, value: Any, folder: str, trusted: Set[str]) -> Iterator[Mistake]:

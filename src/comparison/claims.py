@@ -133,14 +133,14 @@ def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
         reasons = [f"at least one variant has only {seeds}: a verdict needs {MIN_SEEDS}"]
     elif significant and value > 0 and evidence.contradicting_pairs:
         reasons = [f"true on average, but not for {evidence.contradicting_pairs}"]
-    verdict = "inconclusive" if reasons else _verdict(difference, significant, definition.negligible)
+    verdict = "inconclusive" if reasons else _claim_verdict(difference, significant, definition.negligible)
     numbers = evidence.format(difference)
     if p_value is not None:
         numbers += f"; p {format_p_value(p_value)} after Holm"
     return Claim(text, definition.source, verdict, numbers, (*reasons, *evidence.pair_lines), evidence.merged)
 
 
-def _verdict(difference: Difference, significant: bool, negligible: float | None) -> Verdict:
+def _claim_verdict(difference: Difference, significant: bool, negligible: float | None) -> Verdict:
     """The verdict by the simultaneous interval and by Holm's test."""
     if significant and difference.value < 0:
         return "not supported"

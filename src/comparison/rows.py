@@ -38,7 +38,8 @@ class Row:
     difference: Interval | None  # to the baseline in the compared metric; None for the baseline
     p_value: float | None
     p_adjusted: float | None  # Holm's
-    mcnemar: tuple[int, int] | None  # (k, n): of n shared seeds, k differ significantly with the sign of the mean
+    # (k, n): McNemar's test is significant, with the same sign as the mean difference, for k of the n shared seeds
+    mcnemar: tuple[int, int] | None
     verdict: Verdict
     faithfulness: dict[str, Interval]  # elements of FAITHFULNESS, over seeds; empty without records of the runs
 
@@ -100,7 +101,7 @@ def _row(
         p_value=difference.p_value if difference else None,
         p_adjusted=p_adjusted,
         mcnemar=_mcnemar(measurement, baseline) if difference else None,
-        verdict=_verdict(measurement, baseline, difference, p_adjusted, sign),
+        verdict=_variant_verdict(measurement, baseline, difference, p_adjusted, sign),
         faithfulness={
             name: mean_over_seeds(sample.scores.tolist())
             for name in FAITHFULNESS
@@ -109,7 +110,7 @@ def _row(
     )
 
 
-def _verdict(
+def _variant_verdict(
     measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
 ) -> Verdict:
     if difference is None:

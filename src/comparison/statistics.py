@@ -118,14 +118,15 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
     squares = 0.0  # sum of variance² / degrees of freedom; the texts are many and add none
     for group in _group_by_shared_seeds([(weight, sample) for weight, sample in terms if len(sample.scores) > 1]):
         contributions, noise = _seed_contributions(group)
-        count, variance = len(contributions), float((contributions**2).sum())
-        scale = np.sqrt(max(0.0, 1 - noise / variance)) if variance > 0 else 0.0
+        count, variance = len(contributions), float((contributions**2).sum())  # Σ c² = the variance of the sum
+        seed_variance = max(0.0, variance - noise)
+        scale = np.sqrt(seed_variance / variance) if variance > 0 else 0.0
         drawn = contributions[rng.integers(0, count, (RESAMPLES, count - 1))].sum(1) * np.sqrt(count / (count - 1))
         resampled = resampled + scale * drawn
         freedom = min(len(sample.scores) for _, sample in group) - 1
-        margin = (freedom / float(chi2.ppf(0.25, freedom)) - 1) * scale**2 * variance
+        margin = (freedom / float(chi2.ppf(0.25, freedom)) - 1) * seed_variance
         variance_margin += margin
-        squares += (variance + margin) ** 2 / freedom
+        squares += (variance + margin) ** 2 / freedom  # subtracting the noise does not make the estimate more certain
     error = float(resampled.std())
     if error < 1e-12:  # identical predictions, or equal scores of runs without texts: resampling shows no variance
         return Difference(value, None, None, 1.0 if with_texts else None)
@@ -148,7 +149,7 @@ def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[t
 def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarray, float]:
     """The contribution of each seed to the sum of weight × mean, and the variance of that sum due to the interaction.
 
-    The squares of the contributions sum to the variance, without bias where all terms have the same seeds.
+    The sum of their squares is the variance; the estimate is unbiased if all terms have the same seeds.
     """
     seeds_by_term: list[Sequence[int]] = [sample.seeds or range(len(sample.scores)) for _, sample in terms]
     rows = {seed: row for row, seed in enumerate(dict.fromkeys(seed for seeds in seeds_by_term for seed in seeds))}

@@ -22,6 +22,12 @@ UNRELATED_TO_RESULT = (
 )
 # What a checkpoint must not set for a run that resumes from it: where to write or upload, and which code to trust.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
+# Overrides of these keys apply to a resumed run: they do not change its training.
+KEEPS_TRAINING = (
+    *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
+    *("data.progress", "data.on_device"),
+    *LOCAL,
+)
 # Duration: seconds of an epoch, and of start and reports.
 UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress", "data.fold")
 RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately

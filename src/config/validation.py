@@ -203,7 +203,7 @@ def _options(
             yield Mistake(entry, f"is now called {present}")
         elif not accepted.open:
             similar = [join_path(path, choice) for choice in nearest(name, choices)]
-            if not similar and not path:  # the option of another node, without its path
+            if not similar and not path:  # perhaps an option of another node, written without its path
                 similar = nearest(name, [other for other in paths_in(written) if "." in other])
             all_options = f"; the options are {format_names(choices) or 'none'}"
             yield Mistake(entry, f"no such option{did_you_mean(similar) or all_options}")

@@ -42,7 +42,7 @@ class Codec:
         return BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """A builder of unlabelled batches, and for each text the original words of its truncated tokens."""
+        """A builder of unlabelled batches, and the original words of each text's tokens that truncation leaves."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)

@@ -50,7 +50,7 @@ class Spool:
 
 
 class StoredTexts(Sequence[str]):
-    """Texts in a temporary file, and 16 bytes of memory for each.
+    """Texts in a temporary file; each text takes 16 bytes of memory.
 
     Args:
         folder: of the file.

@@ -18,7 +18,8 @@ from src.kernels.malloc import is_size_error
 log = logging.getLogger(__name__)
 
 Make = Callable[[DictConfig], Any]
-# At the start of a message of Heed's constructors: an option, its value, and the rule
+# At the start of a message of Heed's constructors: an option, its value, and the rule; the contract is in
+# models/component.py
 OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", re.DOTALL)
 
 
@@ -31,6 +32,9 @@ class BuildResult(NamedTuple):
 
 def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildResult:
     """Construct the component `key`; after an error, construct it again without the invalid option.
+
+    The error `model.head: dropout=2 must …` becomes a mistake; the head is then constructed again without `dropout`, so
+    with its default, until there is no further error.
 
     Args:
         cfg: the configuration.

@@ -54,7 +54,7 @@ def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     for part in PARTS:
         key = f"model.{part}"
         component, mistakes = build_valid(cfg, key, partial(_make, part=part, input_dim=input_dim), strict and is_exact)
-        if mistakes and not is_exact:  # keep mistakes that do not depend on input_dim
+        if mistakes and not is_exact:  # an error that changes with the size is a consequence of an earlier mistake
             others = build_valid(cfg, key, partial(_make, part=part, input_dim=input_dim + 1), strict=False).mistakes
             mistakes = [mistake for mistake in mistakes if mistake in others]
         if component is not None:

@@ -95,12 +95,14 @@ class _Gru(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, input_weight, weight, gates, added, states = ctx.saved_tensors
         reset, update, candidate = gates.chunk(3, -1)
-        slope = (1 - candidate * candidate).mul_(1 - update)  # of the state, by the argument of tanh
-        # L×N×3H: factors of the state's gradient in those of W_h h + b_h; the loop makes them these gradients
+        slope = (1 - candidate * candidate).mul_(1 - update)  # ∂h_t / ∂(argument of tanh)
+        # L×N×3H gradients of the arguments of r, z and of a, first without dh; the loop multiplies by it
         gradients = torch.empty_like(gates)
         reset_gradients, update_gradients, candidate_gradients = gradients.chunk(3, -1)
+        # da = dh·(1-z)(1-n²)·r; dr' = dh·(1-z)(1-n²)·a·r(1-r)
         torch.mul(slope, reset, out=candidate_gradients)
         torch.mul(candidate_gradients, added, out=reset_gradients).mul_(1 - reset)
+        # dz' = dh·(h_{t-1}-n)·z(1-z), with a state of zero before the first token
         torch.sub(states[:-1], candidate[1:], out=update_gradients[1:])
         torch.neg(candidate[0], out=update_gradients[0])
         update_gradients.mul_(update).mul_(1 - update)

@@ -28,8 +28,9 @@ class Loss(nn.Module, ABC):
     and the divisor is the number of texts.
 
     Args:
-        class_counts: training texts of each class; its length is C.
-        label_smoothing: fraction in [0, 1) of the target that all classes share (Szegedy et al. 2016, sect. 7).
+        class_counts: number of training texts of each class; its length is C.
+        label_smoothing: fraction in [0, 1) of the target probability that is divided equally among all classes
+            (Szegedy et al. 2016, sect. 7).
         class_weights: one weight for each class, `balanced` (inverse to the class frequency), or None.
 
     Raises:

@@ -11,8 +11,8 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
 
     Args:
         model: its components are embedding, position, encoder, attention, pooling and head.
-        param_groups: options of the optimizer, by component. `weight_decay` applies to matrices, not to biases and
-            norms, like a kernel regularizer.
+        param_groups: options of the optimizer, by component. As with a Keras kernel regularizer, `weight_decay` applies
+            to matrices only, not to biases and norms.
 
     Raises:
         ValueError: if `param_groups` names an unknown component.

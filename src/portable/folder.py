@@ -62,7 +62,7 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     (folder / "tokenizer.json").write_text(codec.tokenizer.to_json(), encoding="utf-8")
     weights = {name: weight.detach().clone().contiguous() for name, weight in portable.state_dict().items()}
     save_file(weights, folder / "model.safetensors")
-    (folder / "model.safetensors").chmod(0o644)  # the library allows only the owner
+    (folder / "model.safetensors").chmod(0o644)  # safetensors creates the file readable by its owner only
     shutil.copyfile(FILES / "predict.py", folder / "predict.py")
 
 

@@ -81,7 +81,7 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 def _end(signum: int, frame: FrameType | None) -> None:
     """Exit at once: an import in progress could catch an exception, or fail because of it."""
-    if os.getpid() == _pid:  # in a forked process, the parent prints the line
+    if os.getpid() == _pid:  # only the original process prints; a forked child does not
         try:
             sys.stdout.flush()
             os.write(2, f"\nStopped by {signal.Signals(signum).name}\n".encode())

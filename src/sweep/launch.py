@@ -26,7 +26,7 @@ from src.sweep.outcome import DONE, ensure_outcome, lock_folder, read_recorded_o
 from src.sweep.stop import stop_requested
 
 log = logging.getLogger(__name__)
-LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock for less
+LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock for a shorter time
 
 
 class JobNotCompleted(Exception):

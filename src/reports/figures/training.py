@@ -60,7 +60,11 @@ def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
 
 
 def downsample(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Steps × (step, norm) → mean step, median, minimum and maximum norm of at most 200 groups of rows."""
+    """Divide the rows (step, norm) into at most 200 groups.
+
+    Returns:
+        The mean step and the median, minimum and maximum norm of each group.
+    """
     groups = np.array_split(points, min(MAX_POINTS, len(points))) if len(points) else []
     rows = [(group[:, 0].mean(), np.median(group[:, 1]), group[:, 1].min(), group[:, 1].max()) for group in groups]
     step, middle, low, high = np.array(rows).reshape(-1, 4).T

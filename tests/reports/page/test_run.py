@@ -53,7 +53,7 @@ def test_complete_run_has_every_section_and_loads_nothing(make_run: MakeRun) -> 
     texts = [example(11, heads=3, index=1), example(7, index=2)]
     html = read_page(add_result(make_run(examples=texts)))
     reader = check_page(html)
-    assert [part.attributes["id"] for part in reader.all("section")] == ["numbers", "curves", "confusion", "attention"]
+    assert [part.attributes["id"] for part in reader.all("section")] == ["numbers", "curves", "classes", "attention"]
     assert len(reader.all("div", "map")) == 1
     content = " ".join(text for _, text in reader.texts)
     for fact in ("lstm · qkv on imdb", "1,009", "2 epochs of 3 s", "2026-11-21 10:11 UTC", "0.700 to 0.800"):
@@ -62,7 +62,7 @@ def test_complete_run_has_every_section_and_loads_nothing(make_run: MakeRun) -> 
 
 @pytest.mark.parametrize(
     ("absent", "section"),
-    [("csv/metrics.csv", "curves"), ("predictions/test.npz", "confusion"), ("attention.json", "attention")],
+    [("csv/metrics.csv", "curves"), ("predictions/test.npz", "classes"), ("attention.json", "attention")],
 )
 def test_absent_file_omits_its_section_only(absent: str, section: str, make_run: MakeRun) -> None:
     run = add_result(make_run())
