@@ -47,8 +47,8 @@ class SplitSummary:
 class Data:
     """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits.
 
-    `vectors` is the number of words of the vocabulary with a pretrained vector; `fold` is the test split of a
-    cross-validation with `folds` of them, which share the fingerprint.
+    `vectors` is the number of words of the vocabulary with a pretrained vector. In a cross-validation, `folds` is the
+    number of folds and `fold` the one that is the test split; all folds have the same fingerprint.
     """
 
     fingerprint: str | None = None

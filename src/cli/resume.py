@@ -175,7 +175,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> It
     """The options in which `new` differs from `old`, with their new values, without those of `LOCAL`."""
     for key in {**old, **new} if path else old:
         here = f"{path}.{key}" if path else str(key)
-        if is_within(here, LOCAL) or here.endswith(".description"):  # of a pretrained model: read from its files
+        if is_within(here, LOCAL) or here.endswith(".description"):  # a pretrained model's, read from its files
             continue
         before, after = old.get(key), new.get(key, REMOVED)
         if key in old and isinstance(before, dict) and isinstance(after, dict):
@@ -222,7 +222,7 @@ def _relocated(value: Any, output: str, folder: str) -> Any:
 def _loggers(
     config: dict[str, Any], typed: dict[str, Any], choices: list[str], repository: Repository
 ) -> Iterator[str]:
-    """Overrides that remove the loggers that the run did not have; names the options that are not taken over."""
+    """Overrides that remove the loggers that the run did not have; logs the options that are not taken over."""
     nodes: Any = OmegaConf.to_container(repository.compose(choices), resolve=False)
     present, recorded = (node.get("logger") or {} for node in (nodes, config))
     if not isinstance(recorded, dict) or "logger" in typed:

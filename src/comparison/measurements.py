@@ -18,7 +18,7 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # named of each group of runs
+MAX_FOLDERS = 3  # a message names at most so many folders of each group of runs
 MIN_MEASUREMENTS = 10  # of a gradient's norm
 
 

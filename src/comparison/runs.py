@@ -23,7 +23,7 @@ class FinishedRun:
     """A completed run with test predictions."""
 
     folder: Path
-    result: RunResult  # with the fields REQUIRED
+    result: RunResult  # has a value for each field in REQUIRED
     config: dict[str, Any]  # config.yaml, resolved
 
     @property

@@ -115,7 +115,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
     with_texts = [weight * sample.text_deviations for weight, sample in terms if sample.text_deviations is not None]
     resampled = np.sum(with_texts, axis=0) if with_texts else np.zeros(RESAMPLES)
     variance_margin = 0.0  # distance of the seeds' variance to its upper bound at 75 %
-    squares = 0.0  # sum of variance² / degrees of freedom; the texts are many and add none
+    squares = 0.0  # sum of variance² / degrees of freedom; the texts are so many that they add nothing
     for group in _group_by_shared_seeds([(weight, sample) for weight, sample in terms if len(sample.scores) > 1]):
         contributions, noise = _seed_contributions(group)
         count, variance = len(contributions), float((contributions**2).sum())  # Σ c² = the variance of the sum

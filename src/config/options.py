@@ -50,7 +50,7 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
     },
     "export": {**COMMON, "ckpt_path": str, "out": str, "int8": bool},
 }
-WITHIN: dict[str, dict[str, Any]] = {  # nodes of fixed keys
+WITHIN: dict[str, dict[str, Any]] = {  # nodes whose keys are fixed
     "paths": {"root_dir": str, "output_dir": str},
     "extras": {"print_config": bool, "enforce_tags": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
     "model": dict.fromkeys(PARTS, NODE),

@@ -1,4 +1,4 @@
-"""A configuration as plain dicts and lists, which every check reads: resolved once, and never raising an error."""
+"""A configuration as plain dicts and lists, which every check reads: it is resolved once and raises no error."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

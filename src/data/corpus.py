@@ -101,7 +101,7 @@ def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
 
 
 def _class_numbers(values: Any, length: int, place: str) -> np.ndarray:
-    """The labels as an array of `length` integers; converts lists and tensors, refuses other number types."""
+    """The labels as an array of `length` integers; lists and tensors are converted, other number types rejected."""
     array = np.empty(0)
     if not isinstance(values, list | tuple) or all(isinstance(value, Integral) for value in values):
         with suppress(TypeError, ValueError, RuntimeError):  # a tensor on another device

@@ -88,7 +88,7 @@ def _check_lengths(rows: Rows, column: str, labels: Sequence[str]) -> None:
         if len(label) > LONGEST_LABEL:
             raise UserError(
                 f"{rows.source}: {rows.describe_places([i])}: the label {format_repr(label)} has {len(label):,} "
-                f"characters, so column {column!r} does not hold classes; name the column that does with data.label"
+                f"characters, so column {column!r} does not contain classes; set data.label to the column that does"
             )
 
 

@@ -30,7 +30,7 @@ class ShuffledBatches:
     `sampler`, because it does not restore the state of a loader from a checkpoint at the end of an epoch.
 
     Args:
-        builder: of the batches of one split.
+        builder: builds the batches of one split.
         order: function from epoch to plan; all plans have the same length.
         seed: of the order; a state can be resumed only with the same seed.
     """

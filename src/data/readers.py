@@ -28,7 +28,7 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
     Args:
         path: of the file.
         columns: their names; None reads all: those of JSON objects are the columns of a chunk.
-        delimiter: of a CSV or TSV file; None detects that of CSV, and is a tab in TSV.
+        delimiter: of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
 
     Raises:
         UserError: if the extension is unknown, the file is unreadable, empty, damaged or not UTF-8, a line is
@@ -81,7 +81,7 @@ def _numbered_records(lines: Iterable[str], path: Path, delimiter: str) -> Itera
     except csv.Error as error:
         raise UserError(
             f"{path}: line {line} is malformed ({error}); a field that contains a double quote must "
-            "be in double quotes, with its own doubled"
+            "be in double quotes, and each double quote in it must be doubled"
         ) from None
 
 

@@ -46,7 +46,7 @@ class Tokenizer:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of an unknown word; None if a pretrained tokenizer has none, as one of bytes."""
+        """The id of an unknown word; None if a pretrained tokenizer has none, such as one that reads bytes."""
         if not self.shift:
             return UNKNOWN_ID
         model = json.loads(self._backend.to_str())["model"]

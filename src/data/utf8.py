@@ -67,7 +67,7 @@ class _CheckedBytes(io.RawIOBase):
 
     def _check(self, block: bytes) -> None:
         self._head += block[: SAMPLE - len(self._head)]
-        start = -len(self._decoder.getstate()[0])  # in the block, of the first byte that is not decoded yet
+        start = -len(self._decoder.getstate()[0])  # place in the block of the first byte that is not decoded yet
         bad, zero = None, block.find(b"\0")
         try:
             self._decoder.decode(block, final=not block)

@@ -39,7 +39,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
 
 
 def untrained(description: dict[str, Any]) -> Any:
-    """The model with random weights, and with word vectors of its special tokens only, prefix before suffix."""
+    """The model with random weights; its word vectors are only those of the special tokens, prefix before suffix."""
     transformers = _transformers()
     options = {key: value for key, value in description["config"].items() if not any(word in key for word in CODE)}
     config = transformers.AutoConfig.for_model(**options)

@@ -6,7 +6,7 @@ from src.models.attention.additive import AdditiveAttention
 class LuongConcatAttention(AdditiveAttention):
     """score(q, h) = vᵀ tanh(W_a [q; h]) (Luong et al. 2015, section 3.1, 'concat').
 
-    The score equals Bahdanau's. The two papers differ in the next step, see `attentional`.
+    The score equals Bahdanau's. The two papers differ in the next step; see `attentional`.
 
     Args:
         input_dim: D, features of a state.

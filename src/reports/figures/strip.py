@@ -39,7 +39,7 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
         weights: L weights, one for each word.
 
     Raises:
-        ValueError: the numbers of words and weights differ.
+        ValueError: if the numbers of words and weights differ.
     """
     weights = clean_weights(words, weights)
     texts = [clean_text(word) for word in words[:MAX_WORDS]]

@@ -9,7 +9,7 @@ from src.reports.files import History
 
 PANELS = (("loss", "Loss", "loss"), ("acc", "Accuracy", "accuracy"))
 SPLITS = (("train", "training", COLOURS[0], "o"), ("val", "validation", COLOURS[1], "s"))
-MAX_POINTS = 200  # of a line; the figure cannot resolve more
+MAX_POINTS = 200  # points of a line; the figure cannot resolve more
 
 
 def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
