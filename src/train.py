@@ -11,8 +11,8 @@ def main(cfg: DictConfig) -> float | None:
     from src import build
     from src.checkpoint import load_checkpoint
     from src.dry_build import dry_build
-    from src.resume import require_resumable, require_same_data
     from src.run import Run
+    from src.training_state import require_resumable, require_same_data
 
     with Run(cfg) as run:
         dry_build(cfg)  # a configuration that was built with its command line is only checked for missing components

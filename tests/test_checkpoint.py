@@ -20,8 +20,8 @@ from src.data.codec import Codec
 from src.data.tokenizer import Word
 from src.errors import UserError
 from src.lit import ValidatedCheckpointIO
-from src.resume import read_training_state
 from src.sweep.resume import prepare
+from src.training_state import read_training_state
 from tests.helpers import evaluate, small_config, trained
 
 

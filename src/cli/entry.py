@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.cli.help import help_page, print_page
 from src.cli.overrides import command_line_mistakes
-from src.cli.resume import resumed_command_line
+from src.cli.recorded_overrides import resumed_command_line
 from src.config.composition import Repository
 from src.config.hydra_adapter import execute, parse_flags
 from src.config.hydra_errors import explain

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 
 from src.cli.choices import check_choice, is_choice
 from src.cli.configuration import configuration_mistakes
-from src.cli.keys import check_key
+from src.cli.override_keys import check_key
 from src.cli.parsing import ParsedOverride, parse_overrides
 from src.config.composition import Repository
 from src.config.mistakes import Mistake

@@ -67,7 +67,7 @@ def _checkpoint_steps(path: Path) -> int:
     if not path.exists():
         return 0
 
-    from src.resume import read_training_state
+    from src.training_state import read_training_state
 
     try:
         return int(read_training_state(path)["global_step"])

@@ -13,7 +13,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from src.cli.resume import resumed_command_line
+from src.cli.recorded_overrides import resumed_command_line
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import parse_flags
 from src.config.paths import make_paths_absolute

@@ -64,7 +64,7 @@ def resumed_command_line(flags: Namespace, repository: Repository) -> list[str]:
     path = values.get("ckpt_path")
     if mistakes or flags.multirun or flags.help or not isinstance(path, str) or values.get("train") is False:
         return lines
-    from src.resume import read_training_state  # imports torch
+    from src.training_state import read_training_state  # imports torch
 
     reuse_freed_memory()
     config = with_present_names(read_training_state(path)["heed"]["config"])
