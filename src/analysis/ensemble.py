@@ -51,7 +51,7 @@ class Ensemble:
                 )
         self.columns = [
             [member.codec.class_names.index(name) for name in self.class_names] for member in self.members
-        ]  # of each class among the member's probabilities
+        ]  # the column of each class in a member's probabilities
         self.shares_tokens = all(member.codec.reads_as(first.codec) for member in self.members)
 
     def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:

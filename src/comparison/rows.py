@@ -30,7 +30,7 @@ class Row:
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # METRICS and the compared one, over seeds; without those that the texts do not define
+    metrics: dict[str, Interval]  # over seeds: METRICS and the compared metric, if the texts define them
     ensemble: float | None  # the compared metric of the seeds' mean probabilities; None for one seed
     parameters: int
     seconds_per_epoch: Interval | None  # None where no epoch was completed

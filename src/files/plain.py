@@ -6,7 +6,7 @@ from typing import Any
 MAX_INT = 2**63 - 1
 MAX_FLOAT = 1e200  # sums of such numbers are finite, too
 MAX_DEPTH = 64  # levels of containers
-MAX_VALUES = 200_000  # in all containers; shared values count at each occurrence
+MAX_VALUES = 200_000  # in all containers together; a shared value counts at each occurrence
 NAMES: dict[Any, str] = {
     str: "text",
     bool: "true or false",

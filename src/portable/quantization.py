@@ -39,7 +39,7 @@ def quantize(source: Path, target: Path) -> None:
     """Write a copy whose matrix products use int8 weights, and activations quantized at each call."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    with quiet():  # the package advises a step for images
+    with quiet():  # hides the package's advice to preprocess, which concerns image models
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
 
 
