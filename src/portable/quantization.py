@@ -39,7 +39,7 @@ def quantize(source: Path, target: Path) -> None:
     """Write a copy whose matrix products use int8 weights, and activations quantized at each call."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    with quiet():  # hides the package's advice to preprocess, which concerns image models
+    with quiet():  # hides the package's advice to preprocess the model, with an example of images
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
 
 
