@@ -7,7 +7,6 @@ then trained on IMDb.
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.memory import ROOT, megabytes
+from src.run_result import RunResult
 
 WORDS, VOCABULARY, HALF = 1_000_000, 100_000, 100  # words to copy from, different words, words of half a text
 INTERVAL = 0.1  # seconds between two readings of memory
@@ -60,8 +60,8 @@ def train(overrides: Sequence[str], folder: Path, steps: int) -> dict[str, float
         time.sleep(INTERVAL)
     if process.returncode:
         sys.exit(f"the training failed: {' '.join(line)}")
-    result = json.loads((folder / "run" / "result.json").read_text())
-    return {**peaks, "seconds": time.perf_counter() - start, "steps": result["texts_per_second"] / BATCH}
+    rate = RunResult.load(folder / "run").texts_per_second or 0.0
+    return {**peaks, "seconds": time.perf_counter() - start, "steps": rate / BATCH}
 
 
 def main() -> None:

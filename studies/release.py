@@ -35,7 +35,7 @@ from src.comparison.runs import FinishedRun, find_runs
 from src.errors import UserError
 from src.files.record import plain_record
 from src.reports.files import Predictions, read_statistics
-from src.run_result import RunResult
+from src.run_result import RESULT_FILE, RunResult
 
 LOCAL_KEYS = (
     "paths",
@@ -196,7 +196,7 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     (run / "predictions").mkdir(parents=True)
     for part in ("result", "config"):
         text = row[part] or ""
-        target = run / ("result.json" if part == "result" else "config.yaml")
+        target = run / (RESULT_FILE if part == "result" else "config.yaml")
         target.write_text(text if part == "result" else _yaml(text, file), encoding="utf-8")
     odds = np.array(row["log_odds"] or [], dtype=np.float16)
     if len(classes) < 2 or odds.size != len(row["labels"] or []) * (len(classes) - 1):
