@@ -8,7 +8,7 @@ LIBRARY := .venv/lib/$(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys
 INSTALLED := $(LIBRARY)/heed-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-scale bench-sweep study study-report study-verify constraints clean
+.PHONY: help venv train test lint types format hooks docs bench bench-gpu bench-costs bench-growth bench-memory bench-scale bench-sweep study study-report study-verify constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
