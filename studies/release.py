@@ -32,19 +32,13 @@ import yaml
 from scipy.special import softmax
 
 from src.comparison.runs import FinishedRun, find_runs
+from src.config.keys import LOCAL, is_within
 from src.errors import UserError
 from src.files.record import plain_record
 from src.reports.files import Predictions, read_statistics
 from src.run_result import RESULT_FILE, RunResult
 
-LOCAL_KEYS = (
-    "paths",
-    "logger",
-    "extras",
-    "ckpt_path",
-    "sweep",
-)  # of a configuration: where a run wrote, not what it did
-LOCAL_DATA = ("path", "val_path", "test_path", "cache_dir")
+LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # where a run read and wrote
 LIMIT = 40.0  # of log-odds, in nats
 DIGITS = 6  # of gradient norms and curves
 FLOATS, INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
@@ -127,12 +121,10 @@ def _record(run: FinishedRun) -> dict[str, Any]:
     predictions, statistics = run.predictions(), read_statistics(run.folder)
     if predictions.split != "test":
         raise UserError(f"{run.folder} has no predictions for the test split")
-    config = {key: value for key, value in run.config.items() if key not in LOCAL_KEYS}
-    config["data"] = {key: value for key, value in config["data"].items() if key not in LOCAL_DATA}
     record = {
         "run": run.folder.name,
         "result": _json(_portable_result(run.result), run.folder),
-        "config": _json(_without_folders(config), run.folder),
+        "config": _json(_without_folders(run.config), run.folder),
         "log_odds": pack_probabilities(predictions.probabilities).ravel(),
         "labels": predictions.labels,
         "index": predictions.index,
@@ -147,19 +139,18 @@ def _record(run: FinishedRun) -> dict[str, Any]:
 
 
 def _portable_result(result: RunResult) -> dict[str, Any]:
-    """The record of a run without its command line and the names of local folders."""
-    local = ("data.path=", "data.cache_dir=", *(f"{key}." for key in LOCAL_KEYS), "hydra.")
-    overrides = tuple(text for text in result.overrides if not text.lstrip("+~").startswith(local))
-    record: dict[str, Any] = plain_record(replace(result, command=None, overrides=overrides))
+    """The record of a run without its command line, which may name local folders."""
+    record: dict[str, Any] = plain_record(replace(result, command=None, overrides=()))
     return record
 
 
-def _without_folders(value: Any) -> Any:
-    """The last part of each absolute path."""
+def _without_folders(value: Any, path: str = "") -> Any:
+    """A configuration without the LOCAL_KEYS; of other absolute paths only the last part stays."""
     if isinstance(value, dict):
-        return {key: _without_folders(item) for key, item in value.items()}
+        items = ((key, f"{path}.{key}" if path else str(key), item) for key, item in value.items())
+        return {key: _without_folders(item, name) for key, name, item in items if not is_within(name, LOCAL_KEYS)}
     if isinstance(value, list):
-        return [_without_folders(item) for item in value]
+        return [_without_folders(item, path) for item in value]
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 

@@ -57,7 +57,12 @@ def test_statistics_gradients_and_curves(sweep, tmp_path):
 def test_records_name_no_folder(tmp_path):
     result = {
         "command": "python -m src.train data.path=/secret/place",
-        "overrides": ["data.path=/secret/place", "paths.output_dir=/secret/place", "seed=3", "hydra.run.dir=/secret"],
+        "overrides": [
+            "data.path=/secret/place",
+            "paths.output_dir=/secret/place",
+            "seed=3",
+            "model.embedding.path=/secret/vectors.txt",
+        ],
     }
     options = {"data.path": "/secret/place", "model.embedding.path": "/secret/vectors.txt", "logger.csv": "/secret"}
     probabilities = make_probabilities(LABELS, CORRECT)
@@ -65,7 +70,7 @@ def test_records_name_no_folder(tmp_path):
     write_release(tmp_path / "s", tmp_path / "r.parquet")
     (row,) = pq.read_table(tmp_path / "r.parquet").to_pylist()
     assert "secret" not in row["result"] + row["config"]
-    assert json.loads(row["result"])["overrides"] == ["seed=3"]
+    assert json.loads(row["result"])["overrides"] == []
     assert json.loads(row["config"])["model"]["embedding"]["path"] == "vectors.txt"
 
 
