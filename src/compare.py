@@ -2,9 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
+from src.cli.output_folder import default_folder, named_folder
 from src.errors import UserError
 from src.process.exits import exit_with_message
 
@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Compare the runs, write the files, and print the tables and the paths of the files."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
-        out = args.out or (args.folders[0] if len(args.folders) == 1 else _default_folder())
+        out = args.out or (args.folders[0] if len(args.folders) == 1 else default_folder("compare"))
 
         from src.config.paths import unwritable_reason
 
@@ -61,16 +61,6 @@ def arguments() -> argparse.ArgumentParser:
         help="output folder; default: the compared folder, or outputs/compare/<time> for several folders",
     )
     return parser
-
-
-def named_folder(text: str) -> Path:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("is empty: name a folder")
-    return Path(text)
-
-
-def _default_folder() -> Path:
-    return Path("outputs/compare") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from src.cli.output_folder import write_texts
 from src.comparison.comparison import Comparison, Row
 from src.comparison.page import render
 from src.comparison.sections import RULES, sections
 from src.comparison.statistics import Interval
-from src.errors import UserError
 from src.process.console import OutputConsole
 from src.reports.tables import files_table
 
@@ -137,15 +137,7 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
     Raises:
         UserError: the folder cannot be written to.
     """
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, render_format in FORMATS.items():
-            written.append(folder / f"comparison.{suffix}")
-            written[-1].write_text(render_format(comparison), encoding="utf-8")
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise UserError(f"{folder} cannot be written to ({error.strerror}): name another folder with --out") from None
-    return written
+    return write_texts({f"comparison.{suffix}": draw(comparison) for suffix, draw in FORMATS.items()}, folder)
 
 
 def print_comparison(comparison: Comparison, written: Sequence[Path]) -> None:

@@ -4,9 +4,8 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from datetime import datetime
-from pathlib import Path
 
+from src.cli.output_folder import default_folder, named_folder
 from src.errors import UserError
 from src.faithfulness.names import MEASURES
 from src.process.exits import exit_with_message
@@ -21,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure the runs, write the files, and print the tables and the paths of the files."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
-        out = args.out or (args.folders[0] if len(args.folders) == 1 else _default_folder())
+        out = args.out or (args.folders[0] if len(args.folders) == 1 else default_folder("faithfulness"))
 
         from src.config.paths import unwritable_reason
         from src.extras import require
@@ -45,7 +44,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "folders",
         nargs="+",
-        type=_named_folder,
+        type=named_folder,
         metavar="FOLDER",
         help="a run, a sweep, or a folder that contains some",
     )
@@ -73,17 +72,11 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--out",
-        type=_named_folder,
+        type=named_folder,
         metavar="FOLDER",
         help="output folder; default: the measured folder, or outputs/faithfulness/<time> for several folders",
     )
     return parser
-
-
-def _named_folder(text: str) -> Path:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("is empty: name a folder")
-    return Path(text)
 
 
 def _natural(text: str) -> int:
@@ -96,10 +89,6 @@ def _positive(text: str) -> int:
     if (number := _natural(text)) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} must be at least 1")
     return number
-
-
-def _default_folder() -> Path:
-    return Path("outputs/faithfulness") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from src.cli.output_folder import write_texts
 from src.comparison.tables import MARKDOWN_ESCAPES
-from src.errors import UserError
 from src.faithfulness.page import render_html
 from src.faithfulness.tables import (
     NOTE,
@@ -94,15 +94,7 @@ def write(report: Report, folder: Path) -> list[Path]:
     Raises:
         UserError: the folder cannot be written to.
     """
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, render in FORMATS.items():
-            written.append(folder / f"faithfulness.{suffix}")
-            written[-1].write_text(render(report), encoding="utf-8")
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise UserError(f"{folder} cannot be written to ({error.strerror}): name another folder with --out") from None
-    return written
+    return write_texts({f"faithfulness.{suffix}": draw(report) for suffix, draw in FORMATS.items()}, folder)
 
 
 def print_report(report: Report, written: Sequence[Path]) -> None:
