@@ -18,10 +18,9 @@ from src.comparison.comparison import Comparison, compare
 from src.comparison.formatting import format_p_value
 from src.comparison.measurements import measure
 from src.comparison.page import render
+from src.comparison.rows import difference_verdict
 from src.comparison.runs import FinishedRun, find_runs
 from src.comparison.statistics import (
-    LEVEL,
-    MIN_SEEDS,
     Difference,
     Interval,
     Sample,
@@ -52,11 +51,8 @@ class DifferenceRow(NamedTuple):
     @property
     def verdict(self) -> str:
         """better, worse or tie; exploratory with fewer than five seeds."""
-        if min(len(self.variant.runs), len(self.baseline.runs)) < MIN_SEEDS:
-            return "exploratory"
-        if self.p_adjusted is None or self.p_adjusted >= LEVEL:
-            return "tie"
-        return "better" if self.difference.value > 0 else "worse"
+        seeds = min(len(self.variant.runs), len(self.baseline.runs))
+        return difference_verdict(self.difference.value, self.p_adjusted, seeds)
 
     @property
     def cells(self) -> list[str]:

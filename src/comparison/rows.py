@@ -115,11 +115,22 @@ def _variant_verdict(
 ) -> Verdict:
     if difference is None:
         return "baseline"
-    if min(len(measurement.seeds), len(baseline.seeds)) < MIN_SEEDS:
+    return difference_verdict(sign * difference.value, p_adjusted, min(len(measurement.seeds), len(baseline.seeds)))
+
+
+def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Verdict:
+    """The verdict on a difference.
+
+    Args:
+        gain: the difference, positive where the variant is better.
+        p_adjusted: after Holm's adjustment; None without a test.
+        seeds: the smaller number of seeds of the two variants.
+    """
+    if seeds < MIN_SEEDS:
         return "exploratory"
     if p_adjusted is None or p_adjusted >= LEVEL:
         return "tie"
-    return "better" if sign * difference.value > 0 else "worse"
+    return "better" if gain > 0 else "worse"
 
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
