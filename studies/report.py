@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ from studies.release import unpack_release
 REPORT = ROOT / "docs" / "results.md"
 PAGE = "comparison.html"
 NOT_MEASURED = "not measured"
+TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
 
 
@@ -76,23 +78,30 @@ class StudyResults:
         """Whether a sweep is released for at least one seed."""
         return (self.folder / sweep).is_dir()
 
-    def runs(self, sweep: str) -> tuple[FinishedRun, ...]:
-        """The runs of a sweep with all its seeds; none if it is not released."""
-        return find_runs([self.folder / sweep]).runs if self.has(sweep) else ()
+    def runs(self, *sweeps: str) -> tuple[FinishedRun, ...]:
+        """The runs of sweeps with all their seeds; none of those that are not released."""
+        return find_runs(folders).runs if (folders := self._folders(sweeps)) else ()
 
-    def seeds(self, sweep: str) -> int:
-        """The number of released seeds."""
-        return len({run.seed for run in self.runs(sweep)})
+    @property
+    def has_main_table(self) -> bool:
+        """Whether a part of the main table is released."""
+        return bool(self._folders(TWENTY))
+
+    @property
+    def main_seeds(self) -> str:
+        """The smallest and the largest number of seeds of a variant of the main table, such as 2 to 3."""
+        counts = sorted(len(variant.runs) for variant in self._twenty.values())
+        return str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
 
     @cached_property
     def comparison(self) -> Comparison:
         """The comparison of the twenty variants, with the claims."""
-        comparison = compare([self.folder / "twenty_variants"])
-        return replace(comparison, folders=(RESULTS.relative_to(ROOT) / "twenty_variants",))
+        folders = self._folders(TWENTY)
+        return replace(compare(folders), folders=tuple(RESULTS.relative_to(ROOT) / path.name for path in folders))
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:
-        return _by_choice(group_runs(self.runs("twenty_variants")))
+        return _by_choice(group_runs(self.runs(*TWENTY)))
 
     def accuracy_rows(self) -> Iterator[list[str]]:
         """Rows of the main table: mean accuracy ± half of its interval over seeds, by encoder and attention."""
@@ -122,12 +131,13 @@ class StudyResults:
 
     def cost_rows(self) -> Iterator[list[str]]:
         """Rows of the cost: seconds of an epoch, parameters, and peak memory, by variant."""
-        for variant in group_runs([*self.runs("twenty_variants"), *self.runs("other_attentions")]):
+        for variant in group_runs(self.runs(*TWENTY, "other_attentions")):
             runs = variant.runs
-            epochs = [epoch for run in runs for epoch in run.result.seconds.per_epoch]
+            epochs = sorted(epoch for run in runs for epoch in run.result.seconds.per_epoch)
             memory = max((run.result.peak_memory_mb.process or 0.0 for run in runs), default=0.0)
             name = " · ".join(f"`{variant.choices[key]}`" for key in ("encoder", "attention"))
-            yield [name, f"{min(epochs):.0f} to {max(epochs):.0f}", f"{runs[0].parameters:,}", f"{memory:,.0f}"]
+            seconds = f"{median(epochs):.0f} ({epochs[0]:.0f} to {epochs[-1]:.0f})"
+            yield [name, seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
 
     def preset_rows(self) -> Iterator[list[str]]:
         """Rows of the reproduction table: the document's result, Heed's, its interval, and the number of seeds."""
@@ -166,6 +176,9 @@ class StudyResults:
         """Hours of computation: the sum over all released runs."""
         runs = [run for name in self.plan.sweeps for run in self.runs(name)]
         return sum(run.result.seconds.total or 0.0 for run in runs) / 3600
+
+    def _folders(self, sweeps: Sequence[str]) -> list[Path]:
+        return [self.folder / sweep for sweep in sweeps if self.has(sweep)]
 
     def _preset_cells(self, runs: Sequence[FinishedRun]) -> list[str]:
         accuracies = [_accuracy(run) for run in runs]
@@ -240,7 +253,7 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
                     unpack_release(file, Path(folder) / name / file.stem)
         study = StudyResults(plan, Path(folder))
         contents = {report: render_report(study)}
-        if study.has("twenty_variants"):
+        if study.has_main_table:
             contents[results / PAGE] = render(study.comparison)
     changed = [path for path, text in contents.items() if not _has_content(path, text)]
     for path in [] if check else changed:

@@ -112,7 +112,8 @@ def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | 
 def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
     """Start or resume the sweep in a process of its own."""
     folder = outputs / task.name / f"seed_{task.seed}"
-    launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if jobs > 1 else []
+    is_parallel = jobs > 1 and any("," in override for override in task.sweep.overrides)  # else one run, all threads
+    launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if is_parallel else []
     line = ["-m", *task.sweep.overrides, f"seed={task.seed}", "logger=csv", f"hydra.sweep.dir={quote(str(folder))}"]
     if task.sweep.data in paths:
         line.append(f"data.path={quote(paths[task.sweep.data])}")

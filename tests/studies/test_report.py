@@ -26,7 +26,7 @@ def records(tmp_path_factory):
             part = folder / f"part_{seed}"
             for run in whole.glob(f"*seed-{seed}"):
                 shutil.copytree(run, part / run.name)
-            write_release(part, release_file("twenty_variants", seed, folder / "results"))
+            write_release(part, release_file("bidirectional", seed, folder / "results"))
         other = write_whole_sweep(folder / "other", ["bilstm"], ["qkv"], (1,), n=211, epochs=2)
         write_release(other, release_file("other_attentions", 1, folder / "results"))
     return folder
@@ -65,7 +65,7 @@ def test_check_names_each_file_that_differs(records, tmp_path):
     assert report.write_report(check=True, results=results, report=path) == []
     path.write_text(path.read_text().replace("exploratory", "better", 1))
     assert report.write_report(check=True, results=results, report=path) == [path]
-    release_file("twenty_variants", 2, results).unlink()
+    release_file("bidirectional", 2, results).unlink()
     assert set(report.write_report(check=True, results=results, report=path)) == {path, results / report.PAGE}
 
 

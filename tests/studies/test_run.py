@@ -16,7 +16,7 @@ from studies.plan import Plan, load_plan, release_file
 PLAN = Plan.model_validate(
     {
         "sweeps": {
-            "first": {"seeds": [1, 3], "overrides": ["experiment=report"]},
+            "first": {"seeds": [1, 3], "overrides": ["experiment=report", "model/encoder=rnn,lstm"]},
             "second": {"seeds": [1, 2], "overrides": ["experiment=speedrun"], "data": "rotten_tomatoes"},
         }
     }
@@ -80,6 +80,7 @@ def test_the_plan_has_valid_command_lines(sweep):
 def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     task = run.Task("first", PLAN.sweeps["first"], 1)
+    single = run.Task("second", PLAN.sweeps["second"], 1)
     commands = []
 
     class Failed:
@@ -92,7 +93,10 @@ def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
     (tmp_path / "out/first/seed_1/sweep.json").touch()
     with pytest.raises(UserError):
         run._run(task, tmp_path / "out", {"imdb": "/data/imdb"}, 2, ())
-    started, resumed = (command[3:] for command in commands)
-    assert started[:3] == ["-m", "experiment=report", "seed=1"]
+    with pytest.raises(UserError):
+        run._run(single, tmp_path / "out", {}, 2, ())
+    started, resumed, alone = (command[3:] for command in commands)
+    assert started[:4] == ["-m", "experiment=report", "model/encoder=rnn,lstm", "seed=1"]
+    assert not any("launcher" in text for text in alone)  # one run uses all threads
     assert "hydra.launcher.n_jobs=2" in started and any("/data/imdb" in text for text in started)
     assert resumed[0].startswith("sweep.resume=") and "-m" not in resumed
