@@ -103,10 +103,11 @@ class StudyResults:
     def _twenty(self) -> dict[tuple[str, str], Variant]:
         return _by_choice(group_runs(self.runs(*TWENTY)))
 
-    def accuracy_rows(self) -> Iterator[list[str]]:
-        """Rows of the main table: mean accuracy ± half of its interval over seeds, by encoder and attention."""
+    def accuracy_rows(self, *sweeps: str) -> Iterator[list[str]]:
+        """Rows of mean accuracies ± half of their intervals over seeds, by encoder and attention."""
+        by_choice = _by_choice(group_runs(self.runs(*sweeps or TWENTY)))
         for encoder in ENCODERS:
-            variants = [self._twenty.get((encoder, attention)) for attention in ATTENTIONS]
+            variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
             yield [f"`{encoder}`", *(format_accuracy(variant) for variant in variants)]
 
     def difference_rows(self, baseline: str) -> Iterator[list[str]]:
