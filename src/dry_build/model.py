@@ -14,7 +14,7 @@ from src.config.mistakes import Mistake
 from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.dry_build.invalid_options import BuildResult, build_valid, check_mistakes
 from src.kernels.malloc import require_memory
-from src.models.shapes import check_shapes
+from src.models.shape_check import check_shapes
 
 FEATURES = 128  # input size of a component if the one before it cannot be built
 VOCABULARY = (PAD, UNKNOWN)

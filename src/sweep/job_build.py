@@ -15,7 +15,7 @@ from src.data.splits import divide
 from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.dry_build import build_mistakes, hide_warnings
 from src.errors import UserError
-from src.models.shapes import check_shapes
+from src.models.shape_check import check_shapes
 
 WORDS = ("the", "a", "film", "good", "bad")
 TEXTS, TOKENS, STEPS = 2, 5, 10

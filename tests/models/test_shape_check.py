@@ -8,7 +8,7 @@ import torch
 from src import build
 from src.dry_build import dry_build
 from src.errors import UserError
-from src.models.shapes import check_shapes
+from src.models.shape_check import check_shapes
 from src.models.types import Encoded
 from tests.helpers import small_config, train
 from tests.models import wrong_shapes
