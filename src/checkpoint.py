@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.config.quoting import escape_all_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files.plain import require, require_plain
 from src.files.tensors import read_tensors
 
-CONFIG = {"model": dict.fromkeys(PARTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
+CONFIG = {"model": dict.fromkeys(MODEL_COMPONENTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
 CARD = {"config": CONFIG, "codec": dict, "class_counts": [int], "fingerprint?": str}
 
 
@@ -27,7 +27,7 @@ class Card:
         config: the resolved configuration.
         codec: the tokenizer and the class names.
         class_counts: number of training texts of each class.
-        fingerprint: that of the data; "" in files of earlier versions.
+        fingerprint: fingerprint of the data; "" in files of earlier versions.
     """
 
     config: dict[str, Any]
@@ -45,7 +45,7 @@ class Card:
         }
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
-        """A copy whose configuration has these options of the model's components."""
+        """Return a copy in whose configuration these options of the model's components are set."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return replace(self, config={**self.config, "model": model})
 
@@ -106,7 +106,7 @@ def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
         ) from error
     try:
         _require_weights(content["state_dict"])
-    except (ValueError, RuntimeError) as error:  # torch lacks the test for some types of numbers
+    except (ValueError, RuntimeError) as error:  # torch does not implement isfinite for all types
         raise UserError(
             f"{path}: its weights cannot be used ({error}); use another checkpoint, or train again"
         ) from error
@@ -117,7 +117,7 @@ def _require_weights(weights: Any) -> None:
     """Check that weights are tensors of finite numbers.
 
     Raises:
-        ValueError: with the name of the first tensor that is not.
+        ValueError: if a tensor is not; the message names the first one.
     """
     require(weights, {str: torch.Tensor}, "state_dict")
     for name, tensor in weights.items():

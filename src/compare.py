@@ -9,7 +9,7 @@ from src.errors import UserError
 from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
-Groups the runs below the folders into variants, compares these over seeds and texts, and writes comparison.md, .csv,
+Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md, .csv,
 .tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
 
 

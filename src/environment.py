@@ -44,12 +44,12 @@ def _key(override: str) -> str:
 
 
 def overrides() -> tuple[str, ...]:
-    """Return the overrides on the command line; none outside of Hydra."""
+    """Return the overrides on the command line; an empty list outside of Hydra."""
     return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
 
 
 def choices() -> dict[str, str]:
-    """Return the option of each config group, by the last word of the group's name."""
+    """Return the choice of each config group, by the last word of the group's name."""
     if not HydraConfig.initialized():
         return {}
     by_group: Mapping[str, object] = HydraConfig.get().runtime.choices
@@ -57,7 +57,7 @@ def choices() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed packages that determine results."""
+    """Return the versions of Python and of the installed packages that affect results."""
     installed = {distribution.metadata["Name"].lower() for distribution in distributions()}
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES if name in installed}}
 

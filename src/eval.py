@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from src.data.batching import BatchBuilder
 
 log = logging.getLogger(__name__)
-HARMLESS = {  # options of the data that change no split
+HARMLESS = {  # options of the data that do not change the splits
     *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
 }
 
@@ -34,7 +34,7 @@ def main(cfg: DictConfig) -> None:
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
-        metrics = build.metrics(cfg, len(card.class_counts))  # a file must not choose them
+        metrics = build.metrics(cfg, len(card.class_counts))  # a checkpoint must not choose the metrics
         if len(cards) == 1:
             module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
         else:
@@ -46,7 +46,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
-    """The batches of the evaluated split from the tokens of a model; None if the first model reads the same tokens."""
+    """The evaluated split in batches of a model's own tokens; None if the first model reads the same tokens."""
     from src import build
     from src.data.batching import BatchBuilder
 
@@ -58,7 +58,7 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn if models learned from other data or another split than the first: they may know the evaluated texts."""
+    """Warn if a model was trained on other data or splits than the first: these may include the evaluated texts."""
     for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
         own, first = card.config["data"], cards[0].config["data"]
         options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]

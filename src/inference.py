@@ -49,7 +49,7 @@ class Model:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes, C of them."""
+        """The names of the C classes."""
         return self._ensemble.class_names
 
     def predict(self, texts: Sequence[str], batch_size: int = 32) -> list[Prediction]:
@@ -83,8 +83,8 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Collection[st
     """Load a checkpoint, or several as an ensemble, for inference on the CPU.
 
     Args:
-        path: of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`; or a list of checkpoints of
-            the same classes, such as those of several seeds.
+        path: path of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`, or a list of paths of
+            checkpoints with the same classes, for example of several seeds.
         trusted_modules: your own packages whose classes the checkpoints may name.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What Lightning calls: training, evaluation and metrics of a classifier, and the reading of checkpoints."""
+"""The LightningModule of a classifier (training, evaluation, metrics), and Lightning's plugin for checkpoints."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ class LitClassifier(pl.LightningModule):
         model: the classifier.
         loss: the training loss; it also converts logits to probabilities.
         num_classes: C.
-        metrics: those of validation and test.
+        metrics: metrics of validation and test.
         make_optimizer: creates the optimizer of a model.
         make_scheduler: creates Lightning's scheduler config, or None, from the optimizer and the number of steps.
         card: metadata of the checkpoint, in plain containers.

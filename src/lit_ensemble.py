@@ -18,7 +18,7 @@ from src.models.loss import CrossEntropy
 
 
 class JointModel(nn.Module):
-    """The models of an ensemble, and what an evaluation reads of a `Classifier`."""
+    """The models of an ensemble, with the attributes of a `Classifier` that an evaluation reads."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class JointModel(nn.Module):
         return self._readers[0].embedding
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Attention weights N×L: the mean over models that read the same tokens, otherwise those of the first."""
+        """Attention weights N×L: the mean over models that read the same tokens, otherwise the first model's."""
         return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
 
 
@@ -44,7 +44,7 @@ class LitEnsemble(LitClassifier):
         ensemble: the models.
         builders: one batch builder per model for the evaluated split; None if the model reads the first model's tokens.
         cards: the cards of the models.
-        metrics: those of the evaluation.
+        metrics: metrics of the evaluation.
     """
 
     def __init__(

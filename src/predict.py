@@ -61,8 +61,8 @@ def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensembl
 def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", batch_size: int) -> None:
     """Write each row of the source with its prediction, some rows at a time.
 
-    The source is read twice. The first pass takes little of the time: it reports a bad row before anything is
-    classified, counts the rows for the time left, and collects the columns and their types.
+    The source is read twice. The first pass is short. It reports a bad row before anything is classified, counts the
+    rows, which determine the time left, and collects the columns and their types.
     """
     from array import array
     from dataclasses import replace
@@ -77,7 +77,7 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     total = _read_schema(source, schema)
     predictions = PredictionColumns(ensemble.class_names, list(schema.types))
     schema.add(predictions.examples())
-    blank, unknown = array("q"), array("q")  # places
+    blank, unknown = array("q"), array("q")  # row numbers, from 1
     count = 0
     with stopped_by_exception(), write_table(out, schema) as write, row_progress("Classified", total) as advance:
         for rows, texts in source.chunks():

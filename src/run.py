@@ -124,13 +124,15 @@ class Run:
         """
         self.folder.replace_earlier_run()
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
-        parts = {name: sum(p.numel() for p in part.parameters()) for name, part in module.model.named_children()}
+        counts = {
+            name: sum(p.numel() for p in component.parameters()) for name, component in module.model.named_children()
+        }
         trainable = sum(p.numel() for p in module.parameters() if p.requires_grad)
         has_vector = module.model.embedding.tokens_with_vectors()
         self._record(
             choices={**module.card["config"].get("choices", {}), **selected},
             data=summarize_data(data, None if has_vector is None else has_vector.cpu().numpy()),
-            parameters=Parameters(sum(parts.values()), trainable, parts),
+            parameters=Parameters(sum(counts.values()), trainable, counts),
             device=environment.device_name(trainer.strategy.root_device),
             precision=str(trainer.precision),
             versions=environment.versions(),

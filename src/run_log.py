@@ -1,4 +1,4 @@
-"""The log file of a run, such as train.log: what happened, without the tables and bars of the terminal."""
+"""The log file of a run, such as train.log: its events, without the tables and bars of the terminal."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def write_log(line: str) -> None:
-    """Write a line to the log file only, because the terminal shows it in another form; nothing without a file."""
+    """Write a line to the log file, if there is one, but not to the terminal, which shows it in another form."""
     record = log.makeRecord(log.name, logging.INFO, __file__, 0, line, (), None)
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.FileHandler):

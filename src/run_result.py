@@ -17,17 +17,17 @@ class SplitSummary:
     """The texts of a split before truncation.
 
     Args:
-        texts: their number.
-        class_counts: texts of each class.
+        texts: number of texts.
+        class_counts: number of texts of each class.
         majority_accuracy: accuracy of always predicting the most frequent class of the training split.
-        tokens: their number.
-        lengths: quantiles of the tokens per text, by names such as median.
-        cut_texts: texts longer than `data.max_length`.
-        cut_share: of the tokens, those that `data.max_length` cuts.
-        unknown_share: of the tokens, those that are not in the vocabulary.
-        vector_share: of the tokens, those with a pretrained vector; None without such vectors.
-        duplicates: texts that equal an earlier text of the split.
-        in_train: texts that equal a text of the training split; None for the training split itself.
+        tokens: number of tokens.
+        lengths: quantiles of the number of tokens per text, by names such as median.
+        cut_texts: number of texts longer than `data.max_length`.
+        cut_share: share of the tokens that `data.max_length` cuts.
+        unknown_share: share of the tokens that are not in the vocabulary.
+        vector_share: share of the tokens that have a pretrained vector; None without such vectors.
+        duplicates: number of texts that equal an earlier text of the split.
+        in_train: number of texts that equal a text of the training split; None for the training split itself.
     """
 
     texts: int | None = None
@@ -48,7 +48,7 @@ class Data:
     """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits.
 
     `vectors` is the number of words of the vocabulary with a pretrained vector. In a cross-validation, `folds` is the
-    number of folds and `fold` the one that is the test split; all folds have the same fingerprint.
+    number of folds, and `fold` is the number of the fold that is the test split; all folds have the same fingerprint.
     """
 
     fingerprint: str | None = None
@@ -140,7 +140,7 @@ class RunResult:
         command: the command line.
         overrides: the overrides on the command line.
         seed: the seed.
-        choices: the option of each config group, such as {"encoder": "bilstm", "attention": "none"}.
+        choices: the choice of each config group, such as {"encoder": "bilstm", "attention": "none"}.
         started: time in ISO format, UTC.
         data: the data.
         parameters: numbers of parameters.
@@ -216,7 +216,7 @@ class RunResult:
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:
-        """Return those of the named fields that have no value."""
+        """Return the names of these fields that have no value."""
         return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
 
     def score(self, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Suggestions of valid names for a misspelt one."""
+"""Suggestions of valid names for a misspelt name."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher

@@ -26,9 +26,9 @@ def evaluate_splits(
     """All metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         majority: the most frequent class of the training texts.
-        metrics: those of the run; default metrics that are not among them are omitted.
+        metrics: metrics of the run; default metrics that are not among them are omitted.
     """
     names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
     added = {name: AddedMetric(metrics[name]) for name in names_of_run if name not in default_metrics()}
@@ -49,7 +49,7 @@ def print_data(data: Data) -> None:
 
 
 def warn_of_single_class(folder: Path) -> None:
-    """Warn if one class is predicted for all texts of the test, or of validation without a test."""
+    """Warn if one class is predicted for all texts of the test split, or of the validation split without a test."""
     for split, probabilities, labels, names in islice(_predictions(folder), 1):
         predicted = np.unique(probabilities.argmax(1))
         if len(predicted) == 1 and len(np.unique(labels)) > 1:
@@ -83,7 +83,7 @@ def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, li
 
 
 def _describe_best(result: RunResult) -> str:
-    """Such as "Best epoch: 3 (val/loss 0.4312)"; empty if no checkpoint was selected."""
+    """A text such as "Best epoch: 3 (val/loss 0.4312)"; empty if no checkpoint was selected."""
     best = result.best
     if best.epoch is None or best.monitor is None or best.value is None:
         return ""

@@ -14,7 +14,7 @@ import torch
 
 from src import build
 from src.checkpoint import Card, load_checkpoint, read_checkpoint
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.data.batching import Truncation
 from src.data.codec import Codec
 from src.data.tokenizer import Word

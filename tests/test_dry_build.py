@@ -8,7 +8,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.dry_build import build_mistakes, dry_build
 from src.errors import UserError
 from src.kernels.malloc import machine_memory, require_memory
@@ -79,7 +79,7 @@ def test_any_number_of_class_weights_may_be_right(weights: str, tmp_path: Path) 
 
 def test_a_model_that_cannot_fit_names_its_largest_component() -> None:
     with torch.device("meta"):
-        parts = {part: torch.nn.Linear(2, 3) for part in PARTS}
+        parts = {part: torch.nn.Linear(2, 3) for part in MODEL_COMPONENTS}
         require_memory(torch.nn.ModuleDict(parts))
         parts["encoder"] = torch.nn.Linear(10**7, 10**6, bias=False)
     with pytest.raises(UserError, match=r"^model\.encoder: its 10,000,000,000,000 parameters need 80,000\.0 GB for"):

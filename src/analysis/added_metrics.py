@@ -1,4 +1,4 @@
-"""Scores of metrics that the user adds: their intervals, and numbers whose mean is the score, for comparisons."""
+"""Scores of metrics that the user adds: their intervals, and the numbers from which a comparison resamples them."""
 
 from copy import deepcopy
 
@@ -8,7 +8,7 @@ from torchmetrics import Metric as TorchMetric
 
 from src.analysis.metrics import Metric
 
-GROUPS = 100  # of texts; each is left out once
+GROUPS = 100  # number of groups of texts; each is left out once
 
 
 class AddedMetric:
@@ -47,10 +47,11 @@ class AddedMetric:
         return Metric(value, value - margin, high if self.highest is None else max(value, min(high, self.highest)), n)
 
     def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-        """Numbers whose mean is the score, and whose resampled mean varies as the score of resampled texts.
+        """The score as a mean of one number per group of texts: its resampled mean varies like the resampled score.
 
         These are the values of the delete-a-group jackknife (Wolter 2007, chapter 4). The texts are assigned to 100
-        groups at random, in the same way for all runs on these texts; below 200 texts, each is a group.
+        groups at random, in the same way for all runs on these texts; if there are fewer than 200 texts, each text is a
+        group.
 
         Returns:
             One number per group; None if the texts, or those outside a group, do not define the score.

@@ -10,10 +10,10 @@ QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}
 
 
 def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -> Data:
-    """Describe the data of a run from its cached arrays, without work per text.
+    """Describe the data of a run from its cached arrays, without a loop over the texts.
 
     Args:
-        data: set up.
+        data: data module after `setup`.
         has_vector: for each token of the vocabulary, whether it has a pretrained vector; None without such vectors.
     """
     majority = int(np.argmax(data.class_counts))

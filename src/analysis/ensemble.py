@@ -58,7 +58,7 @@ class Ensemble:
         """Classify texts and return the weights of their words.
 
         Weights and maps are means over the models if all read the same tokens, otherwise those of the first model.
-        A text is unknown if it is so to all models.
+        `is_unknown` is true if no model knows any word of the text.
         """
         by_member = [
             explain(member.model, member.loss, member.codec, texts, batch_size, maps) for member in self.members

@@ -45,10 +45,10 @@ def evaluate(
 
     - acc; majority_acc: the accuracy of predicting the class `majority` for every text.
     - balanced_acc: the mean recall of the classes that have texts.
-    - precision_macro, recall_macro, f1_macro: means over classes without those that are neither a true nor a predicted
-      class of any text. The micro means would equal accuracy, since every text has one label.
+    - precision_macro, recall_macro, f1_macro: means over the classes that are the true or the predicted class of at
+      least one text. The micro means would equal accuracy, since every text has one label.
     - mcc: Matthews' correlation coefficient (Gorodkin 2004), -1 to 1; 0 if one class is predicted for all texts.
-    - auroc: of class 1 if there are two classes, otherwise the macro mean of one class against the rest.
+    - auroc: area of class 1 if there are two classes, otherwise the macro mean of one class against the rest.
     - ece: calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3).
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
     - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
@@ -63,7 +63,7 @@ def evaluate(
         labels: n integers from 0 to C-1.
         class_names: C names.
         majority: the most frequent class of the training texts; None omits its accuracy.
-        seed: of the resamples.
+        seed: seed of the resamples.
 
     Raises:
         ValueError: there are no rows, the shapes do not match, or a label or a probability is out of range.

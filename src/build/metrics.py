@@ -52,7 +52,7 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
         raise UserError(f"{key}: {type(created).__name__} expects several labels per text: use a Multiclass metric")
     if "Binary" in kind:
         if num_classes != 2:
-            raise UserError(f"{key}: {type(created).__name__} requires two classes, and the data have {num_classes}")
+            raise UserError(f"{key}: {type(created).__name__} requires two classes, but the data have {num_classes}")
         created = LambdaInputTransformer(created, second_column)
     _require_number(created, key, num_classes)
     return created

@@ -50,7 +50,7 @@ def prefix_errors(key: str) -> Iterator[None]:
     """
     try:
         yield
-    except InstantiationException as error:  # of a nested component; the last line has its path
+    except InstantiationException as error:  # the error of a nested component; the last line has its path
         path = re.search(r"^full_key: (\S+)$", str(error), re.MULTILINE)
         if not isinstance(error.__cause__, (ValueError, UserError)) or path is None:
             raise

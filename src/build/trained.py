@@ -26,7 +26,7 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
 
     Args:
         path: path of the checkpoint.
-        extras: those of the command, because a file must not choose the modules to trust.
+        extras: the node `extras` of the command, because a checkpoint must not choose the modules to trust.
 
     Raises:
         UserError: if the file is not a checkpoint of Heed, or names classes that are not trusted.
@@ -71,14 +71,14 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
     """
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's, that nothing is copied to the meta device
+            warnings.simplefilter("ignore")  # torch warns that nothing is copied to the meta device
             _load(card, weights, path)
     except UserError:
         raise
     except Exception as error:
         if is_size_error(error):
             raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
-        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need numbers
+        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need the weights' values
 
 
 def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:

@@ -1,4 +1,4 @@
-"""Create what a training needs besides its model: data, optimizer, scheduler, loggers and Trainer."""
+"""Create the data, optimizer, scheduler, loggers and Trainer of a training."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
     """Create the data module, tokenized and split, with its vocabulary, classes and sizes.
 
     Args:
-        cfg: has `data`.
+        cfg: configuration with a node `data`.
         codec: codec of a trained model; None trains the tokenizer of the data.
     """
     data: TextDataModule = make(cfg, "data")
@@ -47,8 +47,8 @@ def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
     if cfg.optimizer.get("fused") and clips_gradients and "mixed" in str(cfg.trainer.get("precision")):
         unfused = {"fused": False}  # Lightning cannot clip gradients in mixed precision for a fused optimizer
     created: Optimizer = make(cfg, "optimizer", groups, **unfused)
-    for part, options in param_groups.items():
-        require_options(options, created, f"param_groups.{part}")
+    for name, options in param_groups.items():
+        require_options(options, created, f"param_groups.{name}")
     if has_sparse_gradients(model):
         require_sparse_support(created, clips_gradients)
     return created

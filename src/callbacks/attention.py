@@ -16,7 +16,7 @@ from src.data.datamodule import TextDataModule
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
-BINS = 50  # of relative position
+BINS = 50  # bins of the relative position
 
 
 class AttentionRecorder(pl.Callback):

@@ -17,9 +17,9 @@ COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words"
 class Prediction(NamedTuple):
     """The prediction for one text of the test split."""
 
-    probability: float  # of the predicted class
+    probability: float  # probability of the predicted class
     is_correct: bool
-    row: int  # in the split
+    row: int  # row in the split
 
 
 def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data: TextDataModule, module: Any) -> None:
@@ -27,9 +27,9 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
 
     Args:
         path: output file; a warning replaces it if the source of the data has changed since the start of the run.
-        predictions: of all texts of the test split.
+        predictions: predictions for all texts of the test split.
         count: maximum number of rows of each kind.
-        data: set up.
+        data: data module after `setup`.
         module: the tested LightningModule.
     """
     mistakes = sorted((-each.probability, each.row) for each in predictions if not each.is_correct)[:count]

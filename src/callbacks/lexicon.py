@@ -20,7 +20,7 @@ class LexiconShare(pl.Callback):
     """Writes `lexicon.json`: the lexicon words' fraction of the attention weight and of the words of each text.
 
     The fraction of words is the chance level: the expected fraction of weight if weights do not depend on words. The
-    ratio is that of both means over texts, with a 95 % percentile bootstrap interval over texts.
+    ratio is the quotient of their means over texts, with a 95 % percentile bootstrap interval over texts.
 
     Args:
         folder: output folder.

@@ -21,7 +21,7 @@ class Progress(RichProgressBar):
     """Prints one line after each training epoch, which the log file also contains; on a terminal, also shows a bar.
 
     The line has the epoch, losses and scores, the speed of training, and the time left: the mean time of a step since
-    the start, validation included, times the remaining steps. Early stopping can make it shorter.
+    the start, validation included, times the remaining steps. Early stopping can make the training shorter.
     """
 
     _start = 0.0
@@ -62,7 +62,7 @@ class Progress(RichProgressBar):
         super().teardown(trainer, pl_module, stage)
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """The score beside the bar; more would not fit into its row, and the lines of the epochs have all."""
+        """The score beside the bar; others would not fit into its row, but the lines of the epochs have all scores."""
         return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
 
     def _get_train_description(self, current_epoch: int) -> str:
@@ -70,7 +70,7 @@ class Progress(RichProgressBar):
         return f"Epoch {current_epoch + 1}" + (f"/{count}" if count else "")
 
     def _describe_epoch(self, trainer: pl.Trainer) -> str:
-        """Such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s, 4 min left"."""
+        """A line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s, 4 min left"."""
         checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
         monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
         names = [name for name in dict.fromkeys((*METRICS, monitor)) if name in metrics]

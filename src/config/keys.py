@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-PARTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # of a model, in this order
-MODEL = tuple(f"model.{part}" for part in PARTS)
+MODEL_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # of a model, in this order
+MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
 COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # those that a training requires
 COLLECTIONS = ("callbacks", "logger")  # groups of components
 GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")

@@ -7,7 +7,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 
 NODE = dict[str, Any]
 COMMON = {"task_name": str, "paths": Any, "extras": Any}
@@ -53,8 +53,8 @@ COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of ea
 WITHIN: dict[str, dict[str, Any]] = {  # nodes whose keys are fixed
     "paths": {"root_dir": str, "output_dir": str},
     "extras": {"print_config": bool, "enforce_tags": bool, "ignore_warnings": bool, "trusted_modules": list[str]},
-    "model": dict.fromkeys(PARTS, NODE),
-    "param_groups": dict.fromkeys(PARTS, NODE),
+    "model": dict.fromkeys(MODEL_COMPONENTS, NODE),
+    "param_groups": dict.fromkeys(MODEL_COMPONENTS, NODE),
     "sweep": {"dry_run": bool, "resume": str | None},
 }
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

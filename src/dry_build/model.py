@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.build.objects import class_at
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.config.mistakes import Mistake
 from src.data.trained_tokenizer import PAD, UNKNOWN
 from src.dry_build.invalid_options import BuildResult, build_valid, check_mistakes
@@ -25,7 +25,7 @@ def build_model(cfg: DictConfig, strict: bool) -> BuildResult:
 
     A pretrained component is skipped, because reading it takes long.
     """
-    if is_pretrained(cfg) or any(OmegaConf.select(cfg, f"model.{part}._target_") is None for part in PARTS):
+    if is_pretrained(cfg) or any(OmegaConf.select(cfg, f"model.{name}._target_") is None for name in MODEL_COMPONENTS):
         return BuildResult(None, [])
     with torch.device("meta"):
         if mistakes := list(_component_mistakes(cfg, strict)):
@@ -44,18 +44,18 @@ def dry_classifier(cfg: DictConfig) -> Any:
 
 def is_pretrained(cfg: DictConfig) -> bool:
     """Whether a component is pretrained."""
-    return any(getattr(class_at(cfg, f"model.{part}"), "is_pretrained", False) for part in PARTS)
+    return any(getattr(class_at(cfg, f"model.{name}"), "is_pretrained", False) for name in MODEL_COMPONENTS)
 
 
 def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     """Find errors of the model's components; each gets the output size of the one before it."""
     input_dim = FEATURES
     is_exact = True  # whether the configuration determines `input_dim`
-    for part in PARTS:
-        key = f"model.{part}"
-        component, mistakes = build_valid(cfg, key, partial(_make, part=part, input_dim=input_dim), strict and is_exact)
+    for name in MODEL_COMPONENTS:
+        key = f"model.{name}"
+        component, mistakes = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim), strict and is_exact)
         if mistakes and not is_exact:  # an error that changes with the size is a consequence of an earlier mistake
-            others = build_valid(cfg, key, partial(_make, part=part, input_dim=input_dim + 1), strict=False).mistakes
+            others = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim + 1), strict=False).mistakes
             mistakes = [mistake for mistake in mistakes if mistake in others]
         if component is not None:
             mistakes += check_mistakes(component.require_files, key)
@@ -65,6 +65,6 @@ def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
         input_dim = output if isinstance(output, int) else input_dim
 
 
-def _make(cfg: DictConfig, part: str, input_dim: int) -> Any:
+def _make(cfg: DictConfig, name: str, input_dim: int) -> Any:
     sizes: dict[str, tuple[Any, ...]] = {"embedding": (VOCABULARY,), "head": (input_dim, 1)}
-    return build.make(cfg, f"model.{part}", *sizes.get(part, (input_dim,)))
+    return build.make(cfg, f"model.{name}", *sizes.get(name, (input_dim,)))

@@ -8,7 +8,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.config.mistakes import Mistake
 from src.config.options import of_class
 from src.config.plain import plain_value
@@ -41,10 +41,10 @@ def _for_one_parameter(cfg: DictConfig) -> Any:
 def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer, strict: bool) -> Iterator[Mistake]:
     """Check the optimizer options of single components; torch accepts any."""
     accepted = of_class(type(optimizer)).options  # type: ignore[arg-type]  # it has a hash
-    for part, options in (plain_value(cfg, "param_groups") or {}).items():
-        path = f"param_groups.{part}"
-        if options and part not in PARTS:
-            yield Mistake(path, f"no such component; the components are {', '.join(PARTS)}")
+    for name, options in (plain_value(cfg, "param_groups") or {}).items():
+        path = f"param_groups.{name}"
+        if options and name not in MODEL_COMPONENTS:
+            yield Mistake(path, f"no such component; the components are {', '.join(MODEL_COMPONENTS)}")
             continue
         yield from check_mistakes(partial(build.require_options, options or {}, optimizer, path), path)
         single = cfg.copy()

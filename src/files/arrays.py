@@ -1,4 +1,4 @@
-"""Write and read the arrays of an .npz file, and verify the checksums of zip files."""
+"""Write and read the arrays of an .npz file."""
 
 import mmap
 import struct
@@ -9,20 +9,11 @@ from typing import IO
 
 import numpy as np
 
+from src.files.checksums import require_checksums
+
 ALIGNMENT = 64  # bytes
 HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes of a zip member: before its name, for large files, of an empty field
 PADDING_FIELD = 0xD935  # its registered number
-
-
-def require_checksums(file: Path | IO[bytes]) -> None:
-    """Check the CRCs of a zip file. NumPy and torch do not always check them, and would load flipped bits.
-
-    Raises:
-        Exception: of many kinds, if the file is damaged.
-    """
-    with zipfile.ZipFile(file) as archive:
-        if (damaged := archive.testzip()) is not None:
-            raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

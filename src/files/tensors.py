@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from src.errors import UserError
-from src.files.arrays import require_checksums
+from src.files.checksums import require_checksums
 
 
 def read_tensors(path: Path, mmap: bool = False) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.reports.v2.interface import PanelTypes
 
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 
 SCORES = ("acc", "f1_macro", "auroc", "ece")
 STEP = "trainer/global_step"
@@ -67,7 +67,7 @@ def curves(by: str) -> list[PanelTypes]:
 
 def gradients(by: str) -> list[PanelTypes]:
     """Build line charts of each component's gradient norm by step."""
-    return [_lines(f"Gradient norm: {part}", f"gradients/{part}", by, log_y=True) for part in PARTS]
+    return [_lines(f"Gradient norm: {name}", f"gradients/{name}", by, log_y=True) for name in MODEL_COMPONENTS]
 
 
 def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:

@@ -10,7 +10,7 @@ from wandb_workspaces import expr
 from wandb_workspaces.reports.v2.interface import PanelTypes
 
 from src.comparison.runs import FinishedRun
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.errors import UserError
 from src.loggers import panels
 
@@ -35,7 +35,7 @@ class Scope:
     def project(cls) -> "Scope":
         """Return the scope of all training runs of a project."""
         encoders = sorted(path.stem for path in (CONF / "model" / "encoder").glob("*.yaml"))
-        return cls(encoders, [f"choices.{part}" for part in PARTS], expr.And(_training_filter()))
+        return cls(encoders, [f"choices.{name}" for name in MODEL_COMPONENTS], expr.And(_training_filter()))
 
     @classmethod
     def of(cls, runs: Sequence[FinishedRun]) -> "Scope":

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from src.checkpoint import Card
-from src.config.keys import PARTS
+from src.config.keys import MODEL_COMPONENTS
 from src.errors import UserError
 from src.portable.onnx_model import PortableModel
 from src.portable.quantization import AccuracyLoss
@@ -106,7 +106,7 @@ def write_model_card(
 
 
 def _components(choices: Mapping[str, str]) -> str:
-    return ", ".join(f"{part} {choices[part]}" for part in PARTS if part in choices) or "not recorded"
+    return ", ".join(f"{part} {choices[part]}" for part in MODEL_COMPONENTS if part in choices) or "not recorded"
 
 
 def _training(card: Card, result: RunResult) -> dict[str, Any]:
