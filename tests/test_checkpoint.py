@@ -125,7 +125,7 @@ def test_training_resumes_only_the_same_model(option: str, message: str, checkpo
 
 def small() -> dict[str, Any]:
     """What a small checkpoint holds."""
-    config = {"model": {name: {"_target_": "some.Class"} for name in PARTS}, "loss": {}, "data": {}}
+    config = {"model": {name: {"_target_": "some.Class"} for name in MODEL_COMPONENTS}, "loss": {}, "data": {}}
     codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Truncation(7, "first"), ("a", "b"))
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
     card = Card(config, codec, [3, 5]).to_dict()

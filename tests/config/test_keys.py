@@ -34,7 +34,7 @@ def test_every_key_exists(key: str) -> None:
 
 
 def test_the_parts_are_those_of_the_classifier() -> None:
-    assert list(of_class(Classifier).options) == list(keys.PARTS)
+    assert list(of_class(Classifier).options) == list(keys.MODEL_COMPONENTS)
 
 
 @pytest.mark.parametrize(
