@@ -11,6 +11,7 @@ from hydra import version
 from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
 from hydra._internal.config_repository import CachingConfigRepository
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.defaults_list import DefaultsList
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path, get_args_parser
 from hydra.core.config_loader import ConfigLoader
@@ -56,9 +57,18 @@ class Loader(ConfigLoaderImpl):
         super().__init__(path)
         self._files: dict[tuple[str | None, tuple[str, ...]], CachingConfigRepository] = {}
         self._compositions: dict[tuple[str | None, RunMode, tuple[str, ...]], DictConfig] = {}
+        self._defaults_lists: dict[tuple[str | None, RunMode, tuple[str, ...]], DefaultsList] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_files": {}, "_compositions": {}}  # launchers send the loader with every job
+        caches: dict[str, Any] = {"_files": {}, "_compositions": {}, "_defaults_lists": {}}
+        return {**self.__dict__, **caches}  # launchers send the loader with every job
+
+    def compute_defaults_list(self, config_name: str | None, overrides: list[str], run_mode: RunMode) -> DefaultsList:
+        """The files that overrides select, in the order of their composition."""
+        key = config_name, run_mode, tuple(overrides)
+        if key not in self._defaults_lists:
+            self._defaults_lists[key] = super().compute_defaults_list(config_name, overrides, run_mode)
+        return self._defaults_lists[key]
 
     def files(self, config_name: str | None, search: Sequence[str] = ()) -> CachingConfigRepository:
         """The config files of a primary config.
