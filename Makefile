@@ -64,8 +64,7 @@ bench-sweep: venv  ## measure a sweep against separate processes, and its memory
 study: venv  ## run the sweeps of the study that are not released yet; prints the time that they take first
 	$(RUN) -m studies.run $(STUDY)
 
-# Until the first records are released, docs/results.md is written by hand.
-study-report: venv  ## write docs/results.md from the released records (replaces docs/results.md)
+study-report: venv  ## write docs/results.md and the comparison page from the released records
 	$(RUN) -m studies.report
 
 study-verify: venv  ## compute docs/results.md again from the released records, and compare

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
+from math import nan
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -89,9 +91,11 @@ class StudyResults:
 
     @property
     def main_seeds(self) -> str:
-        """The smallest and the largest number of seeds of a variant of the main table, such as 2 to 3."""
+        """The smallest and the largest number of seeds of a variant of the main table, such as 2 to 3 seeds."""
         counts = sorted(len(variant.runs) for variant in self._twenty.values())
-        return str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+        if counts[0] == counts[-1]:
+            return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
+        return f"{counts[0]} to {counts[-1]} seeds"
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -103,6 +107,15 @@ class StudyResults:
     def _twenty(self) -> dict[tuple[str, str], Variant]:
         return _by_choice(group_runs(self.runs(*TWENTY)))
 
+    def accuracy(self, encoder: str, attention: str) -> float:
+        """The mean accuracy of a variant of the main table over seeds, in %; nan if it is not released."""
+        variant = self._twenty.get((encoder, attention))
+        return 100 * mean_over_seeds([_accuracy(run) for run in variant.runs]).value if variant else nan
+
+    def gain(self, encoder: str, attention: str, baseline: str) -> str:
+        """The difference of two mean accuracies in points, with its sign."""
+        return f"{self.accuracy(encoder, attention) - self.accuracy(encoder, baseline):+.1f}"
+
     def accuracy_rows(self, *sweeps: str) -> Iterator[list[str]]:
         """Rows of mean accuracies ± half of their intervals over seeds, by encoder and attention."""
         by_choice = _by_choice(group_runs(self.runs(*sweeps or TWENTY)))
@@ -112,10 +125,11 @@ class StudyResults:
 
     def difference_rows(self, baseline: str) -> Iterator[list[str]]:
         """Rows of the differences of each attention to another attention with the same encoder."""
+        attentions = ATTENTIONS[ATTENTIONS.index(baseline) + 1 :]
         pairs = [
-            (variant, self._twenty[encoder, baseline])
-            for (encoder, attention), variant in self._twenty.items()
-            if attention not in ("none", "uniform", baseline) or (attention, baseline) == ("uniform", "none")
+            (self._twenty[encoder, attention], self._twenty[encoder, baseline])
+            for encoder, attention in product(ENCODERS, attentions)
+            if {(encoder, attention), (encoder, baseline)} <= self._twenty.keys()
         ]
         for row in compare_pairs(pairs):
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
@@ -132,7 +146,8 @@ class StudyResults:
 
     def cost_rows(self) -> Iterator[list[str]]:
         """Rows of the cost: seconds of the fastest and the median epoch, parameters and peak memory, by variant."""
-        for variant in group_runs(self.runs(*TWENTY, "other_attentions")):
+        variants = group_runs(self.runs(*TWENTY, "other_attentions"))
+        for variant in sorted(variants, key=lambda variant: ENCODERS.index(variant.choices["encoder"])):
             runs = variant.runs
             epochs = sorted(epoch for run in runs for epoch in run.result.seconds.per_epoch)
             memory = max((run.result.peak_memory_mb.process or 0.0 for run in runs), default=0.0)
