@@ -9,8 +9,8 @@ from src.errors import UserError
 from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
-Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md, .csv,
-.tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
+Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md,
+.csv, .tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -34,19 +34,23 @@ def main(argv: Sequence[str] | None = None) -> None:
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m src.compare", description=DESCRIPTION)
     parser.add_argument(
-        "folders", nargs="+", type=named_folder, metavar="FOLDER", help="a run, a sweep, or a folder that contains some"
+        "folders",
+        nargs="+",
+        type=named_folder,
+        metavar="FOLDER",
+        help="a run, a sweep, or a folder with runs or sweeps",
     )
     parser.add_argument(
         "--baseline",
         metavar="NAME",
-        help='the variant to compare with, such as "lstm none"; default: the variant without attention (of several, '
-        "the best on validation), or the first that was started where all have attention",
+        help='the variant to compare with, such as "lstm none"; default: the variant without attention (if there are '
+        "several, the one with the best validation score), or, if all have attention, the one that started first",
     )
     parser.add_argument(
         "--metric",
         default="acc",
         metavar="SCORE",
-        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric of the runs",
+        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or an added metric of the runs",
     )
     parser.add_argument(
         "--study",

@@ -54,8 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--by",
         default="variant",
         metavar="OPTION",
-        help="option by which runs are averaged in bars and lines, such as optimizer.lr or choices.pooling; default: "
-        "encoder and attention",
+        help="option that groups the runs for the means in bars and lines, such as optimizer.lr or choices.pooling; "
+        "default: encoder and attention",
     )
     parser.add_argument(
         "--save", metavar="ENTITY/PROJECT", help="save the workspace in this project instead of printing it"
@@ -67,7 +67,7 @@ def save(workspace: "Workspace") -> None:
     """Save the workspace as a new view of its project, and print its address.
 
     Raises:
-        UserError: if no account is configured, or W&B refuses.
+        UserError: if no account is configured, or W&B does not save it.
     """
     import wandb
 

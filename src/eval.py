@@ -64,7 +64,7 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
         options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
         if options:
             log.warning(
-                "%s was trained with other data than %s (data.%s): its training texts may be among the evaluated ones",
+                "%s was trained on other data than %s (data.%s): the evaluated texts may be among its training texts",
                 name,
                 cfg.ckpt_path[0],
                 ", data.".join(options),

@@ -77,7 +77,7 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     total = _read_schema(source, schema)
     predictions = PredictionColumns(ensemble.class_names, list(schema.types))
     schema.add(predictions.examples())
-    blank, unknown = array("q"), array("q")  # row numbers, from 1
+    blank, unknown = array("q"), array("q")  # row or line numbers
     count = 0
     with stopped_by_exception(), write_table(out, schema) as write, row_progress("Classified", total) as advance:
         for rows, texts in source.chunks():

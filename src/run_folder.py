@@ -63,8 +63,7 @@ class RunFolder:
             self.replace_earlier_run()
 
     def replace_earlier_run(self) -> None:
-        """Write the configuration, which replaces that of an earlier run; from now on, `write_result` writes records.
-        """
+        """Write the configuration, which replaces that of an earlier run; then `write_result` writes records."""
         self._writes = is_main_process()
         if self._writes:
             (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")

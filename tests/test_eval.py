@@ -162,7 +162,7 @@ def test_models_of_other_data_are_named(trio: list[Path], tmp_path: Path, caplog
     assert other["status"] == "completed"
     paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in (trio[0], tmp_path / "run"))
     evaluate(tmp_path / "eval", f"[{paths}]")
-    assert "(data.split_seed): its training texts may be among the evaluated ones" in caplog.text
+    assert "(data.split_seed): the evaluated texts may be among its training texts" in caplog.text
 
 
 def test_an_ensemble_has_the_choices_of_all_models(own: tuple[Path, dict[str, Any]]) -> None:

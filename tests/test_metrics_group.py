@@ -43,7 +43,7 @@ def cfg_with(**node: Any) -> Any:
         ("MulticlassF1Score", {"average": "none"}, 3, r"metrics\.mine: returns several numbers"),
         ("MulticlassConfusionMatrix", {}, 3, r"metrics\.mine: returns several numbers"),
         ("MulticlassROC", {}, 3, r"metrics\.mine: returns several numbers"),
-        ("BinaryF1Score", {}, 3, r"metrics\.mine: BinaryF1Score requires two classes, and the data have 3"),
+        ("BinaryF1Score", {}, 3, r"metrics\.mine: BinaryF1Score requires two classes, but the data have 3"),
         ("MultilabelF1Score", {"num_labels": 3}, 3, r"metrics\.mine: MultilabelF1Score expects several labels per"),
         ("MulticlassF1Score", {"averge": "macro"}, 3, r"metrics\.mine: .*averge"),
         ("MulticlassAccuracy", {"top_k": 5}, 3, r"metrics\.mine: "),

@@ -75,4 +75,4 @@ def _require_number(metric: "Metric", key: str, num_classes: int) -> None:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
-        raise UserError(f"{key}: returns several numbers, and a metric must be one: set average=macro or the like")
+        raise UserError(f"{key}: returns several numbers, but must return one: set a mean, such as average=macro")

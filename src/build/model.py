@@ -15,7 +15,7 @@ from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.shapes import name_of
 
-if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
+if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evaluation need it
     from torchmetrics import MetricCollection
 
     from src.lit import LitClassifier

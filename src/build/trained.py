@@ -78,7 +78,7 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
     except Exception as error:
         if is_size_error(error):
             raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
-        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need the weights' values
+        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need values
 
 
 def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:

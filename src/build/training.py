@@ -15,7 +15,7 @@ from src.optim.schedulers import step_options
 from src.optim.sparse import has_sparse_gradients, require_sparse_support
 from src.suggestions import did_you_mean, nearest
 
-if TYPE_CHECKING:  # Lightning takes seconds to import: only what trains or evaluates waits for it
+if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evaluation need it
     import pytorch_lightning as pl
     from pytorch_lightning.loggers import Logger
 

@@ -46,7 +46,7 @@ def arguments() -> argparse.ArgumentParser:
         nargs="+",
         type=named_folder,
         metavar="FOLDER",
-        help="a run, a sweep, or a folder that contains some",
+        help="a run, a sweep, or a folder with runs or sweeps",
     )
     parser.add_argument(
         "--texts", type=_positive, default=500, metavar="N", help="test texts, a stratified sample (default: 500)"
