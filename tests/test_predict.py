@@ -243,7 +243,7 @@ def test_unknown_words_are_flagged(predict: Any) -> None:
         (["text=good", "out=a.xlsx"], r"out=a\.xlsx: unknown extension; it must be one of \.csv, \.jsonl, \.parquet"),
         (["text=good", "out=a.csv", "pictures=b"], r"out=… and pictures=… are both set"),
         (["file=gone.csv", "text_column=text", "out=a.csv"], r"file=gone\.csv: there is no 'gone\.csv'"),
-        (["text=good", "delimiter=tab"], r"delimiter=… is that of a table: add text_column=…"),
+        (["text=good", "delimiter=tab"], r"delimiter=… applies only to a table: add text_column=…"),
         (["text=good", "ckpt_path=[]"], r"ckpt_path=\[\]: names no checkpoint"),
         (["text=good", "top=0"], r"(?s:.*)top=0 +must be at least 1"),
         (["text=good", "batch_size=-1"], r"(?s:.*)batch_size=-1 +must be at least 1"),

@@ -1,4 +1,4 @@
-"""Validate the whole configuration of a command line: what its files and its overrides compose."""
+"""Validate the whole configuration that is composed from the files and the overrides of a command line."""
 
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes of a whole configuration. A single training also gets a dry build, the jobs of a sweep later.
+    """Find the mistakes of a whole configuration. A single training gets a dry build; those of a sweep get it later.
 
     Args:
         repository: the config files.
@@ -55,7 +55,7 @@ def configuration_mistakes(
         if repository.command == "train" and not sweeps:
             from src import dry_build  # imports torch
 
-            reuse_freed_memory()  # before the first tensors, which the dry build makes
+            reuse_freed_memory()  # before the first tensors, which the dry build creates
             yield from dry_build.build_mistakes(task, mistakes)
         for override in options:
             yield from sweep_value_mistakes(task, repository.command, override.key, override.values[1:])
@@ -101,7 +101,7 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
 
 
 def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find missing tags, if they are enforced. The default ones must be typed to count."""
+    """Find missing tags, if they are enforced. Default tags count only if they are typed."""
     is_default = task.get("tags") in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
     if OmegaConf.select(task, "extras.enforce_tags") is True and "tags" in task and (is_default or not task.tags):
         yield Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[baseline,imdb]")

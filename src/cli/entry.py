@@ -58,7 +58,7 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
 
 
 def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
-    """Validate the command line, and run the task or print what a flag requests."""
+    """Validate the command line, and run the task or print the page that a flag requests."""
     processes.note_start()
     try:
         with exit_with_message("standard output"):
@@ -79,7 +79,7 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
 def read_command_line(
     arguments: list[str], command: str, free_text: Collection[str] = ()
 ) -> tuple[Namespace, Repository]:
-    """Parse and validate the command line; one that resumes gets the overrides of the earlier run or sweep.
+    """Parse and validate the command line; to resume, add the overrides of the earlier run or sweep.
 
     Raises:
         UserError: with all mistakes of the command line and of the configuration.

@@ -15,12 +15,12 @@ from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import file_of
 from src.process.startup import drop_if_broken
 
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the former is fast, and not on every machine
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # CSafeLoader is faster, but not available on every machine
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
-  --cfg job   print the configuration that the other arguments compose; --resolve resolves its references
-  --help      print this page for the configuration that the other arguments compose
+  --cfg job   print the configuration composed from the other arguments; --resolve resolves its references
+  --help      print this page for the configuration composed from the other arguments
   --hydra-help, --version and others are Hydra's
 
   In a shell, quote text with spaces, commas or = twice: 'tags=["a, b"]'
@@ -28,7 +28,7 @@ FLAGS = """\
 
 
 def help_page(repository: Repository, overrides: list[str], about: str, width: int) -> str:
-    """The help page of a command for the configuration that `overrides` compose.
+    """The help page of a command for the configuration that is composed from `overrides`.
 
     Args:
         repository: the command's config files.

@@ -24,7 +24,7 @@ def write_texts(texts: Mapping[str, str], folder: Path) -> list[Path]:
     """Write texts by the names of their files, and return the paths.
 
     Raises:
-        UserError: the folder cannot be written to.
+        UserError: if the folder cannot be written to.
     """
     paths = [folder / name for name in texts]
     try:

@@ -19,7 +19,7 @@ from src.config.validation import option_at
 from src.formatting import format_names
 from src.suggestions import did_you_mean, nearest
 
-Paths = Mapping[str, Any]  # dotted path → its plain value, interpolations as written
+Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as written
 
 
 def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
@@ -37,7 +37,7 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
         )  # the validation of the whole configuration decides
         return None if is_new else Mistake(override.line, _describe_unknown_key(override, cfg, command, paths, groups))
     if not override.lines:
-        return Mistake(override.line, "matches nothing: use glob() for the choices of a group only")
+        return Mistake(override.line, "matches nothing: use glob() only for the choices of a group")
     if override.prefix == "+" and paths[override.key] is not None:
         return Mistake(
             override.line, f"already exists: write {f'+{override.line}' if is_mapping else override.line[1:]}"
@@ -64,7 +64,7 @@ def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
 
 
 def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups) -> str:
-    """The message for a dot in place of a slash; Hydra would silently replace the whole node by text."""
+    """The message for a dot in place of a slash; Hydra would silently replace the whole node with text."""
     value = override.line.partition("=")[2]
     choices = groups[group]
     if not choices:
@@ -100,8 +100,8 @@ def _prefixes(key: str) -> list[str]:
 def _may_be_option(cfg: DictConfig, path: str) -> bool:
     """Whether the class at a node may have an option that the configuration lacks.
 
-    The option's name must be in the source code of the class's package, or of the base class that its place requires.
-    Searching it takes milliseconds, importing the class seconds.
+    The option's name must be in the source code of the class's package, or of the base class that its place requires. A
+    search of the source takes milliseconds; an import of the class takes seconds.
     """
     parent, _, name = path.rpartition(".")
     node = OmegaConf.select(cfg, parent) if parent else None

@@ -18,7 +18,7 @@ SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether t
 
 
 def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: bool, deep: bool) -> list[Mistake]:
-    """Find all mistakes of the overrides `lines` and of the configuration that they compose.
+    """Find all mistakes of the overrides `lines` and of the configuration that is composed from them.
 
     Every value of a sweep is checked, but not every combination of values.
 
@@ -54,7 +54,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         mistakes += [mistake for override, mistake in checked if mistake and not override.key.startswith(unknown)]
         options = [override for override, mistake in checked if not mistake]
     options = [override for override in options if override.line not in ambiguous]
-    # Values are validated by importing classes, which takes seconds. After a wrong name, that is done for options only.
+    # To validate values, classes are imported, which takes seconds. If a name is wrong, only options are worth this.
     if deep and (options or not mistakes):
         for row in rows:
             mistakes += configuration_mistakes(repository, row, options, overrides, sweeps)
@@ -85,8 +85,8 @@ def _combine_choices(
     """Validate the overrides that choose files.
 
     Returns:
-        Rows with one valid choice of each group, which together contain every choice; the prefixes of the options of
-        groups without a valid choice, which are unknown; and the mistakes.
+        Rows with one valid choice of each group, which together contain every choice; the prefixes of options that are
+            unknown because no choice of their group is valid; and the mistakes.
     """
     columns: list[list[str]] = []
     unknown: list[str] = []

@@ -17,7 +17,7 @@ class ParsedOverride(NamedTuple):
 
     Args:
         line: the override as typed.
-        prefix: before the key: nothing, `+`, `++` or `~`.
+        prefix: text before the key: empty, `+`, `++` or `~`.
         key: a group or the dotted path of an option; as typed if it is neither.
         package: the package of a group, as in `group@package`.
         values: all values of a sweep, the first value of a range, or the only value.

@@ -18,7 +18,7 @@ def row_progress(verb: str, total: int | None = None) -> Iterator[Callable[[int]
     """Show the number of rows, the rows per second and the time left.
 
     Args:
-        verb: what happens to a row, such as "Classified".
+        verb: first word of the line, such as "Classified".
         total: the number of all rows; None if it is unknown.
 
     Yields:
@@ -45,7 +45,7 @@ def row_progress(verb: str, total: int | None = None) -> Iterator[Callable[[int]
 
 
 def describe_progress(verb: str, rows: int, total: int | None, seconds: float) -> str:
-    """Such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
+    """A line such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
     facts = [f"{verb} {rows:,}" + ("" if total is None else f" of {total:,}") + " rows"]
     if seconds > 0:
         facts.append(f"{rows / seconds:,.0f} rows/s")

@@ -1,7 +1,7 @@
 """Rebuild the command line of a run from its checkpoint: `python -m src.train ckpt_path=<run>/checkpoints/last.ckpt`.
 
-The checkpoint may come from somebody else. It chooses among the config files that exist here, and sets plain options.
-It names no class outside of Heed, no folder outside of its run, and nothing that `LOCAL` lists.
+The checkpoint may come from another person. It may choose among the config files of this installation, and set plain
+options. It must not name a class outside of Heed, a folder outside of its run, or an option in `LOCAL`.
 """
 
 import logging
@@ -112,7 +112,7 @@ def _change(recorded: list[str], override: ParsedOverride, path: str, repository
 def _recorded_overrides(
     config: dict[str, Any], path: str, typed: dict[str, Any], trusted: Set[str], repository: Repository
 ) -> list[str]:
-    """The overrides that compose the configuration of a checkpoint.
+    """The overrides from which the configuration of a checkpoint is composed again.
 
     Args:
         config: the configuration.
@@ -135,7 +135,7 @@ def _recorded_overrides(
     output = str(paths.get("output_dir")) if isinstance(paths, dict) else ""
     choices = list(_choices(config, repository))
     lines: list[str] = []
-    for _ in range(2):  # the second time for options that refer to others, as data.seed does to seed
+    for _ in range(2):  # the second pass is for options that refer to others, as data.seed refers to seed
         composed = _plain(repository, [*choices, *lines], output)
         differences = _differences({key: composed[key] for key in composed if key in config}, config)
         changes = {option: _relocated(value, output, str(folder)) for option, value in differences}
@@ -164,7 +164,7 @@ def _choices(config: dict[str, Any], repository: Repository) -> Iterator[str]:
 
 
 def _plain(repository: Repository, lines: list[str], output_dir: str = ".") -> dict[str, Any]:
-    """The plain configuration of a command line, for a folder of the run."""
+    """The plain configuration of a command line, with `output_dir` as the run folder."""
     cfg = without_hydra(repository.compose(lines))
     cfg.paths.output_dir = escape_references(output_dir)
     plain: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
@@ -222,7 +222,7 @@ def _relocated(value: Any, output: str, folder: str) -> Any:
 def _loggers(
     config: dict[str, Any], typed: dict[str, Any], choices: list[str], repository: Repository
 ) -> Iterator[str]:
-    """Overrides that remove the loggers that the run did not have; logs the options that are not taken over."""
+    """Overrides that remove the loggers that the run did not have; logs the options that are not restored."""
     nodes: Any = OmegaConf.to_container(repository.compose(choices), resolve=False)
     present, recorded = (node.get("logger") or {} for node in (nodes, config))
     if not isinstance(recorded, dict) or "logger" in typed:
@@ -242,7 +242,7 @@ def _loggers(
 
 
 def _merge(recorded: list[str], typed: list[ParsedOverride]) -> list[str]:
-    """The recorded overrides without those that typed ones replace, and the typed ones."""
+    """The recorded overrides, except those that a typed override replaces, and the typed overrides."""
     keys = {override.key for override in typed}
     replaced = {key for key in keys if key in COLLECTIONS}  # the choice of other callbacks, not of other options
     remaining = []

@@ -25,7 +25,7 @@ class TextSource:
     """Rows with a column of texts, which can be read several times.
 
     Args:
-        name: of the source, for messages.
+        name: name of the source, for messages.
         column: the name of the column.
         read_rows: reads the rows from the start, some at a time.
         has_records: whether a row may lack columns that another row has.
@@ -40,7 +40,7 @@ class TextSource:
         """Yield some rows at a time, with the text of each; it may be blank.
 
         Raises:
-            UserError: if the source cannot be read, lacks the column, or has a value there that is not a text.
+            UserError: if the source cannot be read, lacks the column, or has a value in it that is not a text.
         """
         names: dict[str, None] = {}
         for rows in self.read_rows():
@@ -81,7 +81,7 @@ def text_source(
         text: a text; None reads a file or standard input.
         file: a file of one text per line, or of a table if `column` is set.
         column: the column of texts in the table.
-        delimiter: of a CSV or TSV file; None detects it.
+        delimiter: delimiter of a CSV or TSV file; None detects it.
 
     Raises:
         UserError: if the options contradict each other, if there is no such file, or if a pipe is not UTF-8.
@@ -91,7 +91,7 @@ def text_source(
     if column is not None and file is None:
         raise UserError("text_column=… names a column of a file: add file=…")
     if delimiter is not None and column is None:
-        raise UserError("delimiter=… is that of a table: add text_column=…")
+        raise UserError("delimiter=… applies only to a table: add text_column=…")
     if text is not None:
         # bytes that are not UTF-8 are lone surrogates in `text`
         return _line_source([decode(text.encode(errors="surrogateescape"), "text")], "text")

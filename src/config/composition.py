@@ -1,4 +1,4 @@
-"""The folder of config files: its groups, its choices, and the configuration that overrides compose."""
+"""The folder of config files: its groups and choices, and the composition of a configuration from overrides."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -21,8 +21,8 @@ class Repository:
     Args:
         folder: contains the primary config and the groups.
         command: train, eval, predict or export.
-        config_name: its primary config, if it is not named after the command.
-        extra: a folder that is searched first, as `--config-dir` adds it.
+        config_name: name of the primary config, if it differs from the name of the command.
+        extra: a folder that is searched first, as with `--config-dir`.
         search: the overrides of `hydra.searchpath`, which add more folders.
     """
 
@@ -67,7 +67,7 @@ class Repository:
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """The files that overrides compose, in the order of the composition, each with the dotted path of its node."""
+        """The files that overrides select, in the order of composition, each with the dotted path of its node."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""
@@ -79,7 +79,7 @@ class Repository:
         return groups | {str(file.config_path) for file in defaults.defaults if file.parent == self.config_name}
 
     def compose(self, overrides: list[str]) -> DictConfig:
-        """Compose the configuration of `overrides`, including `hydra`.
+        """Compose a configuration from `overrides`, including `hydra`.
 
         Raises:
             HydraException: if they cannot be applied.

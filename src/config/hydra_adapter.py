@@ -39,7 +39,7 @@ class Loader(ConfigLoaderImpl):
     Args:
         folder: contains the primary config and the groups.
         job_name: the value of `hydra.job.name`.
-        extra: a folder that is searched first, as `--config-dir` adds it.
+        extra: a folder that is searched first, as with `--config-dir`.
 
     Raises:
         UserError: if `extra` does not exist.
@@ -104,7 +104,7 @@ class Loader(ConfigLoaderImpl):
         return cfg
 
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
-        """The lines that select files, and the overrides of options; values of a sweep are neither."""
+        """The lines that select files, and the overrides of options; overrides with several values are in neither."""
         single = [override for override in overrides if not override.is_sweep_override()]
         search = [str(override.input_line) for override in single if override.get_key_element() == SEARCH_PATH]
         files = self.files(config_name, search)
@@ -117,7 +117,7 @@ class Loader(ConfigLoaderImpl):
         return tuple(selections), options
 
     def _compose_files(self, config_name: str | None, selections: tuple[str, ...], run_mode: RunMode) -> DictConfig:
-        for mode in (RunMode.RUN, run_mode):  # a run without missing choices is composed as a sweep is
+        for mode in (RunMode.RUN, run_mode):  # if no choice is missing, both modes compose the same
             if (config_name, mode, selections) in self._compositions:
                 return self._compositions[config_name, mode, selections]
         cfg = super().load_configuration(config_name, list(selections), run_mode)
@@ -126,7 +126,7 @@ class Loader(ConfigLoaderImpl):
 
 
 def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
-    """Write what Hydra records of the command line into `hydra`."""
+    """Record the command line in the node `hydra`, as Hydra does."""
     task = [override for override in overrides if not override.is_hydra_override()]
     cfg.hydra.overrides.hydra = [override.input_line for override in overrides if override.is_hydra_override()]
     cfg.hydra.overrides.task = [override.input_line for override in task]

@@ -10,17 +10,18 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 LONGEST = 100
-FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # of many digits
+FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # a fraction of many digits
 
 
 def job_folder(number: int, overrides: Iterable[str]) -> str:
     """`3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
 
     A sweep passes only the overrides that vary between its jobs. A long fraction, as a search samples it, is rounded to
-    four digits. Options of the same last word get the word before it, too: `3_encoder.dropout-0.1_head.dropout-0.3`.
+    four digits. If options have the same last word, the name also contains the word before it:
+    `3_encoder.dropout-0.1_head.dropout-0.3`.
 
-    The name contains only ASCII letters, digits, dot, minus and underscore, and at most 100 characters. It is therefore
-    one folder for any values, and Hydra's command line accepts it unquoted, as in
+    The name contains only ASCII letters, digits, dot, minus and underscore, and at most 100 characters. It therefore
+    names a single folder, whatever the values are, and Hydra's command line accepts it unquoted, as in
     `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes it unique.
     """
     pairs = [override.partition("=")[::2] for override in overrides]
@@ -41,8 +42,8 @@ def job_name(kind: str) -> str | None:
     """A name of the job that Hydra runs, or None if there is no job.
 
     Args:
-        kind: `command` (train or eval), `name` (of the job's folder) or `sweep` (of the sweep's folder; None for a
-            single run).
+        kind: `command` returns the name of the command (train or eval), `name` that of the job's folder, and `sweep`
+            that of the sweep's folder (None for a single run).
 
     Raises:
         ValueError: if `kind` is not one of these.

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-MODEL_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # of a model, in this order
+MODEL_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # in the order of the data flow
 MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
-COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # those that a training requires
+COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # components that a training requires
 COLLECTIONS = ("callbacks", "logger")  # groups of components
 GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
-# An option affects a build and a result unless its key is listed here, and a duration only if it is.
+# An option affects a build or a result unless UNRELATED_TO_… lists its key, and a duration only if RELATED_TO_… does.
 # Build: which components a run has, and whether they work together.
 UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
 # Result: what a model learns. Seeds and the fingerprint of the data are compared separately.
@@ -20,7 +20,7 @@ UNRELATED_TO_RESULT = (
     *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
-# What a checkpoint must not set for a run that resumes from it: where to write or upload, and which code to trust.
+# Options that a checkpoint must not set for a resumed run: destinations of files and uploads, and trusted code.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
 # Overrides of these keys apply to a resumed run: they do not change its training.
 KEEPS_TRAINING = (

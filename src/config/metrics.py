@@ -52,7 +52,8 @@ def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
             )
         elif name in default_metrics() and node != default_metrics()[name]:
             yield Mistake(
-                path, f"is defined alike in all runs, to compare them: add another, such as metrics.my_{name}"
+                path,
+                f"must keep its default definition: add another metric, such as metrics.my_{name}",
             )
 
 
@@ -84,7 +85,7 @@ def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUST
 
 
 def _mode(values: Mapping[str, Any], name: str, trusted: Collection[str]) -> str | None:
-    """Whether the lowest or the highest value of a metric is the best; None if its class does not define that."""
+    """Whether the lowest or the highest value of a metric is the best; None if its class does not define it."""
     if name in default_metrics() or name in LOWER_IS_BETTER:
         return "min" if name in LOWER_IS_BETTER else "max"
     try:

@@ -21,7 +21,7 @@ LIGHTNING = {  # of commands that train or evaluate
     "callbacks": NODE | None,
     "logger": NODE | None,
 }
-COMMANDS: dict[str, dict[str, Any]] = {  # by the primary config; the type of each key
+COMMANDS: dict[str, dict[str, Any]] = {  # the type of each key, by the name of the primary config
     "train": {
         **LIGHTNING,
         "train": bool,
@@ -76,8 +76,8 @@ class Signature(NamedTuple):
 def of_class(cls: type) -> Signature:
     """The options of `cls`: those of its constructor and, if that accepts **kwargs, those of the next base class.
 
-    Positional-only parameters with a default, or of a base class, are for subclasses: key=value cannot set them.
-    Only parameters of the class's own constructor are required: it may pass those of its base classes itself.
+    Positional-only parameters with a default, or of a base class, are for subclasses: key=value cannot set them. Only
+    parameters of the class's own constructor are required: it may set those of its base classes itself.
     """
     options: dict[str, Option] = {}
     has_kwargs = False

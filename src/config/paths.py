@@ -40,7 +40,7 @@ def make_paths_absolute(node: Any) -> Any:
 def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
     """Find invalid paths and names in the plain values of a configuration, except in its node `hydra`."""
     unwritable: list[str] = []
-    for key in sorted(values, key=lambda key: key != "paths"):  # other folders are inside those
+    for key in sorted(values, key=lambda key: key != "paths"):  # first the folders that contain the others
         yield from _paths({key: values[key]}, "", unwritable)
     yield from _plain_name("task_name", values.get("task_name"))
     for tag in values["tags"] if isinstance(values.get("tags"), list) else ():

@@ -20,7 +20,7 @@ class Place(NamedTuple):
         base: dotted path of the class that `_target_` must name or be derived from.
         first: number of leading positional parameters that src/build passes.
         names: parameters that src/build passes by name.
-        module: the only module of its package whose classes are allowed; "" if all of the package are.
+        module: the only module of its package whose classes are allowed; "" if those of the whole package are allowed.
     """
 
     base: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     module: str = ""
 
     def allowed(self, trusted: Collection[str]) -> Collection[str]:
-        """Those of the trusted modules whose classes are allowed here."""
+        """The trusted modules whose classes are allowed here."""
         return {self.module if self.module.startswith(f"{name}.") else name for name in trusted}
 
     @property

@@ -1,4 +1,4 @@
-"""A configuration as plain dicts and lists, which every check reads: it is resolved once and raises no error."""
+"""A configuration as plain dicts and lists. Interpolations are resolved once, so that no check raises their errors."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -25,8 +25,8 @@ def plain_values(node: DictConfig | ListConfig, unresolved: Callable[[str, str],
     """The plain values of a node, with interpolations resolved.
 
     Args:
-        node: of a composed configuration.
-        unresolved: makes the value of an interpolation that fails from its text and the reason.
+        node: a node of a composed configuration.
+        unresolved: creates the value for an interpolation that fails, from its text and the reason.
     """
     try:
         return OmegaConf.to_container(node, resolve=True)
@@ -53,7 +53,7 @@ def value_at(values: Any, path: str) -> Any:
 
 
 def items(values: Any, written: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Each key, or index, with its value and that value as written; a referenced node is written elsewhere."""
+    """Each key, or index, with its value and the value as written; the text of a referenced node is elsewhere."""
     for key, value in values.items() if isinstance(values, dict) else enumerate(values):
         yield key, value, written[key] if isinstance(written, (dict, list)) else value
 

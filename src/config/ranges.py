@@ -11,7 +11,7 @@ from src.config.plain import items, join_path
 from src.formatting import format_value
 
 LARGEST = 2**63 - 1  # the largest integer of torch and numpy
-MAX_DEVICES = 1024  # of one node; on the CPU, Lightning allocates a list of them before it starts any
+MAX_DEVICES = 1024  # devices of one machine; on the CPU, Lightning allocates a list of them before it starts a process
 CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 

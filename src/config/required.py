@@ -36,7 +36,7 @@ def missing_weights(values: dict[str, Any], command: str) -> Iterator[Mistake]:
     if values.get("test") is False:
         yield Mistake("train=false test=false", "leaves nothing to do: set one of them to true")
     elif "ckpt_path" in values and values["ckpt_path"] is None:
-        yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=… of a checkpoint")
+        yield Mistake("train=false", "would test a model without trained weights: add ckpt_path=<checkpoint>")
 
 
 def missing_components(cfg: DictConfig) -> Iterator[Mistake]:

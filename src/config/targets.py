@@ -16,7 +16,7 @@ TRUSTED = frozenset(
         "src",
         "torch",
         "pytorch_lightning",
-        "lightning_fabric",  # some names of Lightning resolve to it
+        "lightning_fabric",  # some names of Lightning resolve to this package
         "torchmetrics",
         "datasets",
         "tokenizers",

@@ -67,7 +67,7 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: boo
 
 
 def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Check the loss for two classes and for as many as it has weights, because the number is not known yet."""
+    """Check the loss for two classes, and for as many as it has weights: the number of classes is not known yet."""
     if not _is_present(cfg, "loss"):
         return
     weights = cfg.loss.get("class_weights")
@@ -80,7 +80,7 @@ def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
 
 
 def _metrics(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Check added metrics for two classes and for many: the number is not known yet."""
+    """Check added metrics for two classes and for many: the number of classes is not known yet."""
     for name in metric_nodes(plain_values(cfg)).keys() - default_metrics().keys():
         key = f"metrics.{name}"
         if _is_present(cfg, key):

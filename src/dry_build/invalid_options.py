@@ -33,8 +33,8 @@ class BuildResult(NamedTuple):
 def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildResult:
     """Construct the component `key`; after an error, construct it again without the invalid option.
 
-    The error `model.head: dropout=2 must …` becomes a mistake; the head is then constructed again without `dropout`, so
-    with its default, until there is no further error.
+    The error `model.head: dropout=2 must …` becomes a mistake; the head is then constructed again with the default of
+    `dropout`. This is repeated until there is no further error.
 
     Args:
         cfg: the configuration.

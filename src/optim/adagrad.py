@@ -11,7 +11,8 @@ from torch.optim import Optimizer
 class Adagrad(Optimizer):
     """s ← s + g², p ← p − lr · g / (√s + eps): as in torch, but faster on row-sparse gradients (benchmarks/NOTES.md).
 
-    For these torch adds sparse tensors to dense ones; this class gathers the rows, updates them and writes them back.
+    For row-sparse gradients, torch adds sparse tensors to dense ones; this class gathers the rows, updates them and
+    writes them back.
 
     Args:
         params: parameters, or parameter groups with their own options.
@@ -55,7 +56,7 @@ def _update(parameter: Tensor, gradient: Tensor, total: Tensor, group: dict[str,
         total.addcmul_(gradient, gradient)
         parameter.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-group["lr"])
         return
-    gradient = gradient.coalesce()  # adds up gradients of a repeated row before they are squared
+    gradient = gradient.coalesce()  # sums the gradients of a repeated row before they are squared
     rows, values = gradient.indices()[0], gradient.values()
     sums = total.index_select(0, rows).addcmul_(values, values)
     total.index_copy_(0, rows, sums)

@@ -7,7 +7,7 @@ from src.models.classifier import Classifier
 
 
 def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Group the trained parameters by their options; few groups mean few kernel launches.
+    """Group the trained parameters by their options; fewer groups need fewer kernel launches.
 
     Args:
         model: its components are embedding, position, encoder, attention, pooling and head.

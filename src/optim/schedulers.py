@@ -25,7 +25,7 @@ def step_options(scheduler: type | None, optimizer: Optimizer, steps: int) -> di
 
     Args:
         scheduler: its class.
-        optimizer: with its learning rates.
+        optimizer: an optimizer whose learning rates are set.
         steps: batches of the whole training.
 
     Returns:

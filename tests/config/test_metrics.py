@@ -63,7 +63,7 @@ def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
 @pytest.mark.parametrize(
     ("name", "node", "message"),
     [
-        ("ece", {**default_metrics()["ece"], "n_bins": 5}, "is defined alike in all runs"),
+        ("ece", {**default_metrics()["ece"], "n_bins": 5}, "must keep its default definition"),
         ("nll", {"_target_": "x"}, "cannot be the name of a metric"),
         ("a/b", {"_target_": "x"}, "cannot be the name of a metric"),
         ("acc", default_metrics()["acc"], None),

@@ -133,7 +133,7 @@ def test_each_mistake_is_reported_with_its_remedy(
 
 def test_a_training_without_training_needs_a_checkpoint(find_mistakes: FindMistakes) -> None:
     assert find_mistakes("train=false", "+test=true", "+ckpt_path=null") == {
-        "train=false": "would test a model without trained weights: add ckpt_path=… of a checkpoint"
+        "train=false": "would test a model without trained weights: add ckpt_path=<checkpoint>"
     }
     assert find_mistakes("train=false", "+ckpt_path=a.ckpt") == {}
     assert list(find_mistakes("train=false", "+test=false", "+ckpt_path=a.ckpt")) == ["train=false test=false"]
