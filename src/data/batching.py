@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 PAD_ID = 0  # in the vocabulary of every Heed tokenizer
-SIGNIFICANT_BITS = 4  # of a padded length: padding that all rows share is at most 1/8 of it
+SIGNIFICANT_BITS = 4  # of a padded length; the padding that all rows share is then at most 1/8 of it
 
 
 class Batch(NamedTuple):
@@ -22,7 +22,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Truncation:
-    """Limits each text to `max_length` (≥ 1) tokens, its `keep`="first" or "last" ones."""
+    """Limits each text to its first or last (`keep`) `max_length` ≥ 1 tokens."""
 
     max_length: int
     keep: str
@@ -40,8 +40,8 @@ class Truncation:
     def padded_length(self, longest: int) -> int:
         """The padded length of a batch whose longest text has `longest` tokens: the bound of its padding bucket.
 
-        Kernels prepare for every new shape and cache the result, and freed memory fits the next batch of the same
-        length. Up to 1,000 tokens there are 64 padded lengths, which costs 3 % more padding than 112.
+        Kernels are compiled for every new shape and cached, and freed memory fits the next batch of the same length. Up
+        to 1,000 tokens there are 64 padded lengths, which costs 3 % more padding than 112.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
@@ -55,7 +55,7 @@ class BatchBuilder:
         offsets: n+1 int64; text i is `tokens[offsets[i]:offsets[i + 1]]`.
         labels: n int64.
         truncation: the limit on tokens per text.
-        device: of the arrays and the batches.
+        device: device of the arrays and the batches.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit
 from src.files.arrays import map_arrays, write_arrays
 
 log = logging.getLogger(__name__)
-ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # of a TokenizedSplit
+ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit
 
 
 def code_version(*classes: type) -> str:
@@ -32,8 +32,8 @@ def load_or_build(
 ) -> TokenizedCorpus:
     """Load `<folder>/<key>.npz`, or build and write it if it does not exist.
 
-    Among parallel jobs one builds and the others wait. A damaged file is rebuilt. A hard link makes the file
-    available under the key `alias(data)`, too.
+    If several jobs need the file, one builds it and the others wait. A damaged file is rebuilt. A hard link makes the
+    file available under the key `alias(data)`, too.
 
     Raises:
         UserError: if the folder is not writable or its disk is full.
@@ -51,7 +51,7 @@ def load_or_build(
             with explain_errors(folder):
                 _write(path, data)
                 _link(path, folder / f"{alias(data)}.npz")
-            data = _read(path) or data  # from the file: the arrays in memory can go
+            data = _read(path) or data  # read from the file, so that the arrays in memory are freed
         return data
     finally:
         lock.release()

@@ -35,7 +35,7 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
         if len(names) > MOST_FRACTIONS:
             raise UserError(
                 f"{source}: the labels are {len(names):,} different numbers, {format_list(names, plain=True)}. Heed "
-                "classifies; it does no regression. Name a column of classes with data.label, or group the numbers "
+                "does not support regression. Name a column of classes with data.label, or group the numbers "
                 "into a few classes"
             )
     return tuple(names)

@@ -12,7 +12,7 @@ from src.data.trained_tokenizer import Tokenizer
 from src.files.plain import require
 
 NO_LABEL = -1
-STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # of a codec in a checkpoint
+STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # types of a stored codec
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Codec:
         return BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """A builder of unlabelled batches, and the original words of each text's tokens that truncation leaves."""
+        """A builder of unlabelled batches, and the original spelling of each token that remains after truncation."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)

@@ -18,9 +18,9 @@ def require_columns(path: Path, required: Sequence[str], delimiter: str | None =
     Files without a readable header, such as JSONL or damaged files, pass: their reader checks them.
 
     Args:
-        path: of the file.
-        required: names of columns.
-        delimiter: of a CSV or TSV file; None detects it.
+        path: path of the file.
+        required: names of required columns.
+        delimiter: delimiter of a CSV or TSV file; None detects it.
 
     Raises:
         UserError: if a column is missing; the message lists the columns of the file.

@@ -19,7 +19,7 @@ class Split:
     """Texts of one split and the class of each."""
 
     texts: Sequence[str]  # n
-    labels: np.ndarray  # n int64, into `Corpus.class_names`
+    labels: np.ndarray  # n int64, indices of `Corpus.class_names`
     groups: np.ndarray | None = None  # n int64: a later split keeps the rows of a group together
 
 
@@ -38,8 +38,8 @@ def validate_corpus(corpus: Any, source: str, folder: Path) -> Corpus:
 
     Args:
         corpus: the value that the source returned.
-        source: its name for messages.
-        folder: of the temporary files.
+        source: name of the source, for messages.
+        folder: folder of the temporary files.
 
     Raises:
         UserError: if a value has the wrong type, length or range; the message states the actual and the required value.

@@ -38,17 +38,18 @@ class TextDataModule(pl.LightningDataModule, ABC):
         batch_size: largest number of texts per step (≥ 1); the batches of a split differ by at most one text.
         max_length: tokens per text after truncation (≥ 1).
         keep: the tokens of a longer text that remain, "first" or "last".
-        val_fraction: of the training split, held out if the source has no validation split; in (0, 1).
-        test_fraction: of the training split, held out first if the source has no test split; in (0, 1).
-        split_seed: of the held-out rows and of `limit`; separate from `seed`, so that runs with several seeds share
-            one split and one cache.
+        val_fraction: fraction of the training split to hold out if the source has no validation split; in (0, 1).
+        test_fraction: fraction of the training split to hold out first if the source has no test split; in (0, 1).
+        split_seed: seed of the held-out rows and of the sample for `limit`; separate from `seed`, so that runs with
+            several seeds share one split and one cache.
         limit: largest number of texts per split, a stratified sample; None takes all.
-        folds: of a cross-validation (≥ 2), for a source without a test split; None holds out `test_fraction`.
-        fold: the fold that is the test split, from 0 to folds - 1.
+        folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
+            `test_fraction`.
+        fold: number of the fold that is the test split, from 0 to folds - 1.
         length_buckets: train on batches of texts of similar length, which saves padding.
         on_device: store all tokens of a split on the trainer's device.
         cache_dir: folder of the tokenized data; None: the folder `heed` in the user's cache.
-        seed: of the training order; None takes torch's seed.
+        seed: seed of the training order; None takes torch's seed.
         progress: show progress bars while tokenizing.
 
     Raises:
@@ -110,15 +111,15 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Read all texts with their classes."""
 
     def require_tokenizer(self) -> None:
-        """Raise a UserError if the tokenizer is of another kind; a user's class may have none before `setup`."""
+        """Raise a UserError unless the tokenizer is a `TokenizerBuilder`; a user's class may create it in `setup`."""
         if hasattr(self, "tokenizer") and not isinstance(self.tokenizer, TokenizerBuilder):
             raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
 
     def require_columns(self) -> None:
-        """Check the columns of the files without reading texts; raises a UserError. By default there are none."""
+        """Check the columns of the files without reading texts; raises a UserError. By default there are no files."""
 
     def read_valid_corpus(self) -> Corpus:
-        """Read and validate the corpus: the source may be a class of the user.
+        """Read the corpus and validate it, because the source may be a user's own class.
 
         Raises:
             UserError: if the result is not a valid `Corpus`; the message names class, value and requirement.
@@ -151,7 +152,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self._source_fingerprint = self.fingerprint()
         *shared, folds, fold = self.splitting
         content = f"{self._source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
-        self.fingerprint_ = _hash(content)[:16]  # the same for all folds, whose test splits together are all texts
+        self.fingerprint_ = _hash(content)[:16]  # the same for all folds
         if fold is not None:
             content += f" {fold}"
 

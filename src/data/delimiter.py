@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
-CANDIDATES = (",", ";", "\t", "|")  # the first of several that serve
+CANDIDATES = (",", ";", "\t", "|")  # the first is chosen if several are possible
 HEAD_SIZE = 1 << 20  # characters; a header is shorter
 
 
@@ -20,8 +20,8 @@ def parse_delimiter(value: str | None) -> str | None:
     delimiter = NAMES.get(value, value)
     if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n\0':
         raise ValueError(
-            f"delimiter={value!r}: must be comma, semicolon, tab, pipe, or another character that is no letter, digit, "
-            "double quote or line break"
+            f"delimiter={value!r}: must be comma, semicolon, tab, pipe, or another character except letters, "
+            "digits, double quotes and line breaks"
         )
     return delimiter
 
@@ -31,8 +31,8 @@ def detect_delimiter(text: str, columns: Sequence[str] | None) -> str:
 
     Args:
         text: the file, or its beginning.
-        columns: required; with the right delimiter the header has all of them. If it lacks one, or for None, the
-            delimiter with the most columns is the right one.
+        columns: required columns; the delimiter with which the header has all of them is chosen. If there is none, or
+            for None, the delimiter with the most columns is chosen.
     """
     headers = {delimiter: _header(text[:HEAD_SIZE], delimiter) for delimiter in CANDIDATES}
     for delimiter, header in headers.items():

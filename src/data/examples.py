@@ -23,7 +23,7 @@ class Examples:
     """The rows with both a text and a label, as strings."""
 
     source: str  # the file's path, for messages
-    unit: str  # of `places`
+    unit: str  # unit of `places`
     places: Sequence[int]  # m, as in `Rows`
     texts: StoredTexts  # m
     labels: list[str]  # m; equal labels are one object
@@ -40,12 +40,12 @@ def select_examples(
         text: the column of texts.
         label: the column of labels.
         on_bad_rows: "error" or "drop".
-        folder: of the temporary file of texts.
+        folder: folder of the temporary file of texts.
         group: the column of groups; None reads none.
 
     Raises:
-        UserError: if `on_bad_rows` is "error" and a row lacks one, if no row has both, if a value is neither text nor a
-            number, or if a label is too long for a class.
+        UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if a value is
+            neither text nor a number, or if a label is too long for a class.
     """
     labels: list[str] = []
     groups: list[str] = []

@@ -17,8 +17,8 @@ from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
 GZIP = ".gz"
-MOST_UNPACKED = 256 << 20  # bytes of a small .gz file; a larger one may unpack to
-MOST_EXPANSION = 100  # times its size; text seldom shrinks to less than a twentieth
+MOST_UNPACKED = 256 << 20  # bytes; every .gz file may unpack to this size
+MOST_EXPANSION = 100  # a larger file may unpack to this multiple of its size; text rarely exceeds 20
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -43,10 +43,10 @@ def existing_file(path: str | Path, option: str) -> Path:
 def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Iterator[IO[bytes]]:
     """Open a file of the user for reading bytes.
 
-    Only regular files are opened, also through links. Reads of other kinds may block or never end.
+    Only regular files are opened, also through links. Reading other kinds of files may block or never end.
 
     Args:
-        path: of the file.
+        path: path of the file.
         source: the name of the file in messages; None takes its path.
         pipes: also open pipes, such as a shell's `<(…)` and usually `/dev/stdin`.
 
@@ -107,7 +107,7 @@ def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]
         if unpacked.tell() > limit:
             raise UserError(
                 f"{source}: unpacks to more than {limit >> 20:,} MiB, {MOST_EXPANSION} times its size, which is "
-                "unusual for text; unpack it yourself if that is right"
+                "unusual for text; unpack it yourself if it is correct"
             )
         return data
 

@@ -30,7 +30,7 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
     Args:
         path: a text file of lines "word number number …", or a zip of one such file; None reads the bundled
             10,000 most frequent words of GloVe 6B in 50 dimensions.
-        words: to look up, case-sensitively.
+        words: words to look up, case-sensitively.
 
     Returns:
         The m words with a vector, in the order of the file, and their vectors, float32 of m × dimension.
@@ -80,7 +80,7 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
 
 
 def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:
-    """Parse the lines of the requested words; in other lines only the spaces are counted."""
+    """Parse the lines of the requested words; in other lines, only count the spaces."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = read = 0
     with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE) as progress:

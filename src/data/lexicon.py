@@ -12,9 +12,9 @@ def read_lexicon(path: str) -> dict[str, float]:
     """Read the words of a file in lower case with their strengths; the default strength is 1.
 
     Args:
-        path: of a UTF-8 file with a word at the start of each line, then a tab (or, in lines without a tab, a comma)
-            and its strength. Further columns, blank lines, and lines without a tab that start with `;` or `#` are
-            ignored.
+        path: path of a UTF-8 file with a word at the start of each line, then a tab (or, in lines without a tab, a
+            comma) and its strength. Further columns, blank lines, and lines without a tab that start with `;` or `#`
+            are ignored.
 
     Raises:
         UserError: if the file does not exist, is not text, has no words, or has a strength that is not a number; the

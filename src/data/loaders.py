@@ -25,14 +25,15 @@ class Batches:
 class ShuffledBatches:
     """Training batches with a new plan in every epoch, resumable after any batch.
 
-    A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch the next
-    pass starts the next epoch. A Trainer saves `state_dict()` with its loops. It must also set the epoch through
-    `sampler`, because it does not restore the state of a loader from a checkpoint at the end of an epoch.
+    A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch the next pass
+    starts the next epoch. A checkpoint of a Trainer contains the `state_dict()`. The Trainer must also set the epoch
+    through `sampler`, because it does not restore the state of a loader from a checkpoint that was saved at the end of
+    an epoch.
 
     Args:
         builder: builds the batches of one split.
         order: function from epoch to plan; all plans have the same length.
-        seed: of the order; a state can be resumed only with the same seed.
+        seed: seed of the order; a state can be resumed only with the same seed.
     """
 
     def __init__(self, builder: BatchBuilder, order: Callable[[int], Plan], seed: int) -> None:
@@ -77,7 +78,7 @@ class ShuffledBatches:
         if state["position"] > 0 and not is_finished and saved != current:
             raise UserError(
                 f"the checkpoint was written within an epoch of {saved[0]} batches (data.seed={saved[1]}), "
-                f"and this run has {current[0]} (data.seed={current[1]}): resume it with the same data, "
+                f"but this run has {current[0]} (data.seed={current[1]}): resume it with the same data, "
                 "data.batch_size, seed and number of devices"
             )
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]

@@ -14,7 +14,7 @@ Plan = list[np.ndarray]
 
 
 def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
-    """The fixed order of evaluation: longest texts first, so that a lack of memory shows at once."""
+    """The fixed order of evaluation: longest texts first, so that a lack of memory is detected at once."""
     rows = np.argsort(-lengths, kind="stable")
     bounds = _bounds(len(rows), batch_size, world_size)
     return _split(rows, bounds)[rank::world_size]
@@ -29,7 +29,7 @@ def shuffled(
         lengths: n int64, tokens of each text.
         buckets: group texts of similar length. Rows are shuffled, then sorted within chunks of 50 batches (an eighth of
             a small split, to keep its order random), then the batches are shuffled.
-        rank: of this process among `world_size`; at each step they get different batches of similar length.
+        rank: number of this process among `world_size` processes, which get different batches of similar length.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))

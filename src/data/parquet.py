@@ -1,4 +1,4 @@
-"""Reader of Parquet files. It decodes a batch at a time and names the row at which a damaged file ends."""
+"""Reader of Parquet files. It decodes a batch at a time, and reports the row at which a damaged file ends."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -26,9 +26,9 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
     Memory does not grow with the file, except that a JSON array is read as a whole.
 
     Args:
-        path: of the file.
-        columns: their names; None reads all: those of JSON objects are the columns of a chunk.
-        delimiter: of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
+        path: path of the file.
+        columns: names of the columns; None reads all columns, which for JSON may differ between chunks.
+        delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
 
     Raises:
         UserError: if the extension is unknown, the file is unreadable, empty, damaged or not UTF-8, a line is
@@ -111,7 +111,7 @@ def _read_json(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
 
 
 class _Repeating(dict[str, Any]):
-    """A JSON object in which a name occurs twice, with all of its names."""
+    """A JSON object in which a name occurs twice; `names` has every occurrence."""
 
     names: list[str]
 
@@ -139,7 +139,7 @@ def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], 
 def _to_rows(
     path: Path, unit: str, records: Iterable[tuple[int, Any]], columns: Sequence[str] | None
 ) -> Iterator[Rows]:
-    """The rows of JSON objects with their places; of `columns`, none may occur twice in an object; None are all."""
+    """The rows of JSON objects with their places. None of `columns` may occur twice in an object; None: all columns."""
     records = iter(records)
     names: dict[str, None] = {}
     while chunk := list(islice(records, CHUNK)):

@@ -16,7 +16,7 @@ class Rows:
     """The columns of a file, or of consecutive rows of it."""
 
     source: str  # the file's path, for messages
-    unit: str  # of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
+    unit: str  # unit of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
     places: Sequence[int]  # n, from 1: the first line or the number of each row
     columns: dict[str, list[Any]]  # n values each
 
@@ -37,7 +37,7 @@ def join_rows(chunks: Iterable[Rows]) -> Rows:
 
 
 def format_places(unit: str, places: Sequence[int]) -> str:
-    """Format the places of rows: 'lines 3, 9, 12 (3 in all)', with the first few of many."""
+    """Format the places of rows: 'lines 3, 9, 12 (3 in all)'; of many places, only the first are listed."""
     first = ", ".join(map(str, places[:SHOWN]))
     if len(places) == 1:
         return f"{unit} {first}"
@@ -55,4 +55,4 @@ def check_columns(
                 f"{format_list(columns) or 'none'}. Name yours with {options}"
             )
         if (count := columns.count(name)) > 1:
-            raise UserError(f"{source}: {count} columns are called {name!r}; rename all of them but one")
+            raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")

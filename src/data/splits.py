@@ -19,8 +19,8 @@ class Splitting(NamedTuple):
     test_fraction: float
     seed: int
     limit: int | None = None
-    folds: int | None = None  # of a cross-validation
-    fold: int | None = None  # the fold that is the test split, from 0
+    folds: int | None = None  # number of folds of a cross-validation
+    fold: int | None = None  # number of the fold that is the test split, from 0
 
 
 def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndarray]]:
@@ -31,7 +31,7 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     class with a single row stays in train.
 
     Returns:
-        For each split the source's split and its rows, ascending int64.
+        For each split, the source's split from which it is taken, and its rows there, ascending int64.
 
     Raises:
         UserError: if most classes have a single row, `limit` is smaller than the number of classes, or the rows cannot
@@ -40,8 +40,9 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     val_fraction, test_fraction, seed, limit, folds, fold = splitting
     if folds is not None and corpus.test is not None:
         raise UserError(
-            f"data.folds={folds}: the source has a test split, and each fold would be another: set data.folds=null "
-            "data.fold=null, or use a source without a test split (data.test_path=null, data.test_split=null)"
+            f"data.folds={folds}: the source has a test split, but each fold would be another test split: set "
+            "data.folds=null data.fold=null, or use a source without a test split (data.test_path=null, "
+            "data.test_split=null)"
         )
     train = np.arange(len(corpus.train.labels))
     divided: dict[str, tuple[str, np.ndarray]] = {}
@@ -81,13 +82,13 @@ def hold_out(
 
     Args:
         labels: n int64.
-        fraction: of the rows (of the groups, if there are any) to hold out, in (0, 1).
-        seed: of the draw alone.
-        class_names: for the message.
+        fraction: fraction of the rows (of the groups, if there are any) to hold out, in (0, 1).
+        seed: seed of the draw alone.
+        class_names: names of the classes, for the message.
         groups: n int64; rows of a group stay together; the class of a group is that of its first row.
 
     Returns:
-        The remaining and the held-out rows, both ascending; together they are all rows.
+        The remaining and the held-out rows, both ascending; together they contain all rows.
 
     Raises:
         UserError: if most classes have a single row (or group).
@@ -106,17 +107,17 @@ def hold_out_fold(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide rows into folds, and return the rows of the other folds and those of one, both ascending.
+    """Divide rows into folds, and return the rows of the other folds and those of this fold, both ascending.
 
     Each row is in exactly one fold, except that a class with a single row (or group) is in none. The numbers of rows
     (or groups) of two folds differ by at most 1, and so do those of each class.
 
     Args:
         labels: n int64.
-        folds: their number, from 2.
-        fold: the one to hold out, from 0.
-        seed: of the division; the same for all folds of a cross-validation.
-        class_names: for the message.
+        folds: number of folds, from 2.
+        fold: number of the fold to hold out, from 0.
+        seed: seed of the division; the same for all folds of a cross-validation.
+        class_names: names of the classes, for the message.
         groups: as in `hold_out`.
 
     Raises:
@@ -138,11 +139,11 @@ def hold_out_fold(
 
 
 class _Units(NamedTuple):
-    """What is held out as a whole: the groups, or the single rows without any."""
+    """The units that are held out as a whole: the groups, or single rows if there are no groups."""
 
     labels: np.ndarray  # m int64
     of_row: np.ndarray  # n int64, the unit of each row
-    divisible: np.ndarray  # units of the classes that have two or more
+    divisible: np.ndarray  # units of the classes that have two or more units
 
     def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows of the other units and the rows of these, both ascending."""
@@ -154,7 +155,7 @@ def _units(labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | 
     """Return the units of the rows.
 
     Raises:
-        UserError: if most classes have a single one.
+        UserError: if most classes have a single unit.
     """
     first, unit = np.arange(len(labels)), np.arange(len(labels))
     if groups is not None:
@@ -165,15 +166,15 @@ def _units(labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | 
         names = format_list([class_names[c] for c in single])
         raise UserError(
             f"cannot split: {len(single):,} of {len(classes):,} classes ({names}) have a single "
-            f"{'row' if groups is None else 'group'}, and most classes need one to learn from and one to hold out: add "
-            "rows, remove the classes, or give each split as a file (data.val_path, data.test_path). Heed classifies; "
-            "it does no regression: data.label must name a column of classes"
+            f"{'row' if groups is None else 'group'}, but most classes need one to train on and one to hold out: add "
+            "rows, remove the classes, or provide each split as a file (data.val_path, data.test_path). Heed does not "
+            "support regression: data.label must name a column of classes"
         )
     return _Units(labels[first], unit, np.flatnonzero(~np.isin(labels[first], single)))
 
 
 def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
-    """Sample at most `count` rows, ascending, with each class in proportion and at least once.
+    """Sample at most `count` rows, in ascending order, with each class in proportion and at least once.
 
     Raises:
         UserError: if `count` is smaller than the number of classes.
@@ -187,7 +188,7 @@ def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
 
 
 def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw `total` rows at random, or the nearest feasible number; at least `spare` rows per class are left."""
+    """Draw `total` rows at random, or the nearest feasible number, so that at least `spare` rows per class remain."""
     classes, available = np.unique(labels, return_counts=True)
     rng = np.random.default_rng(list(seed))
     counts = _allot(available, available - spare, total)

@@ -17,10 +17,10 @@ class Spool:
     """Bytes in an unnamed file, which disappears with this object.
 
     Args:
-        folder: of the file; it is created if it does not exist.
+        folder: folder of the file; it is created if it does not exist.
 
     Raises:
-        UserError: here or when bytes are appended, if the folder is not writable or its disk is full.
+        UserError: here, or when bytes are appended, if the folder is not writable or its disk is full.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class StoredTexts(Sequence[str]):
     """Texts in a temporary file; each text takes 16 bytes of memory.
 
     Args:
-        folder: of the file.
+        folder: folder of the file.
         texts: all texts, without unpaired surrogates.
     """
 

@@ -1,4 +1,4 @@
-"""Tokenized texts: what the cache stores and batches are built from."""
+"""Tokenized texts, which the cache stores and from which batches are built."""
 
 import hashlib
 import logging
@@ -26,7 +26,7 @@ class TokenizedSplit:
     """One split, tokenized but not truncated, so that the cache serves every `max_length` and `keep`."""
 
     tokens: np.ndarray  # flat int32
-    offsets: np.ndarray  # n+1 int64, into tokens
+    offsets: np.ndarray  # n+1 int64, offsets in tokens
     labels: np.ndarray  # n int64
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
     digests: np.ndarray  # n int64, hashes of the texts: equal for duplicates
@@ -55,10 +55,10 @@ def tokenize(
     """Train a tokenizer on the training texts, and tokenize all texts with it.
 
     Args:
-        corpus: validated; its texts are stored in files.
-        rows_by_split: for each split the source's split and its rows, from `src.data.splits.divide`.
+        corpus: a validated corpus; its texts are stored in files.
+        rows_by_split: the result of `src.data.splits.divide`.
         builder: trains or loads the tokenizer.
-        folder: of a temporary file of tokens.
+        folder: folder of the temporary file of tokens.
         progress: show progress bars.
     """
     start = time.perf_counter()
@@ -106,8 +106,8 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
     rare = np.flatnonzero((counts > 1) & (counts < (folds or 0)))
     if len(rare):
         log.warning(
-            "class %s: fewer rows than data.folds=%d, so some folds test no text of it. The scores over all folds "
-            "include it; those of a single fold may not",
+            "class %s: fewer rows than data.folds=%d, so some folds have no test text of it. Scores over all folds "
+            "include the class; scores of a single fold may not",
             format_list([data.class_names[c] for c in rare]),
             folds,
         )
@@ -117,7 +117,7 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
             absent = np.setdiff1d(absent, rare)
         if len(absent):
             log.warning(
-                "class %s: a single row is left, which stays in the training split. No score of %s covers such texts; "
+                "class %s: only one row, which stays in the training split. No score of %s covers such texts; "
                 "add rows, or give each split as a file (data.val_path, data.test_path)",
                 format_list([data.class_names[c] for c in absent]),
                 name,

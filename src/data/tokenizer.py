@@ -25,7 +25,7 @@ class TokenizerBuilder(ABC):
 
     @abstractmethod
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        """Train on `texts`, which are those of the training split only."""
+        """Train on `texts`, the texts of the training split only."""
 
     def fingerprint(self) -> str:
         """A string that changes whenever `train` would return another tokenizer for the same texts."""
@@ -38,7 +38,7 @@ class _Learned(TokenizerBuilder, ABC):
 
     Args:
         vocab_size: largest number of tokens, padding and unknown included (≥ 3).
-        min_frequency: rarer tokens are unknown (≥ 1).
+        min_frequency: smallest number of occurrences of a token (≥ 1); rarer tokens are unknown.
         lowercase: convert letters to lower case.
     """
 
@@ -88,8 +88,8 @@ class Word(_Learned):
     """Words with their inner apostrophes, and single punctuation marks: *don't* is one token, *good!* two.
 
     Args:
-        glove_words: add all words of the bundled GloVe vectors, beyond `vocab_size`, so that new texts use their
-            vectors even for words that no training text has.
+        glove_words: add all words of the bundled GloVe vectors, beyond `vocab_size`, so that new texts use these
+            vectors even for words that do not occur in the training texts.
     """
 
     glove_words: bool = False
@@ -172,7 +172,7 @@ class Pretrained(TokenizerBuilder):
             raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; give another tokenizer")
         if max(ids) >= MOST_IDS:
             raise UserError(
-                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, and so large a vocabulary "
+                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, and such a large vocabulary "
                 "exceeds any memory; check that the file is not damaged"
             )
         return Tokenizer(backend)
@@ -204,7 +204,7 @@ class Pretrained(TokenizerBuilder):
 
 @dataclass(frozen=True)
 class Trained(TokenizerBuilder):
-    """The tokenizer of a trained model, for reading new texts."""
+    """The tokenizer of a trained model, which reads new texts."""
 
     tokenizer: Tokenizer
 

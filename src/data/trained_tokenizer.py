@@ -14,7 +14,7 @@ from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
-MOST_IDS = 1 << 24  # in a vocabulary, gaps included
+MOST_IDS = 1 << 24  # ids in a vocabulary, gaps included
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # covers the patterns
 BLOCK = 1000  # texts encoded together: limits memory and advances the progress bar
 
@@ -38,7 +38,7 @@ class Tokenizer:
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
         if not 0 < size <= MOST_IDS:
-            raise ValueError(f"its ids go up to {size - 1:,}: must be between 0 and {MOST_IDS - 1:,}")
+            raise ValueError(f"its ids go up to {size - 1:,}, but must be between 0 and {MOST_IDS - 1:,}")
         tokens = [""] * size  # the ids of a pretrained model may have gaps
         for token, i in ids.items():
             tokens[i] = token
@@ -80,7 +80,7 @@ class Tokenizer:
         return *self._flat(ids()), words
 
     def spans(self, text: str) -> np.ndarray:
-        """The first character of each token of a text and the one after its last: L×2."""
+        """The position of each token's first character in a text, and the position after its last character: L×2."""
         (encoding,) = _encodings(self._backend.encode_batch, [text])
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
@@ -122,7 +122,7 @@ class Tokenizer:
             assert tokenizer.vocabulary
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # the library raises Exception, and for a panic BaseException
+        except BaseException as error:  # the library raises Exception, or BaseException for a panic
             raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
         return tokenizer
 

@@ -1,4 +1,4 @@
-"""Decoding of UTF-8 text, with messages that name other encodings."""
+"""Decoding of UTF-8 text, with messages that identify other encodings."""
 
 import codecs
 import io
@@ -10,7 +10,7 @@ from src.errors import UserError
 
 BLOCK = 1 << 20  # bytes checked at a time
 SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
-SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation; rare characters in the other byte order
+SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation, which are rare characters in the other byte order
 BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
     "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
     "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
@@ -31,7 +31,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def decoded(read: Callable[[int], bytes], source: str, newline: str = "") -> io.TextIOWrapper:
-    """A stream of the characters of UTF-8 text, with or without a byte order mark, which is checked as it is read.
+    """A stream of UTF-8 text, with or without a byte order mark, that checks the bytes as they are read.
 
     Args:
         read: returns at most the next n bytes, and none at the end.
@@ -54,7 +54,7 @@ class _CheckedBytes(io.RawIOBase):
         self._source = source
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._head = b""
-        self._position, self._line = 0, 1  # of the next block
+        self._position, self._line = 0, 1  # the place of the next block: byte and line
 
     def readable(self) -> bool:
         return True
@@ -77,7 +77,7 @@ class _CheckedBytes(io.RawIOBase):
             require_one_byte_units(self._head, self._source, ascii_share=0.75 if bad is None else 0.02)
         if zero >= 0:
             raise UserError(
-                f"{self._place(block, zero)} is zero, so this is not a text file, or is damaged; "
+                f"{self._place(block, zero)} is zero, so this is not a text file, or it is damaged; "
                 "give a text file in UTF-8, not a spreadsheet or an archive"
             )
         if bad is not None:

@@ -49,7 +49,7 @@ def test_listed_classes_become_strings() -> None:
 
 
 def test_many_fractions_are_not_classes() -> None:
-    with pytest.raises(UserError, match=r"20,003 different numbers, 0\.5, 1\.5, .* and 19,998 more\. Heed classifies"):
+    with pytest.raises(UserError, match=r"20,003 different numbers, 0\.5, 1\.5, .* and 19,998 more\. Heed does not"):
         distinct_classes([str(i + 0.5) for i in range(20_003)], "a.csv")
     ratings = [str(i / 2) for i in range(11)]
     assert distinct_classes(ratings[::-1], "a.csv") == tuple(ratings)

@@ -270,9 +270,9 @@ def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
         module = set_up(path, loading)
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
-        assert warnings[0].startswith("class 'fair', 'rare': a single row is left, which stays in the training split")
+        assert warnings[0].startswith("class 'fair', 'rare': only one row, which stays in the training split")
         assert "No score of val covers" in warnings[0]
-        assert warnings[1].startswith("class 'fair': a single row is left") and "score of test" in warnings[1]
+        assert warnings[1].startswith("class 'fair': only one row") and "score of test" in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
     module = Table(str(path), **loading)
@@ -325,7 +325,7 @@ def test_classes_with_fewer_rows_than_folds_are_named(
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert sum(text.startswith("class 'rare': fewer rows than data.folds=3") for text in warnings) == 3
     single = [text for text in warnings if "score of test" in text]
-    assert len(single) == 3 and all(text.startswith("class 'fair': a single row") for text in single)
+    assert len(single) == 3 and all(text.startswith("class 'fair': only one row") for text in single)
 
 
 def test_the_cache_is_in_the_users_cache_folder(
@@ -426,7 +426,7 @@ def test_an_invalid_corpus_of_a_users_source_is_reported(
 def test_many_classes_of_a_single_row_are_one_short_message(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = tmp_path / "names.csv"
     path.write_text("text,label\n" + "".join(f"a,name {i} {'x' * 500}\n" for i in range(1009)))
-    with pytest.raises(UserError, match=r"1,009 classes \(.* and 1,004 more\) .*Heed classifies") as caught:
+    with pytest.raises(UserError, match=r"1,009 classes \(.* and 1,004 more\) .*Heed does not") as caught:
         set_up(path, loading)
     assert len(str(caught.value)) < 800
 

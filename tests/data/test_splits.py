@@ -56,7 +56,9 @@ def test_other_classes_are_divided_as_without_the_single_row() -> None:
 
 
 def test_mostly_single_rows_are_no_classes() -> None:
-    with pytest.raises(UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, and .* no regression"):
+    with pytest.raises(
+        UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* not support regression"
+    ):
         hold_out(split(5, 1, 1).labels, 0.2, (0,), NAMES)
 
 

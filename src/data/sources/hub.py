@@ -24,12 +24,12 @@ class HubSet:
 
     Args:
         name: owner/name.
-        config: its configuration; None if it has only one.
-        splits: its split for each of train, val, test; missing ones are held out from train.
-        text: its column of texts.
-        label: its column of labels.
+        config: configuration of the data set; None if it has only one.
+        splits: the data set's split for each of train, val and test; missing splits are held out from train.
+        text: name of the column of texts.
+        label: name of the column of labels.
         on_bad_rows: "error" or "drop".
-        classes: the allowed classes in order; None takes its own.
+        classes: the allowed classes in order; None takes those of the data set.
     """
 
     name: str
@@ -106,13 +106,13 @@ class Hub(TextDataModule):
     """Texts and labels from the hub, or from its local cache.
 
     Args:
-        name: of the data set, such as owner/name.
-        text: its column of texts.
-        label: its column of labels: class numbers with names, strings, numbers or booleans.
-        config: its configuration, if it has several.
-        train_split: its split to train on.
-        val_split: its split to validate on; None holds out `val_fraction` of the training rows.
-        test_split: its split to test on; None holds out `test_fraction`.
+        name: name of the data set, such as owner/name.
+        text: name of the column of texts.
+        label: name of the column of labels: class numbers with names, strings, numbers or booleans.
+        config: configuration of the data set, if it has several.
+        train_split: name of the training split.
+        val_split: name of the validation split; None holds out `val_fraction` of the training rows.
+        test_split: name of the test split; None holds out `test_fraction`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
         labels: the allowed classes in order; None takes those of the data set.
         loading: options of `TextDataModule`.

@@ -144,5 +144,5 @@ def test_columns_of_packed_files_are_checked(tmp_path: Path, loading: dict[str, 
 def test_a_delimiter_needs_a_file_that_has_one(tmp_path: Path, loading: dict[str, Any]) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"review": "a", "stars": 1}')
-    with pytest.raises(ValueError, match=r"delimiter=';': only \.csv and \.tsv files have one"):
+    with pytest.raises(ValueError, match=r"delimiter=';': only for \.csv and \.tsv files"):
         table(str(path), loading, delimiter=";")
