@@ -27,9 +27,9 @@ class Claim:
     """One claim and its verdict."""
 
     text: str  # such as "Attention beats no attention"
-    source: str  # the document
+    source: str  # the document that makes the claim
     verdict: Verdict
-    numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm"; "" without any
+    numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
     evidence: tuple[str, ...]  # lines: the differences of the pairs, or the reason why there is no verdict
     merged: tuple[str, ...] = ()  # lines: variants that count once, because their predictions are identical
 
@@ -39,7 +39,7 @@ class ClaimTest(NamedTuple):
 
     text: str
     definition: ClaimDefinition
-    evidence: Evidence | str  # str: the reason why there is none
+    evidence: Evidence | str  # str: the reason why there is no evidence
 
 
 def judge_claims(
@@ -67,7 +67,7 @@ def judge_claims(
         definitions: the claims of a study.
         variants: the compared variants.
         scores: samples of each metric of the claims that the test texts define.
-        twins: by variant's name, as from `find_twins`.
+        twins: result of `find_twins`.
     """
     averages: list[ClaimTest] = []
     parts: list[list[ClaimTest]] = []
@@ -91,7 +91,7 @@ def judge_claims(
 def _split_by_choice(
     definition: ClaimDefinition, pairs: Sequence[Pair], twins: Twins
 ) -> dict[str, dict[str, list[Pair]]]:
-    """The pairs of each choice of the component `also_for_each`; twins share an entry, and one choice needs none."""
+    """The pairs of each choice of the component `also_for_each`; twins share an entry. Empty for a single choice."""
     component = definition.also_for_each
     by_choice: dict[str, list[Pair]] = {}
     for pair in pairs if component else ():
@@ -116,7 +116,7 @@ def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
 
 
 def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
-    """Judge one claim by its p-value after Holm's adjustment, which is None if it has no p-value."""
+    """Judge one claim by its p-value after Holm's adjustment; `p_value` is None if the claim has none."""
     text, definition, evidence = test
     if isinstance(evidence, str):
         return Claim(text, definition.source, "inconclusive", "", (evidence,))

@@ -28,17 +28,17 @@ class Comparison:
     """The content of the tables and the page."""
 
     rows: tuple[Row, ...]  # best first
-    baseline: Row  # one of rows
+    baseline: Row  # an element of rows
     metric: str  # the compared metric, such as "acc"
     claims: tuple[Claim, ...]
     excluded: tuple[ExcludedRun, ...]  # folders that are not compared
     is_single_run: bool  # there is nothing to compare
-    folds: int  # of a cross-validation; 1 without
-    texts: int  # of the test split, or of all folds
+    folds: int  # number of folds; 1 without cross-validation
+    texts: int  # number of texts in the test split, or in all folds
     class_names: tuple[str, ...]
-    lower_is_better: frozenset[str]  # scores
-    num_tests: int  # differences that p_adjusted allows for
-    folders: tuple[Path, ...]  # the arguments
+    lower_is_better: frozenset[str]  # names of scores
+    num_tests: int  # number of differences for which p_adjusted is adjusted
+    folders: tuple[Path, ...]  # the arguments of the command
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -52,15 +52,15 @@ def compare(
     """Compare every run below the folders.
 
     Args:
-        folders: of runs or sweeps.
-        baseline: name of the variant to compare with. None: the variant without attention (of several, the best on
-            validation), or the first that was started where all have attention.
-        metric: the score to compare, of SCORES or added in the config group `metrics` of the runs.
+        folders: folders of runs or sweeps.
+        baseline: name of the variant to compare with. None: the variant without attention (if there are several, the
+            one with the best validation score), or, if all variants have attention, the one that started first.
+        metric: the score to compare: an element of SCORES, or a metric added in the config group `metrics` of the runs.
         study: file of the claims to judge. None: those claims of the twenty-model report whose variants are compared.
 
     Raises:
-        UserError: there is nothing to compare, the test texts differ, no such baseline or metric exists, or the study
-            is invalid.
+        UserError: if there is nothing to compare, the test texts differ, the baseline or the metric does not exist, or
+            the study is invalid.
     """
     runs, excluded = find_runs(folders)
     scores = [*SCORES, *(name for name in added_names(runs) if name not in default_metrics())]

@@ -24,15 +24,15 @@ class Evidence(NamedTuple):
     terms: tuple[tuple[float, Sample], ...]  # weights and samples; their sum is positive where the claim is true
     pair_lines: tuple[str, ...]  # each pair's difference with its own 95 % interval
     merged: tuple[str, ...]  # sentences on variants that count once, because their predictions are identical
-    contradicting_pairs: str  # pairs that significantly show the opposite; "" without any
-    seeds: int  # the smallest number over variants
-    rivals: tuple[str, ...] = ()  # choices that the claim names, the strongest first; `terms` compare with that one
+    contradicting_pairs: str  # pairs that significantly show the opposite; "" if there are none
+    seeds: int  # the smallest number of seeds of a variant
+    rivals: tuple[str, ...] = ()  # choices that the claim names; `terms` compare with the first, the strongest
 
     def difference(self, level: float) -> Difference:
         """Estimate the sum and its interval at 1 - level; both allow for the number of rivals.
 
         A claim against several rivals is supported as soon as it is supported against the strongest, by one test
-        (Berger 1982). Failure against any rival has as many chances as there are rivals, so p and the interval are
+        (Berger 1982). A negative difference can arise by chance against each of the rivals, so p and the interval are
         adjusted for their number.
         """
         count = max(1, len(self.rivals))
@@ -51,11 +51,11 @@ def format_difference(definition: ClaimDefinition, difference: Difference) -> st
     """Format a difference, such as "+1.20 (+0.40 to +2.00) points of accuracy".
 
     Args:
-        definition: of the claim.
+        definition: definition of the claim.
         difference: positive where the claim is true.
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
-    if metric == "gradient_variation":  # of logarithms
+    if metric == "gradient_variation":  # a difference of logarithms
         form = "the rivals' gradient norm varies {} times as much"
         sentence = form if is_lower else "the gradient norm varies {} times as much as the rivals'"
         texts = [f"{np.exp(number):.2f}" for number in (value, low, high) if number is not None]
@@ -91,7 +91,7 @@ def match_pairs(variants: Sequence[Variant], pairing: Pairing) -> list[Pair]:
 
 
 def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant]) -> dict[str, list[Pair]] | str:
-    """The pairs of a claim by rival, or under "" where the mean of all pairs decides.
+    """The pairs of a claim by rival, or under "" if the mean of all pairs decides.
 
     Returns:
         The reason, as text, if variants that the claim requires are missing.
@@ -168,9 +168,7 @@ def _average(
     distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
     lines, differences = [], []
-    weights: dict[
-        str, float
-    ] = {}  # by variant: a variant of several pairs is one term, so that its seeds are drawn once
+    weights: dict[str, float] = {}  # a variant of several pairs is a single term, so that its seeds are drawn once
     for favoured, rival in distinct:
         difference = estimate_difference([(sign, samples[favoured.name]), (-sign, samples[rival.name])])
         differences.append(difference)
@@ -200,8 +198,8 @@ def _average(
 def find_twins(digests: Mapping[str, PredictionDigests]) -> dict[str, str]:
     """Map each variant's name to the first variant with the same predictions under every seed that both ran.
 
-    Twins, such as two attentions of one formula, count once as evidence. Variants without a common seed are no twins:
-    nothing shows whether their predictions would agree.
+    Twins, such as two attentions of one formula, count once as evidence. Variants without a common seed are not twins,
+    because their predictions cannot be compared.
     """
     twins: dict[str, str] = {}
     for name, by_seed in digests.items():

@@ -24,7 +24,7 @@ def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
     """The predictions for all texts of a cross-validation, each by the run that was not trained on the text.
 
     Args:
-        runs: of all folds, in their order; a single run without cross-validation. Each file is read once.
+        runs: the runs of all folds, in order; a single run without cross-validation. Each file is read once.
     """
     parts = [run.predictions() for run in runs]
     arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "labels", "index"))

@@ -18,8 +18,8 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # a message names at most so many folders of each group of runs
-MIN_MEASUREMENTS = 10  # of a gradient's norm
+MAX_FOLDERS = 3  # the largest number of folders of a group of runs in a message
+MIN_MEASUREMENTS = 10  # measurements of a gradient's norm
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def measure(
         added: scores besides those of `src.comparison.scores.SCORES`.
 
     Raises:
-        UserError: runs were tested on different texts, or these do not define the metric.
+        UserError: if runs were tested on different texts, or these do not define the metric.
     """
     first_runs = next(iter(variants[0].runs_by_seed.values()))
     first = pool_folds(first_runs)
@@ -118,7 +118,7 @@ class RunStatistic(NamedTuple):
     """A statistic of one run, which does not depend on the test texts."""
 
     file: str
-    compute: Callable[[Path], float | None]  # None where the run's file does not contain it
+    compute: Callable[[Path], float | None]  # None if the run's file does not contain it
 
 
 def attended_share(run: Path) -> float | None:
@@ -164,7 +164,7 @@ RUN_STATISTICS = {
 
 
 def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Samples of a statistic, an element of RUN_STATISTICS, by the names of the variants whose runs all have it."""
+    """Samples of a statistic in RUN_STATISTICS, by variant's name; variants with a run that lacks it are omitted."""
     samples = {}
     for variant in variants:
         compute = RUN_STATISTICS[statistic].compute

@@ -33,11 +33,11 @@ class Row:
     metrics: dict[str, Interval]  # over seeds: METRICS and the compared metric, if the texts define them
     ensemble: float | None  # the compared metric of the seeds' mean probabilities; None for one seed
     parameters: int
-    seconds_per_epoch: Interval | None  # None where no epoch was completed
+    seconds_per_epoch: Interval | None  # None if no epoch was completed
     peak_memory_mb: float | None  # the maximum over its runs
     difference: Interval | None  # to the baseline in the compared metric; None for the baseline
     p_value: float | None
-    p_adjusted: float | None  # Holm's
+    p_adjusted: float | None  # after Holm's adjustment
     # (k, n): McNemar's test is significant, with the same sign as the mean difference, for k of the n shared seeds
     mcnemar: tuple[int, int] | None
     verdict: Verdict
@@ -54,8 +54,8 @@ def rank_variants(
     """A row for each variant, best first.
 
     Args:
-        measurements: of all variants.
-        samples: of the compared metric, by variant's name.
+        measurements: measurements of all variants.
+        samples: samples of the compared metric, by variant's name.
         baseline: the variant to compare with.
         metric: the compared metric.
         lower_is_better: whether its lowest value is the best.

@@ -52,7 +52,7 @@ class FinishedRun:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The option selected in each config group, such as {"encoder": "bilstm", "attention": "none", …}."""
+        """The choice of each config group, such as {"encoder": "bilstm", "attention": "none", …}."""
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
@@ -81,7 +81,7 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     """Find every run below the folders, each once, in the order of their paths.
 
     Raises:
-        UserError: a folder does not exist, or no run can be compared.
+        UserError: if a folder does not exist, or no run can be compared.
     """
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:

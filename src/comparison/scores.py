@@ -96,8 +96,8 @@ def scores_by_text(
     Args:
         probabilities: n×C.
         labels: n.
-        names: scores to compute, of SCORES or `added`.
-        added: further scores.
+        names: scores to compute, elements of SCORES or `added`.
+        added: scores besides those of SCORES.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
     functions = {**SCORES, **(added or {})}

@@ -25,7 +25,7 @@ MIN_SEEDS = 5  # with fewer, a verdict is "exploratory"
 
 
 class Interval(NamedTuple):
-    """A value and its 95 % interval; low and high are None where there is no estimate, as with one seed."""
+    """A value and its 95 % interval; low and high are None if there is no estimate, as with one seed."""
 
     value: float
     low: float | None
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
     scores: np.ndarray  # S, the score of each run
     text_deviations: np.ndarray | None = None  # RESAMPLES, deviation of the mean over seeds; None: no texts
     interaction: np.ndarray | None = None  # S×n, the residual of each score after the effects of seed and text
-    seeds: tuple[int, ...] | None = None  # S, drawn jointly with other variants'; None: drawn independently
+    seeds: tuple[int, ...] | None = None  # S; a seed is drawn jointly for all variants; None: independently
 
 
 class Difference(NamedTuple):
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
     value: float
     low: float | None
     high: float | None
-    p_value: float | None  # two-sided, of no difference
+    p_value: float | None  # two-sided, for the hypothesis of no difference
 
     @property
     def interval(self) -> Interval:
@@ -107,7 +107,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
 
     Args:
         terms: weights and samples, each sample once.
-        seed: of the resamples.
+        seed: seed of the resamples.
         level: the interval covers with probability 1 - level.
     """
     rng = np.random.default_rng(seed)
@@ -165,13 +165,13 @@ def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarr
 
 
 def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
-    """p-value of McNemar's exact test of equal accuracy, from the texts that only one of two runs gets right.
+    """p-value of McNemar's exact test of equal accuracy, from the texts that only one of two runs classifies correctly.
 
-    Of these a + b texts, the number that the first run gets right is binomial with probability 1/2 under the hypothesis
-    of equal accuracy (McNemar 1947).
+    Under the hypothesis of equal accuracy, the number of these texts that the first run classifies correctly is
+    binomial with probability 1/2 (McNemar 1947).
 
     Args:
-        correct, other_correct: n bool, which texts each run gets right.
+        correct, other_correct: n bool, whether each run classifies the text correctly.
     """
     first, second = int((correct & ~other_correct).sum()), int((other_correct & ~correct).sum())
     return float(binomtest(first, first + second).pvalue) if first + second else 1.0

@@ -120,8 +120,8 @@ class ClaimDefinition(_Record):
     direction: Literal["higher", "lower"]
     pairs: Annotated[tuple[Pairing, ...], FILLED]
     decided_by: Literal["mean", "strongest_rival"] = "mean"  # mean of all pairs, or of those with the strongest rival
-    also_for_each: str | None = None  # component: each of its choices is judged, too
-    negligible: Annotated[float, Field(gt=0)] | None = None  # a difference below it is negligible; None: none is
+    also_for_each: str | None = None  # a component whose choices are also judged one by one
+    negligible: Annotated[float, Field(gt=0)] | None = None  # smaller differences are negligible
 
     @model_validator(mode="after")
     def _check_rule(self) -> "ClaimDefinition":
@@ -158,11 +158,12 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file.
 
     Args:
-        path: of the YAML file.
+        path: path of the YAML file.
         variants: the compared variants; a study may name their options and choices besides those of `conf/`.
 
     Raises:
-        UserError: the file is missing, unreadable or invalid, with the path of each mistake and the nearest name.
+        UserError: if the file is missing, unreadable or invalid; the message has the path of each mistake and the
+            nearest name.
     """
     if not path.is_file():
         guess = did_you_mean(nearest(str(path), map(str, path.parent.glob("*.yaml"))))

@@ -135,7 +135,7 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
     """Write comparison.md, .csv, .tex and .html.
 
     Raises:
-        UserError: the folder cannot be written to.
+        UserError: if the folder cannot be written to.
     """
     return write_texts({f"comparison.{suffix}": draw(comparison) for suffix, draw in FORMATS.items()}, folder)
 

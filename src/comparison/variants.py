@@ -23,11 +23,11 @@ class Variant:
 
     name: str  # such as "bilstm · bahdanau"; unique in a comparison
     differs: dict[str, str]  # such as {"encoder": "bilstm", "attention": "bahdanau"}
-    runs: tuple[FinishedRun, ...]  # by seed and fold, each once
+    runs: tuple[FinishedRun, ...]  # one for each seed and fold
 
     @property
     def runs_by_seed(self) -> dict[int, tuple[FinishedRun, ...]]:
-        """The runs of each seed, by fold; a single one without cross-validation."""
+        """The runs of each seed, in the order of the folds; a single run without cross-validation."""
         by_seed: dict[int, tuple[FinishedRun, ...]] = {}
         for run in self.runs:
             by_seed[run.seed] = (*by_seed.get(run.seed, ()), run)
@@ -40,14 +40,14 @@ class Variant:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The selected option of each config group, the same in all runs."""
+        """The choice of each config group, which is the same in all runs."""
         return self.runs[0].choices
 
 
 class Settings(NamedTuple):
-    """The configuration of a variant, as far as it may differ from that of the others."""
+    """The part of a variant's configuration that may differ from that of the others."""
 
-    choices: dict[str, str]  # the selected option of each config group
+    choices: dict[str, str]  # the choice of each config group
     options: dict[str, str | None]  # each option that varies, as JSON by dotted path; None: a component lacks it
 
 
@@ -145,7 +145,7 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
-    """Such as "bilstm · no position · hidden_dim=64"; without differences, the name that the run has itself."""
+    """A name such as "bilstm · no position · hidden_dim=64"; without differences, the name of the run's variant."""
     items = []
     for key, value in differs.items():
         if key not in GROUPS and key != "experiment":

@@ -13,7 +13,7 @@ from src.files.checksums import require_checksums
 
 ALIGNMENT = 64  # bytes
 HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes of a zip member: before its name, for large files, of an empty field
-PADDING_FIELD = 0xD935  # its registered number
+PADDING_FIELD = 0xD935  # the registered number of a padding field
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

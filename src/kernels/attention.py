@@ -9,7 +9,8 @@ from src.kernels.dropped_attention import dropped_attention
 def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
     """softmax(q kᵀ) v over the visible keys of each query: N×H×T×d, N×H×L×d, N×H×L×d → N×H×T×d.
 
-    A query without visible keys would give NaN on some backends: it attends to all keys, and the caller zeroes it.
+    A query without visible keys would give NaN on some backends. It attends to all keys instead, and the caller sets
+    its result to zero.
 
     Args:
         queries: multiplied by the scale of the scores.

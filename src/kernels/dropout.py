@@ -12,7 +12,7 @@ class DropoutMask:
 
     A number is dropped if its random byte is below a threshold. The threshold of each row is rounded up or down at
     random by another byte, so that the probability is `rate`, to within 1/65,536. Rates above 255/256 are reduced to
-    it.
+    255/256.
 
     Args:
         rate: probability in [0, 1) that a number is dropped.

@@ -14,7 +14,7 @@ from src.kernels.dropout import DropoutMask
 
 CHUNK = 2**19  # weights computed together: 2 MB, the size of the second-level caches of two cores
 
-Chunk = tuple[slice, slice]  # of texts and of heads
+Chunk = tuple[slice, slice]  # slices of texts and of heads
 
 
 class _DroppedAttention(torch.autograd.Function):

@@ -21,11 +21,11 @@ TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of mem
 def reuse_freed_memory() -> None:
     """Set malloc to reuse freed memory in the next step instead of returning it to the system.
 
-    The system allocates memory page by page and zeroes each page, which took a third of a BiLSTM's step. Reuse needs
-    few padded lengths (`Truncation.padded_length`), otherwise the blocks of one batch rarely fit the next. Torch
-    allocates in huge pages if the system has them. Call this function before torch's first large tensor. Only glibc has
-    these options. The environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE
-    take precedence.
+    The system allocates memory page by page and zeroes each page, which took a third of a BiLSTM's step. Reuse requires
+    that there are few padded lengths (`Truncation.padded_length`); otherwise the blocks of one batch rarely fit the
+    next. Torch allocates in huge pages if the system has them. Call this function before torch's first large tensor.
+    Only glibc has these options. The environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and
+    THP_MEM_ALLOC_ENABLE take precedence.
     """
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # an option of torch
     if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:

@@ -75,7 +75,7 @@ class _Gru(torch.autograd.Function):
         size = weight.shape[1]
         gates = _project(inputs, input_weight.t(), input_bias + nn.functional.pad(bias[: 2 * size], (0, size)))
         states, added = gates.new_empty(2, length, texts, size)
-        products = gates.new_empty(texts, 3 * size)  # of a token
+        products = gates.new_empty(texts, 3 * size)  # products of a token
         both_products, candidate_products = products.split([2 * size, size], 1)
         candidate_bias, transposed = bias[2 * size :], weight.t()
         previous = gates.new_zeros(texts, size)

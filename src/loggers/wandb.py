@@ -20,8 +20,8 @@ from src.reports.page.document import macro
 from src.reports.words import clean_text, top_words
 from src.run_result import RunResult
 
-FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # its time and id
-LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # method of W&B's run in versions that have it
+FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # time and id of a run
+LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # a method of W&B's run, in some versions
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 STYLE = """

@@ -46,7 +46,7 @@ class Classifier(nn.Module):
         yield from self.named_children()  # type: ignore[misc]
 
     def description_options(self) -> dict[str, dict[str, Any]]:
-        """Options that components looked up elsewhere, by component; a checkpoint stores them."""
+        """Options that components read from a pretrained model, by component; a checkpoint stores them."""
         options = {name: dict(component.description_options) for name, component in self.components()}
         return {name: values for name, values in options.items() if values}
 

@@ -23,9 +23,9 @@ class Component(nn.Module, ABC):
 
     Attributes:
         output_dim: features of the result; a head has none.
-        is_pretrained: the constructor reads a pretrained model, which takes long.
-        description_options: options that the constructor looked up elsewhere. A checkpoint stores them, to rebuild the
-            component without the lookup.
+        is_pretrained: whether the constructor reads a pretrained model, which takes long.
+        description_options: options that the constructor read from a pretrained model. A checkpoint stores them, so
+            that the component can be rebuilt without that model.
     """
 
     output_dim: int
@@ -33,10 +33,10 @@ class Component(nn.Module, ABC):
     description_options: Mapping[str, Any] = MappingProxyType({})
 
     def require_files(self) -> None:
-        """Check that the files that `load_pretrained` reads exist; raises a UserError. By default there are none."""
+        """Check that the files for `load_pretrained` exist; raises a UserError. By default there are no files."""
 
     def load_pretrained(self) -> None:
-        """Load pretrained weights into a new component; a Heed checkpoint contains them. By default there are none."""
+        """Load pretrained weights into a new component, if there are any; a Heed checkpoint contains them."""
 
 
 class Embedding(Component):
@@ -96,7 +96,7 @@ class Attention(Component):
         """The result of `forward` with the given weights N×H×T×L, which replace those that it computes.
 
         Raises:
-            NotImplementedError: by default, and where the result is no mixture of states.
+            NotImplementedError: by default, and if the result is not a mixture of states.
         """
         raise NotImplementedError(f"{type(self).__name__} does not mix states by given weights")
 

@@ -48,7 +48,7 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def masked_max(states: Tensor, mask: Tensor) -> Tensor:
     """Largest value of each feature over the real states: N×T×D, N×T → N×D."""
-    highest = (states + _lowest(states, mask.unsqueeze(-1))).max(1).values  # amax takes twice the time backwards
+    highest = (states + _lowest(states, mask.unsqueeze(-1))).max(1).values  # amax has a backward pass of twice the time
     return highest.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
 

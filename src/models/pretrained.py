@@ -18,7 +18,7 @@ MISSING_NAME = (
     "data/tokenizer=pretrained data.tokenizer.name_or_path=… model/embedding=pretrained model/encoder=pretrained"
 )
 
-CODE = ("auto_map", "implementation")  # in the names of options that select code, even from the hub
+CODE = ("auto_map", "implementation")  # parts of the names of options that can select code on the hub
 
 
 def describe(name_or_path: str) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def positions(model: Any) -> int | None:
         if name.split(".")[-1] == "position_embeddings" and isinstance(module, nn.Embedding):
             first = (
                 0 if module.padding_idx is None else module.padding_idx + 1
-            )  # RoBERTa and similar models start there
+            )  # RoBERTa and similar models start at this position
             return module.num_embeddings - first
     return getattr(model.config, "max_position_embeddings", None)
 

@@ -24,7 +24,7 @@ def require_shape(component: object, method: str, value: Any, letters: str, size
 
     Args:
         letters: the shape in the letters of `src.models.types`, such as N×T.
-        sizes: of each letter; None allows any size.
+        sizes: size of each letter; None allows any size.
     """
     shape = value.shape if isinstance(value, Tensor) else None
     if shape is not None and len(shape) == len(sizes) and all(map(_fits, shape, sizes)):

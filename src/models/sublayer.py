@@ -24,7 +24,7 @@ class Sublayer(nn.Module):
         norm: position of layer norm: none, pre, post or both.
         norm_eps: added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping a feature of f(x).
-        output_dropout: probability in [0, 1) of dropping a feature of the result, the last step.
+        output_dropout: probability in [0, 1) of dropping a feature of the result, as the last step.
 
     Raises:
         ValueError: if an option is outside its range, or if `residual` is set and f(x) has another size than x.

@@ -34,7 +34,7 @@ COSTS = {
 
 
 class Point(NamedTuple):
-    """A mark and its interval, in per cent of the chart."""
+    """The positions of a mark and its interval, in per cent of the chart."""
 
     left: float
     top: float
@@ -121,7 +121,7 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Compar
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Label]:
-    """Names beside their marks, on a free side, in order of priority; names without a free side are omitted."""
+    """Names beside their marks, placed in order of priority; a name is omitted if neither side of its mark is free."""
     labels: list[Label] = []
     for name, point in frontier:
         text = clean_text(name, MAX_LABEL_LENGTH)

@@ -18,7 +18,7 @@ class Cell(NamedTuple):
 
     score: str
     margin: float | None  # half of the interval
-    depth: float  # of the colour: 0 for the worst variant, 1 for the best
+    depth: float  # depth of the colour: 0 for the worst variant, 1 for the best
 
 
 class Grid(NamedTuple):

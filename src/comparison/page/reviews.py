@@ -15,7 +15,7 @@ from src.reports.files import read_or_warn
 from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
-MAX_WORDS = 45_000  # over all texts and variants; limits the size of the page
+MAX_WORDS = 45_000  # words of all texts and variants; limits the size of the page
 MAX_OPEN = 3  # strips that are open initially; those of uniform weights stay closed
 UNIFORM_RANGE = 1e-5  # weights within this range are uniform; attention.json rounds to a tenth of it
 
@@ -78,7 +78,7 @@ def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> Ru
 
 
 def _shared_examples(runs: Sequence[RunExamples]) -> list[str]:
-    """Names of the texts that the most variants, and at least two, saved, up to MAX_WORDS words."""
+    """Names of the texts that the largest number of variants (at least two) saved, with at most MAX_WORDS words."""
     variants = Counter(name for run in runs for name in run.examples)
     most = max(variants.values(), default=0)
     if most < min(2, len(runs)):

@@ -15,7 +15,7 @@ class AdditiveAttention(QueryAttention):
     Args:
         attention_dim: A, size of the hidden layer; None takes D.
         bias: add b.
-        options: those of `QueryAttention`.
+        options: options of `QueryAttention`.
 
     Raises:
         ValueError: if `attention_dim` is below 1.

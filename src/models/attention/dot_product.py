@@ -21,7 +21,7 @@ class DotProductAttention(SelfAttention):
     Args:
         input_dim: D, features of a state.
         output_dim: D', features of a mixture; None takes D.
-        options: those of `SelfAttention`.
+        options: options of `SelfAttention`.
 
     Attributes:
         head_dim: d, features of a head's queries and keys; D unless a subclass changes it.
@@ -61,7 +61,7 @@ class DotProductAttention(SelfAttention):
         return self.dropout.rate if self.training else 0.0
 
     def use_rotary(self, rotary: Rotary) -> None:
-        """Rotate queries and keys by their positions from now on.
+        """Set the rotary positions that rotate queries and keys in later calls.
 
         Raises:
             ValueError: if a head has an odd number of features.

@@ -18,7 +18,7 @@ class KerasAttention(DotProductAttention):
         score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which needs N×L×L×D numbers.
         use_scale: learn s, a scalar that starts at 1; without it s = 1, so the scores are not divided by √D. (c also
             starts at 1, and is always learned.)
-        options: those of `SelfAttention`.
+        options: options of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range.

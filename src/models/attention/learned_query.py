@@ -12,8 +12,8 @@ from src.models.types import Encoded
 class LearnedQueryAttention(QueryAttention):
     """score(h) = uᵀ h with a learned query u instead of the text's summary (Lin et al. 2017, eq. 5, without tanh).
 
-    u starts at zero, so the weights start uniform. The score depends on the token's state, not on the summary of
-    the text. It adds D parameters.
+    u starts at zero, so the weights start uniform. The score depends on the token's state, not on the summary of the
+    text. The query adds D parameters.
 
     Optional biases depend on the position of a token: one on its distance from the beginning of the text and one on
     its distance from the end, in steps of 1, 2, 4, … tokens (like the relative positions of Raffel et al. 2020).
@@ -22,7 +22,7 @@ class LearnedQueryAttention(QueryAttention):
         input_dim: D, features of a state.
         edge_steps: number B of steps from either end, in [0, 32]; 2B parameters, which start at zero. The last step
             includes all tokens at least 2^(B-1) tokens away. 0 omits the biases.
-        options: those of `QueryAttention`; `scaled` does not divide the biases.
+        options: options of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -33,7 +33,7 @@ class LearnedQueryAttention(QueryAttention):
         if not 0 <= edge_steps <= 32:
             raise ValueError(f"edge_steps={edge_steps} must lie in [0, 32]")
         self.question = nn.Parameter(torch.zeros(input_dim))
-        self.edges = nn.Parameter(torch.zeros(2, edge_steps)) if edge_steps else None  # from the beginning, the end
+        self.edges = nn.Parameter(torch.zeros(2, edge_steps)) if edge_steps else None  # distances from beginning, end
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return keys @ self.question
@@ -42,7 +42,7 @@ class LearnedQueryAttention(QueryAttention):
         scores = super()._scores(encoded)  # N×T
         if self.edges is None:
             return scores
-        step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # of the second step and on
+        step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # without the first step
         from_start = encoded.mask.cumsum(1)  # N×T, from 1 on
         from_end = from_start[:, -1:] - from_start + 1
         beginning, end = (torch.bucketize(positions, step_starts, right=True) for positions in (from_start, from_end))

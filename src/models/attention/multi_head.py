@@ -15,7 +15,7 @@ class MultiHeadAttention(DotProductAttention):
         input_dim: D, features of a state.
         heads: H; it must divide D.
         bias: add biases to the projections.
-        options: those of `SelfAttention`.
+        options: options of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.

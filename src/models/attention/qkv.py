@@ -20,7 +20,7 @@ class QkvAttention(DotProductAttention):
             error in the from-scratch document; none: 1, as in Keras' layer.
         values_from_keys: initialize W_v as a copy of W_k, as the from-scratch document does.
         init_std: standard deviation of the initial weights, with zero biases; None keeps torch's default.
-        options: those of `SelfAttention`.
+        options: options of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -25,7 +25,7 @@ class SelfAttention(Attention):
         norm: layer norm of the states before mixing (pre), of the result (post), both or none.
         norm_eps: added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping an attention weight while training.
-        output_dropout: probability in [0, 1) of dropping a feature of the result, the last step.
+        output_dropout: probability in [0, 1) of dropping a feature of the result, as the last step.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -14,13 +14,13 @@ from src.models.attention.multi_head import MultiHeadAttention
 class WindowedAttention(MultiHeadAttention):
     """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
-    `forward` divides the text into chunks of w tokens. The queries of a chunk meet the keys of this chunk and its two
-    neighbours alone, so time and memory grow as L·w, not L².
+    `forward` divides the text into chunks of w tokens. The queries of a chunk attend only to the keys of this chunk and
+    its two neighbours, so time and memory grow as L·w, not L².
 
     Args:
         input_dim: D, features of a state.
         window: w, visible tokens on each side.
-        options: those of `MultiHeadAttention`.
+        options: options of `MultiHeadAttention`.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.

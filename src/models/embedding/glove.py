@@ -17,7 +17,8 @@ BUNDLED, BUNDLED_DIM = "the bundled GloVe vectors", 50
 class GloveEmbedding(LearnedEmbedding):
     """Word vectors initialized with GloVe's.
 
-    `load_pretrained` reads the file, not the constructor: a checkpoint contains the vectors and needs no file.
+    `load_pretrained`, not the constructor, reads the file. A checkpoint contains the vectors, so loading it needs no
+    file.
 
     Args:
         vocabulary: the tokens by id.

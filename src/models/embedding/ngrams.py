@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from src.models.embedding.learned import LearnedEmbedding
 
 BASE = 0x2545F4914F6CDD1D  # odd, so that multiplication by it is invertible modulo 2⁶⁴
-LONGEST = 64  # tokens of an n-gram; each order needs a computation of its own
+LONGEST = 64  # tokens of an n-gram; each order is computed separately
 
 
 class NgramEmbedding(LearnedEmbedding):
@@ -64,7 +64,7 @@ class NgramEmbedding(LearnedEmbedding):
         code, rows = tokens, [tokens]
         for shorter in range(1, self.max_order):
             previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative: not the id of any token
-            code = previous * BASE + tokens  # of the n-gram, modulo 2⁶⁴
+            code = previous * BASE + tokens  # hash of the n-gram, modulo 2⁶⁴
             mixed = (code ^ (code >> 31)) * BASE
             rows.append((mixed ^ (mixed >> 29)) % self.buckets + self.words)
         return torch.stack(rows, -1)

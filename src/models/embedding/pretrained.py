@@ -13,12 +13,12 @@ class PretrainedEmbedding(LearnedEmbedding):
     """The input vectors of a pretrained model, for the tokens of its own tokenizer.
 
     The rest of the model is `PretrainedEncoder`, but these vectors work with any encoder. `load_pretrained` reads the
-    model: a checkpoint needs no file.
+    model; loading a checkpoint needs no file.
 
     Args:
         vocabulary: the tokens by id.
         name_or_path: the model's folder, or its name on the hub.
-        dim: D, features of a vector; None: that of the model.
+        dim: D, features of a vector; None takes the model's.
         freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.
@@ -50,7 +50,7 @@ class PretrainedEmbedding(LearnedEmbedding):
         self.table.weight.requires_grad_(not freeze)
 
     def load_pretrained(self) -> None:
-        """Load the vectors of the model. The unknown token, used by word dropout alone, starts at their mean.
+        """Load the vectors of the model. The unknown token, which only word dropout uses, starts at their mean.
 
         Raises:
             UserError: if the tokens are not those of the model, or its vectors have another size.

@@ -16,7 +16,7 @@ class Elementwise(Stack):
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state; None takes `input_dim`.
-        layers: blocks before the last layer.
+        layers: number of blocks before the last layer.
         expanded_dim: De, features of each block's E and of its feed-forward hidden layer; None takes D.
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.

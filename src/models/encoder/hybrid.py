@@ -15,7 +15,7 @@ class Hybrid(Stack):
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state; None takes `input_dim`.
-        layers: blocks.
+        layers: number of blocks.
         window: visible tokens on each side.
         heads: heads of the windowed attention; must divide D.
         global_vector: add elementwise mixing by a global vector E to every block.

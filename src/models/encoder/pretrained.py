@@ -16,21 +16,21 @@ class PretrainedEncoder(Encoder):
     """All of a pretrained model except its word vectors, frozen or fine-tuned.
 
     The model is divided into two components: its table of word vectors is the embedding (`PretrainedEmbedding`), and
-    the other layers, with the model's own positions, are this encoder. So no other component depends on token ids, the
-    options of embeddings apply to pretrained models as well, and each component has its own learning rate
+    the other layers, with the model's own positions, are this encoder. Therefore no other component depends on token
+    ids, the options of embeddings apply to pretrained models as well, and each component has its own learning rate
     (`param_groups`).
 
     This encoder adds the special tokens of the model, such as [CLS] and [SEP], and removes their states from the
     result, which has one state for each token of the text.
 
-    The constructor reads the description of the model, which checkpoints store. `load_pretrained` reads its weights:
-    a checkpoint needs no file.
+    The constructor reads the description of the model, which checkpoints store. `load_pretrained` reads its weights;
+    loading a checkpoint needs no file.
 
     Args:
         input_dim: features of an embedded token; must equal those of the model's word vectors.
         name_or_path: the model's folder, or its name on the hub.
         freeze: do not train the weights, and disable the model's dropout.
-        max_length: tokens of the longest text; None is unknown.
+        max_length: number of tokens of the longest text; None if unknown.
         description: the result of `src.models.pretrained.describe`; None reads it from the model.
 
     Raises:
@@ -93,7 +93,7 @@ class PretrainedEncoder(Encoder):
         self.model.load_state_dict(pretrained.trained(self.name_or_path, self.description).state_dict())
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×input_dim → N×L×D; padding must stand at the end of each row.
+        """N×L×input_dim → N×L×D; padding must be at the end of each row.
 
         The summary is the state of the first special token, [CLS], or the mean if no special token precedes the text.
         """

@@ -61,7 +61,7 @@ class Recurrent(Encoder):
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×D → N×L×output_dim; padding must stand at the end of each row.
+        """N×L×D → N×L×output_dim; padding must be at the end of each row.
 
         The summary is the top layer's last forward state, concatenated with its first backward state (the last one
         that the backward layer computes).

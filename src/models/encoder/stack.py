@@ -13,7 +13,7 @@ from src.models.sublayer import Sublayer
 from src.models.types import Encoded
 
 BlockNorm = Literal["pre", "post"]
-MOST_LAYERS = 1000  # more would take minutes to build, and are a mistake
+MOST_LAYERS = 1000  # more layers would take minutes to build, and are probably a mistake
 
 
 class Mixing(Protocol):
@@ -38,8 +38,8 @@ class Block(nn.Module):
 
     Args:
         dim: D, features of a state.
-        attentions: applied in this order.
-        feed_forward: applied last.
+        attentions: mixings that are applied in this order.
+        feed_forward: network that is applied last.
         norm: pre or post.
         dropout: probability in [0, 1) of dropping a feature of a sublayer's output.
     """
@@ -75,9 +75,9 @@ class Stack(Encoder):
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state.
-        layers: blocks, 1 to MOST_LAYERS.
-        block: builds a block.
-        norm: of the blocks.
+        layers: number of blocks, 1 to MOST_LAYERS.
+        block: function that builds a block.
+        norm: position of layer norm in the blocks.
 
     Raises:
         ValueError: if `layers` or `dim` is out of range.

@@ -11,7 +11,7 @@ class Transformer(Stack):
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state; None takes `input_dim`.
-        layers: blocks.
+        layers: number of blocks.
         heads: heads of each attention; must divide D.
         feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
         activation: relu or gelu.
