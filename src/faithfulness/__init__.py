@@ -1,1 +1,1 @@
-"""How faithfully attention weights and other rankings of tokens account for a prediction."""
+"""Measure how faithfully attention weights and other rankings of tokens account for a prediction."""

@@ -1,4 +1,4 @@
-"""How faithfully rankings of tokens account for predictions: `python -m src.faithfulness outputs/train/multiruns/…`."""
+"""Measure how faithful rankings of tokens are to predictions: `python -m src.faithfulness <runs or sweeps>`."""
 
 import argparse
 import shlex
@@ -12,8 +12,8 @@ from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
-models. It reads the checkpoints of the runs below the folders and test texts, and writes faithfulness.md, .csv and
-.html. A run that is measured already is not measured again. docs/faithfulness.md explains each measure."""
+models. It reads test texts and the checkpoints of the runs below the folders, and writes faithfulness.md, .csv and
+.html. A run that was measured before is not measured again. docs/faithfulness.md explains each measure."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -49,9 +49,13 @@ def arguments() -> argparse.ArgumentParser:
         help="a run, a sweep, or a folder with runs or sweeps",
     )
     parser.add_argument(
-        "--texts", type=_positive, default=500, metavar="N", help="test texts, a stratified sample (default: 500)"
+        "--texts",
+        type=_positive,
+        default=500,
+        metavar="N",
+        help="number of test texts, stratified (default: 500)",
     )
-    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of the sample and of random numbers")
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers")
     parser.add_argument(
         "--measures",
         nargs="+",
@@ -61,7 +65,7 @@ def arguments() -> argparse.ArgumentParser:
         help=f"measures to compute, of {', '.join(MEASURES)}; default: all",
     )
     parser.add_argument(
-        "--data-path", metavar="PATH", help="replaces data.path of the checkpoints, where the test texts are"
+        "--data-path", metavar="PATH", help="path of the test texts, which replaces data.path of the checkpoints"
     )
     parser.add_argument(
         "--trusted-modules",

@@ -1,6 +1,6 @@
 """Agreement of attention with gradients and leave-one-out, and the effect of other weights (Jain & Wallace 2019).
 
-Reported as a replication: Neely et al. (2022) show that agreement between rankings does not decide which is faithful.
+The results are a replication: Neely et al. (2022) show that agreement does not determine which ranking is faithful.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Scores
 from src.models.masking import masked_softmax
 
 PERMUTATIONS = 100
-TOLERANCE = 0.01  # of the total variation distance under adversarial weights (Jain & Wallace 2019, sec. 4.2.2)
-STEPS, RATE, PENALTY = 200, 0.1, 500.0  # of the search for adversarial weights by Adam
+TOLERANCE = 0.01  # limit of the total variation distance for adversarial weights (Jain & Wallace 2019, sec. 4.2.2)
+STEPS, RATE, PENALTY = 200, 0.1, 500.0  # options of the search for adversarial weights by Adam
 
 
 def kendall(attention: Scores, other: Scores) -> np.ndarray:
@@ -39,9 +39,9 @@ def kendall(attention: Scores, other: Scores) -> np.ndarray:
 def replaced_weights(
     probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Total variation distance of the prediction, n each: median over 100 permutations of the weights, and uniform.
+    """Total variation distance of the prediction, n each: median over 100 permuted weights, and for uniform weights.
 
-    Jain & Wallace 2019, algorithm 2. NaN where the attention is not a single row of weights for each text.
+    Jain & Wallace 2019, algorithm 2. NaN if the attention is not a single row of weights for each text.
     """
     permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -76,7 +76,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
     """The largest Jensen–Shannon divergence of attention weights that change the prediction by at most 0.01: n.
 
     Jain & Wallace 2019, eq. 1, by gradient ascent from random weights; 0 is the attention itself, and ln 2 = 0.69 is
-    the largest possible value. High values mean that very different weights explain the same prediction. NaN where the
+    the largest possible value. High values mean that very different weights explain the same prediction. NaN if the
     attention is not a single row of weights for each text.
     """
     best = np.full(len(predicted), np.nan)

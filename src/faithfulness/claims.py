@@ -12,7 +12,7 @@ from src.faithfulness.summary import VariantSummary
 from src.formatting import format_names
 
 WITHOUT_ATTENTION = ("none", "uniform")
-CLAIMS = {  # a ranking that is claimed to be more faithful than another
+CLAIMS = {  # the first ranking is claimed to be more faithful than the second
     "Attention is more faithful than a random ranking": (ATTENTION, RANDOM),
     "Attention is more faithful than a uniform ranking": (ATTENTION, UNIFORM),
     "Attention × gradient is more faithful than attention": (ATTENTION_GRADIENT, ATTENTION),
@@ -25,13 +25,14 @@ class JudgedClaim(NamedTuple):
     text: str
     verdict: str  # supported, not supported or inconclusive
     numbers: str  # the difference in normalized comprehensiveness, and p
-    variants: str  # those that differ significantly in the opposite direction, or the reason of a missing verdict
+    variants: str  # variants that differ significantly in the opposite direction, or the reason of a missing verdict
 
 
 def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
     """Judge each claim by the mean difference in normalized comprehensiveness over the variants with attention.
 
-    p is adjusted for the three claims (Holm 1979). Inconclusive: p of at least 5 %, or fewer than five seeds.
+    p is adjusted for the three claims (Holm 1979). A claim is inconclusive if p is at least 5 %, or with fewer than
+    five seeds.
     """
     attentive = [s for s in summaries if s.variant.choices.get("attention") not in WITHOUT_ATTENTION]
     differences = {text: _difference(attentive, *rankings) for text, rankings in CLAIMS.items()}

@@ -1,8 +1,8 @@
-"""The erasure of tokens from texts: which tokens, and what remains."""
+"""The erasure of tokens from texts: the erased tokens, and the remaining text."""
 
 import numpy as np
 
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the tokens that are erased (DeYoung et al. 2020, section 4.2)
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of tokens that are erased (DeYoung et al. 2020, section 4.2)
 MIN_RANGE = 1e-6  # of a text's limits; below, the normalized value is not defined
 
 

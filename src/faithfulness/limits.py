@@ -13,19 +13,19 @@ from src.faithfulness import erasure
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import Probe, Scores, Texts
 
-SHORT = 32  # tokens of a text whose search adds one token at a time, as Edin et al. do
+SHORT = 32  # tokens of the longest text whose search adds one token at a time, as that of Edin et al. does
 SHORT_BEAM, LONG_BEAM = 5, 3
-PERTURBATIONS = (0.5, 1.0)  # noise added to scores of proposals, in standard deviations of the scores
+PERTURBATIONS = (0.5, 1.0)  # noise added to the scores of candidates, in standard deviations of the scores
 
 
 class Request(NamedTuple):
-    """Texts whose class probabilities, or whose scores by gradient × input, a search needs."""
+    """A search's request for the class probabilities of texts, or for their scores by gradient × input."""
 
     texts: Texts
     by_gradient: bool = False
 
 
-Search = Generator[Request, list, float]  # receives a probability or the scores of the tokens, for each text
+Search = Generator[Request, list, float]  # its texts get a probability or the scores of their tokens each
 
 
 class State(NamedTuple):
@@ -44,16 +44,16 @@ def comprehensiveness_limits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest mean over shares of comprehensiveness by removal, n each.
 
-    Texts of at most 32 tokens: a beam search that adds one token at a time. Longer texts: a beam search that adds all
-    tokens of the next share at once; it proposes those of the highest gradient × input in the current text, two
-    perturbations of it, and those of the highest leave-one-out score. Both only approximate the limits. The rankings
-    are candidates too, so that none exceeds the limits.
+    For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, it adds all tokens of the
+    next share at once; its candidates are the tokens with the highest gradient × input in the remaining text (also
+    after each of two random perturbations), and those with the highest leave-one-out scores. Both searches only
+    approximate the limits. The rankings are candidates too, so that none exceeds the limits.
 
     Args:
         probe: the model.
         predicted: n texts.
-        leave_one_out: their scores.
-        of_rankings: R×n, the mean over shares of each ranking.
+        leave_one_out: leave-one-out scores of the texts.
+        of_rankings: R×n, the mean comprehensiveness over shares of each ranking.
         rngs: n generators for the perturbations.
     """
     searches, owners = [], []
@@ -70,7 +70,7 @@ def comprehensiveness_limits(
 
 
 def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) -> np.ndarray:
-    """Run searches side by side, so that the texts of all their requests are evaluated in common batches."""
+    """Run searches together, so that the texts of all their requests are evaluated in common batches."""
     results = np.zeros(len(searches))
     requests: dict[int, Request] = {i: next(search) for i, search in enumerate(searches)}
     while requests:

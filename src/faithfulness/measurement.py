@@ -36,13 +36,13 @@ def measure(
     """Measure every run below the folders and summarize them by variant.
 
     Args:
-        folders: of runs or sweeps.
+        folders: folders of runs or sweeps.
         texts: the size of the stratified sample of test texts.
-        seed: of the sample and of random numbers.
-        measures: names of `src.faithfulness.names.MEASURES`.
+        seed: seed of the sample and of random numbers.
+        measures: names in `src.faithfulness.names.MEASURES`.
         trusted_modules: the user's packages whose classes checkpoints may name.
-        data_path: replaces `data.path` of the checkpoints.
-        command: for the report.
+        data_path: path that replaces `data.path` of the checkpoints.
+        command: command line for the report.
 
     Raises:
         UserError: if there is no run, if runs differ in their data, or if a checkpoint or a record is damaged.

@@ -12,8 +12,8 @@ import torch
 from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts
 
-POLARITY_SHARE = 0.1  # of the tokens, those of the highest scores
-DRAWS = 3  # of the masks of soft erasure
+POLARITY_SHARE = 0.1  # share of the tokens, those with the highest scores
+DRAWS = 3  # draws of the masks of soft erasure
 
 
 class Predicted(NamedTuple):
@@ -21,7 +21,7 @@ class Predicted(NamedTuple):
 
     texts: Texts
     classes: np.ndarray  # n int64
-    probabilities: np.ndarray  # n, of the predicted class of the whole text
+    probabilities: np.ndarray  # n, probability of the predicted class for the whole text
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -74,9 +74,9 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """The share of tokens whose removal first changes the predicted class, 1 if none does: R×n (Serrano & Smith 2019).
+    """The smallest removed share that changes the predicted class, 1 if none does: R×n (Serrano & Smith 2019).
 
-    The highest k tokens are removed for k on `flip_grid`, so that the share is rounded up to its next element.
+    The highest k tokens are removed for each k in `flip_grid`, so that the share is rounded up to the next element.
     """
     grids = [flip_grid(len(text)) for text in predicted.texts]
     shares = np.ones((len(ranked), len(predicted)))

@@ -1,6 +1,6 @@
 """Agreement of rankings with human rationales, the words that people marked as evidence (DeYoung et al. 2020).
 
-Plausibility is not faithfulness: a ranking can please readers and misrepresent the model.
+Plausibility is not faithfulness: a ranking can convince readers and still misrepresent the model.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
     Args:
         ranked: the positions of each text's tokens by ranking, the most important first.
         marks: whether each token is marked, by text.
-        share: of the tokens that a ranking selects for the two F1 scores, that of the marked tokens in all texts.
+        share: share of the tokens that a ranking selects for the two F1 scores; the share of marked tokens in all
+            texts.
     """
     names = ("auprc", "token_f1", "iou_f1")
     scores = np.full((len(names), len(ranked), len(marks)), np.nan)

@@ -12,8 +12,8 @@ from src.data.trained_tokenizer import UNKNOWN_ID
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
-BATCH_TOKENS = 32_000  # with padding; gradients need about four times the memory
-QUADRATIC_TOKENS = 4_000  # where token × token weights are in memory
+BATCH_TOKENS = 32_000  # tokens in a batch, with padding; gradients need about four times the memory
+QUADRATIC_TOKENS = 4_000  # tokens in a batch if token × token weights are in memory
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
@@ -23,10 +23,10 @@ class Probe:
     """The probabilities of a model and their derivatives; its results do not depend on the batches.
 
     Args:
-        model: a trained model; it is set to evaluation mode, and its parameters need no gradients any more.
+        model: a trained model; the probe sets it to evaluation mode, and its parameters to need no gradients.
         loss: converts its logits into probabilities.
-        truncation: of the model, for the lengths of batches.
-        unknown_id: the token that replaces an erased one; None is that of Heed's own tokenizers.
+        truncation: truncation of the model, for the lengths of batches.
+        unknown_id: the token that replaces an erased one; None: the unknown token of Heed's tokenizers.
     """
 
     def __init__(self, model: Classifier, loss: Loss, truncation: Truncation, unknown_id: int | None = None) -> None:
@@ -123,7 +123,7 @@ class Probe:
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Scores by a method from embeddings N×L×D, masks and classes to attributions N×L×D and their errors N."""
+        """Scores by a method that maps embeddings N×L×D, masks and classes to attributions N×L×D and their errors N."""
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with differentiable_rnns():
             for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):

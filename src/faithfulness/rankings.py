@@ -11,8 +11,8 @@ from src.errors import UserError
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
 
-STEPS = (16, 64, 256)  # of the integral; texts with a larger error than TOLERANCE take the next number
-TOLERANCE = 0.005  # of the integrals' sum, in units of probability
+STEPS = (16, 64, 256)  # steps of the integral; texts with a larger error than TOLERANCE take the next number
+TOLERANCE = 0.005  # error of the integrals' sum, in units of probability
 
 
 def rank_tokens(

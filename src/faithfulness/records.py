@@ -22,7 +22,7 @@ SPEC = {
     **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
 }
 BY_TEXT = ("rows", "lengths", "correct", "probability", "integral_error")  # n each, in every record
-RANGES = {  # of the values of each array
+RANGES = {  # range of the values of each array
     **dict.fromkeys(
         ("probability", "flip", "polarity", "permuted", "uniform", "adversarial", "auprc", "token_f1", "iou_f1"),
         (0.0, 1.0),
@@ -37,10 +37,10 @@ class Record:
     """The results of a run on n texts, with R rankings.
 
     Args:
-        options: those that determine the results, with the rankings, `skipped` texts without known tokens, the words of
-            examples and the seconds.
-        arrays: by name, n×R×5 for `comprehensiveness` and `sufficiency` (by removal and by the unknown token), n×R for
-            other measures of rankings, otherwise n; `scores` has the scores R×tokens of the examples.
+        options: options that determine the results, with the rankings, `skipped` texts without known tokens, the words
+            of examples and the seconds.
+        arrays: arrays by name, n×R×5 for `comprehensiveness` and `sufficiency` (by removal and by the unknown token),
+            n×R for other measures of rankings, otherwise n; `scores` has the scores R×tokens of the examples.
     """
 
     options: dict[str, Any]
@@ -61,7 +61,7 @@ class Record:
         """One value of a measure for each text, NaN where it is not defined; None if it was not measured.
 
         Args:
-            name: of an array, or `normalized` for comprehensiveness between its limits; shares are averaged.
+            name: name of an array, or `normalized` for comprehensiveness between its limits; shares are averaged.
             ranking: the ranking.
         """
         if name == "normalized":
@@ -86,7 +86,7 @@ class Record:
 
     @classmethod
     def load(cls, run: Path) -> "Record | None":
-        """Read the record of a run; None if there is none, or one of another version.
+        """Read the record of a run; None if there is no record, or one of another version.
 
         Raises:
             UserError: if the file is damaged.

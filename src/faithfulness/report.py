@@ -28,7 +28,7 @@ from src.reports.tables import files_table
 
 
 def render_terminal(report: Report) -> RenderableType:
-    """The tables without intervals, which 100 columns have no space for."""
+    """The tables without intervals, which do not fit into 100 columns."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
         columns = measured_columns([summary])
@@ -92,7 +92,7 @@ def write(report: Report, folder: Path) -> list[Path]:
     """Write faithfulness.md, .csv and .html.
 
     Raises:
-        UserError: the folder cannot be written to.
+        UserError: if the folder cannot be written to.
     """
     return write_texts({f"faithfulness.{suffix}": draw(report) for suffix, draw in FORMATS.items()}, folder)
 

@@ -26,11 +26,11 @@ from src.faithfulness.probe import Probe
 from src.faithfulness.rankings import rank_tokens
 from src.faithfulness.records import FORMAT, Record
 
-CHUNK_TOKENS = 8_000  # of texts that are measured together
+CHUNK_TOKENS = 8_000  # tokens of texts that are measured together
 EXAMPLES = 3  # texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # in a text that is easy to read
+EXAMPLE_TOKENS = 40  # tokens in a text that is easy to read
 
-Progress = Callable[[int, int], None]  # called with the number of measured texts, and of all
+Progress = Callable[[int, int], None]  # called with the number of measured texts and the number of all texts
 
 
 def options_of(run: Path, texts: int, seed: int, names: Sequence[str]) -> dict[str, Any]:
@@ -58,10 +58,10 @@ def measure_run(
     """Compute the record of a run.
 
     Args:
-        run: its folder.
+        run: folder of the run.
         options: the result of `options_of`.
         trusted_modules: the user's packages whose classes the checkpoint may name.
-        data_path: replaces `data.path` of the checkpoint; None retains it.
+        data_path: path that replaces `data.path` of the checkpoint; None retains it.
         progress: called after some texts.
 
     Raises:
@@ -89,7 +89,7 @@ def measure_run(
     lengths = np.array([len(text) for text in texts])
     readable = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])
     parts: list[dict[str, np.ndarray]] = []
-    scores: dict[int, np.ndarray] = {}  # of the examples, R×L each
+    scores: dict[int, np.ndarray] = {}  # scores of the examples, R×L each
     rankings: list[str] = []
     for selection in _chunks(lengths):
         arrays, by_ranking = measure_texts(
@@ -137,9 +137,9 @@ def measure_texts(
     Args:
         probe: the model.
         texts: n texts of tokens that the model knows, at least one each.
-        seeds: of the random numbers of each text, so that they do not depend on the other texts.
-        names: of MEASURES.
-        human: whether people marked each token, by text, and the share of marked tokens in all texts; None: not known.
+        seeds: a seed of the random numbers for each text, so that they do not depend on the other texts.
+        names: names in MEASURES.
+        human: whether people marked each token, by text, and the share of marked tokens in all texts; None if unknown.
     """
     rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
     probabilities = probe.probabilities(texts)

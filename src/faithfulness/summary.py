@@ -19,7 +19,7 @@ class Column(NamedTuple):
 
     name: str
     heading: str
-    short: str  # for the terminal
+    short: str  # heading on the terminal
     better: str  # high or low
 
 
@@ -51,9 +51,9 @@ class Estimate:
     """The mean of a measure over seeds and texts.
 
     Args:
-        interval: 95 %, over seeds and texts; over texts alone for one seed.
+        interval: 95 % interval over seeds and texts; over texts alone for one seed.
         texts: number of texts that define the measure in every run.
-        against_random: the difference to the random ranking; None for that ranking, and for measures without one.
+        against_random: difference to the random ranking; None for that ranking, and for measures without rankings.
     """
 
     interval: Interval
@@ -70,7 +70,7 @@ class VariantSummary:
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of COLUMNS
     agreement: Mapping[str, Estimate]  # by name of AGREEMENT
-    curves: Mapping[str, tuple[Interval, ...]]  # by ranking, p(c) after the removal of each of SHARES, and of nothing
+    curves: Mapping[str, tuple[Interval, ...]]  # by ranking, p(c) after the removal of each of SHARES and of no token
 
     @property
     def seeds(self) -> int:
@@ -78,7 +78,7 @@ class VariantSummary:
 
 
 def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record]]) -> list[VariantSummary]:
-    """Summarize the records of each variant, by its name, in the order of its runs.
+    """Summarize the records of each variant; `records` has them by the variant's name, in the order of its runs.
 
     Raises:
         UserError: if no text was measured in all runs.

@@ -20,7 +20,7 @@ NOTE = (
     "five. Normalized: 0 is the lowest and 1 the highest comprehensiveness that a search over rankings reaches."
 )
 AGREEMENT_NOTE = (
-    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ of attention with other rankings, and the "
+    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and other rankings, the "
     "total variation distance of the prediction under permuted (median of 100) and uniform weights; the largest "
     "Jensen–Shannon divergence (at most 0.69) of other weights that change the prediction by at most 0.01."
 )
@@ -35,7 +35,7 @@ class Report:
     """The content of the tables and the page."""
 
     summaries: Sequence[VariantSummary]
-    texts: int  # measured in every run
+    texts: int  # number of texts that were measured in every run
     excluded: Sequence[ExcludedRun]
     command: str
 

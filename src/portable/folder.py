@@ -18,7 +18,7 @@ from src.portable.quantization import AccuracyLoss
 from src.run_result import RunResult, Score
 
 FILES = Path(__file__).parent / "files"
-FORMAT = 1  # of config.json
+FORMAT = 1  # version of config.json
 MARKUP = "\\`*_{}[]<>#|"  # characters that are escaped in Markdown
 
 
@@ -77,12 +77,12 @@ def write_model_card(
     """Write README.md, with the scores of the run whose folder contains the checkpoint.
 
     Args:
-        folder: of the exported model.
+        folder: folder of the exported model.
         checkpoint: path of the exported checkpoint.
-        card: its metadata.
-        portable: its model.
-        difference: largest difference of the ONNX model from it.
-        accuracy_loss: that of the int8 model, if there is one.
+        card: metadata of the checkpoint.
+        portable: model of the checkpoint.
+        difference: largest difference of the ONNX model from this model.
+        accuracy_loss: loss of accuracy of the int8 model, if there is one.
     """
     result = RunResult.load(checkpoint.resolve().parent.parent)
     choices = card.config.get("choices", {})
@@ -124,7 +124,7 @@ def _training(card: Card, result: RunResult) -> dict[str, Any]:
 
 
 def _scores(result: RunResult) -> dict[str, Any]:
-    """The final metrics of the test split, or of validation without a test."""
+    """The final metrics of the test split, or of the validation split without a test."""
     split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
     scores = [
         {
@@ -144,7 +144,7 @@ def _interval(score: Score) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Texts without the characters that Markdown and HTML give a meaning; class names may contain any."""
+    """Text with escapes for the characters that have a meaning in Markdown or HTML; class names may contain them."""
     if isinstance(value, str):
         return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

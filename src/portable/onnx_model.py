@@ -1,4 +1,4 @@
-"""Conversion of a trained model to ONNX, and the proof that the result computes the same."""
+"""Conversion of a trained model to ONNX, and the check that the result computes the same."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
 TOLERANCE = 1e-5  # largest difference of a probability or a weight from torch's
-TRACED = (3, 7)  # texts and tokens of the batch that is traced; none of CHECKED has this shape
+TRACED = (3, 7)  # texts and tokens of the traced batch; CHECKED does not contain this shape
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 
@@ -54,16 +54,16 @@ class PortableModel(nn.Module):
 def convert(portable: PortableModel, path: Path) -> float:
     """Write a model as ONNX, with any number of texts and tokens, and compare it with torch.
 
-    torch has two exporters, and neither converts every component: the one that traces comes first because it is faster
-    and leaves the length of recurrent layers open, then the one based on torch.export. The first result that equals
-    torch's is written.
+    torch has two exporters, and neither converts every component. The tracing exporter is tried first, because it is
+    faster and does not fix the length of recurrent layers; then the exporter based on torch.export. The first result
+    that equals torch's is written.
 
     Args:
         portable: a trained model on the CPU, in evaluation mode.
-        path: of the ONNX file.
+        path: path of the ONNX file.
 
     Returns:
-        The largest difference from torch on ragged batches of other shapes than the traced one.
+        The largest difference from torch on ragged batches, whose shapes differ from that of the traced batch.
 
     Raises:
         UserError: if no exporter converts the model so that it computes the same.
@@ -107,7 +107,7 @@ def load_session(path: Path, threads: int = 0) -> "InferenceSession":
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.log_severity_level = 4  # errors raise exceptions, which are reported
+    options.log_severity_level = 4  # log no errors: they also raise exceptions, which are reported
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 

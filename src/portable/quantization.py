@@ -39,7 +39,7 @@ def quantize(source: Path, target: Path) -> None:
     """Write a copy whose matrix products use int8 weights, and activations quantized at each call."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    with quiet():  # hides the package's advice to preprocess the model, with an example of images
+    with quiet():  # hides the package's advice to preprocess the model
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
 
 
@@ -49,7 +49,7 @@ def measure_loss(original: Path, quantized: Path, batches: Iterable[Batch]) -> A
     Args:
         original: file of the first model.
         quantized: file of the second model.
-        batches: at least one text in all.
+        batches: batches with at least one text in total.
     """
     sessions = load_session(original), load_session(quantized)
     hits: list[np.ndarray] = []  # 2×N bool for each batch

@@ -16,7 +16,7 @@ NO_FOLDER = "{path}: a file exists where a folder is needed; remove it, or choos
 TOO_MANY = "{path} could not be opened: too many files are open; raise the limit (ulimit -n) and run again"
 DEVICE = "{path}: the device failed ({reason}); check it and run again"
 
-CAUSES = {  # messages for error numbers that only the environment causes
+CAUSES = {  # messages for errors that only the environment causes
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
     errno.EFBIG: "{path}: the file is larger than allowed; raise the limit (ulimit -f), or choose another folder",
@@ -45,7 +45,7 @@ def exit_with_message(folder: str) -> Iterator[None]:
     Standard output is flushed at the end of the block, so that a full disk or a closed pipe is detected.
 
     Args:
-        folder: the path in the message if an error names none.
+        folder: the path in the message if an error has no path.
     """
     try:
         try:

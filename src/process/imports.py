@@ -1,7 +1,8 @@
 """Shorten the import of torchmetrics, which imports packages that Heed does not need.
 
-torchmetrics imports all its metrics with itself, and for some of text and audio also transformers and scipy.signal,
-if these are installed. They take as long as torchmetrics itself, and classification metrics do not use them.
+The import of torchmetrics imports all of its metrics, and for some text and audio metrics also transformers and
+scipy.signal, if these are installed. They take as long as torchmetrics itself, and classification metrics do not use
+them.
 """
 
 import sys
@@ -15,7 +16,7 @@ HIDDEN = ("scipy", "transformers")  # from torchmetrics, while it is imported
 
 
 def hide_unused_packages() -> None:
-    """Import torchmetrics, whenever that happens, as if the HIDDEN packages were not installed."""
+    """Make a later import of torchmetrics behave as if the HIDDEN packages were not installed."""
     if "torchmetrics" not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

@@ -96,13 +96,11 @@ def _open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # uses the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # uses the lowest free number, that of the closed stream
             closed_streams.add(name)
         if getattr(sys, name) is None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # for characters that the locale lacks, as standard error does
+        sys.stdout.reconfigure(errors="backslashreplace")  # characters that the locale lacks, as on standard error

@@ -13,10 +13,10 @@ from src.reports.tables import UNKNOWN
 from src.reports.words import clean_text
 from src.run_result import Data, SplitSummary
 
-MAX_CLASSES = 10  # listed; of more, the most frequent ones
-NOTED_SHARE = 0.05  # of all tokens; if more are cut, a sentence says so
+MAX_CLASSES = 10  # classes listed; of more classes, the most frequent
+NOTED_SHARE = 0.05  # share of all tokens; if more are cut, a sentence reports it
 
-Row = tuple[str, list[str]]  # the name of a number, and its value in each split
+Row = tuple[str, list[str]]  # the name of a value, and the value in each split
 
 
 def data_rows(data: Data) -> list[Row]:
@@ -54,7 +54,7 @@ def data_rows(data: Data) -> list[Row]:
 
 
 def data_notes(data: Data) -> list[str]:
-    """Sentences about texts that are cut, and about evaluated texts that are also trained on."""
+    """Sentences about texts that are cut, and about evaluated texts that are also training texts."""
     notes = []
     splits = data.splits.values()
     tokens = sum(split.tokens or 0 for split in splits)
@@ -86,7 +86,7 @@ def data_table(data: Data) -> RenderableType:
 
 
 def _frequent_classes(data: Data) -> list[str]:
-    """The classes to list, in their order: all, or the most frequent of many."""
+    """The classes to list, in their order: all classes, or the most frequent if there are many."""
     if len(data.class_names) <= MAX_CLASSES:
         return list(data.class_names)
     total = {name: sum(split.class_counts.get(name, 0) for split in data.splits.values()) for name in data.class_names}
@@ -108,7 +108,7 @@ def _count(value: int | None) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Whole per cents with one decimal; a small share is not rounded to 0."""
+    """A share in per cent with one decimal; a small share is not rounded to 0."""
     return "<0.1 %" if share is not None and 0 < share < 0.0005 else _number(share, "{:.1%}").replace("%", " %")
 
 

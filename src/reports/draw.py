@@ -28,7 +28,7 @@ def draw_all(run: Path) -> list[Path]:
         Paths of the written files.
 
     Raises:
-        UserError: the folder does not exist, or a file in it cannot be read.
+        UserError: if the folder does not exist, or a file in it cannot be read.
     """
     if not run.is_dir():
         raise UserError(f"{run} is not a folder: pass the folder of a run.")

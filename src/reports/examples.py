@@ -38,7 +38,7 @@ class Example:
     words: list[str]
     weights: np.ndarray  # L
     matrix: np.ndarray | None  # H×L×L if every word attends to every word
-    cut: str = ""  # the part of a truncated text, such as "first 500 of 20,000 tokens"
+    cut: str = ""  # the part of a truncated text that was read, such as "first 500 of 20,000 tokens"
     layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
 
     @property
@@ -61,7 +61,7 @@ class Example:
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Read the texts with their attention weights; `class_names` are the names of the probabilities."""
+    """Read the texts with their attention weights; `class_names` are the classes of the probabilities."""
 
     def read(path: Path) -> list[Example]:
         return [

@@ -32,8 +32,8 @@ class Statistics(NamedTuple):
 
     position: np.ndarray  # mean weight by relative position, from the first to the last word
     entropy: np.ndarray  # n, nats
-    effective: np.ndarray  # n, exp(entropy): the number of words with uniform weights of that entropy
-    length: np.ndarray  # n, words
+    effective: np.ndarray  # n, exp(entropy), the effective number of words
+    length: np.ndarray  # n, number of words
 
 
 LEXICON = {
@@ -143,7 +143,7 @@ def read_existing(path: Path, read: Callable[[Path], Value]) -> Value | None:
     """Read a file that may be absent.
 
     Raises:
-        UserError: the file is damaged.
+        UserError: if the file is damaged.
     """
     if not path.exists():
         return None

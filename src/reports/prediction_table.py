@@ -35,7 +35,7 @@ class PredictionColumns:
 
     Args:
         class_names: C names.
-        others: the columns of the input; a name that is among them gets a number.
+        others: the columns of the input; a new column gets a number if its name is among them.
     """
 
     def __init__(self, class_names: Sequence[str], others: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ def print_predictions(
 
 
 def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> list[Path]:
-    """Draw a strip for each text; with a word × word map also a heat map, with several heads also one for each head.
+    """Draw a strip for each text; for word × word weights also a heat map, and for several heads a map for each.
 
     Returns:
         Paths of the written files.

@@ -20,10 +20,10 @@ Write = Callable[[Rows], None]
 class Schema:
     """The columns of a table, with types for Parquet that fit all values.
 
-    A column has the common type of its values, such as float for integers and floats; without one, it has text.
+    A column has the common type of its values, such as float for integers and floats, or text if there is no such type.
 
     Args:
-        path: of the table.
+        path: path of the table.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,9 +38,9 @@ class Schema:
 
 @contextmanager
 def write_table(path: Path, schema: Schema) -> Iterator[Write]:
-    """Yield a function that appends rows to a temporary file, which replaces `path` after the block.
+    """Yield a function that appends rows to a temporary file; this file replaces `path` after the block.
 
-    The rows may lack columns of the schema, which are then None. After an error nothing of the table remains.
+    The rows may lack columns of the schema, which are then None. After an error, no part of the table remains.
 
     Raises:
         UserError: if a value does not fit its type in Parquet.
@@ -88,7 +88,7 @@ def _write_jsonl(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _plain(value: Any) -> Any:
-    """The value with null in the place of NaN and infinity, which JSON lacks."""
+    """The value, with null in place of NaN and infinity, which JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -125,7 +125,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _common_type(previous: Any, values: Sequence[Any]) -> Any:
-    """The Arrow type of the previous and these values; text if they have no common one."""
+    """The common Arrow type of the previous and these values; text if there is none."""
     import pyarrow as pa
 
     try:

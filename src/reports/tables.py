@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "\N{EN DASH}"
 SPLITS = {"test": "test", "val": "validation"}
-MAX_CLASSES = 20  # rows of the table of classes
+MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
     "Intervals: Wilson for acc and majority_acc, a jackknife for added metrics, 1,000 bootstrap resamples of the "
     "texts for the others. majority_acc: accuracy of always predicting the most frequent training class. "
@@ -26,7 +26,7 @@ NOTE = (
 
 
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
-    """A table of scores by names such as test/acc: those of the test with their 95 % intervals, beside validation."""
+    """A table of scores by names such as test/acc: test scores with their 95 % intervals, and validation scores."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     main, others = splits[:1], splits[1:]
     sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
@@ -45,11 +45,11 @@ def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
 
 
 def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
-    """A table of precision, recall, F1 and number of texts by class; of many classes, those of lowest F1."""
+    """A table of precision, recall, F1 and number of texts by class; of many classes, only those with the lowest F1."""
     caption = None
     shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
     if len(classes) > MAX_CLASSES:
-        caption = f"The {MAX_CLASSES} of {len(classes)} classes with the lowest F1; result.json has all."
+        caption = f"The {MAX_CLASSES} of {len(classes)} classes with the lowest F1; result.json contains all classes."
     table = _table(f"Classes, {SPLITS.get(split, split)}", caption, "class")
     for column in ("precision", "recall", "F1", "texts"):
         table.add_column(column, justify="right", no_wrap=True)

@@ -25,7 +25,7 @@ def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
     """Convert weights to float64 and replace NaN and infinity by 0.
 
     Raises:
-        ValueError: the numbers of words and weights differ.
+        ValueError: if the numbers of words and weights differ.
     """
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (len(words),):

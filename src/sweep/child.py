@@ -44,7 +44,7 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
     try:
         with exit_with_message(str(folder)):
             log_config(cfg)
-            reuse_freed_memory()  # the options of malloc belong to a process
+            reuse_freed_memory()  # each process has its own options of malloc
             resume.prepare(cfg, folder)
             import_module(module).main.__wrapped__(cfg)
         code = 0
@@ -67,7 +67,7 @@ def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
     processes.die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
     atexit._clear()  # the parent's exit handlers must not run here
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler raises, and whatever is imported may catch that
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler raises an exception, which imported code may catch
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not ignores_hangup():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -34,7 +34,7 @@ class Composer:
         master: the sweep's own configuration.
 
     Attributes:
-        shared: overrides that all jobs share. Folders and messages name a job without them.
+        shared: overrides that all jobs share. The names of jobs in folders and messages omit them.
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:

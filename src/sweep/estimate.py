@@ -34,7 +34,7 @@ class Duration(NamedTuple):
         count = len(seconds.per_epoch)
         if result.status != "completed" or not count or seconds.total is None:
             return None
-        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # of an evaluation
+        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # the run was an evaluation
         validation = per_text * (data.val or 0)
         epoch = sum(seconds.per_epoch) / count + validation
         return cls(epoch, max(0.0, seconds.total - count * epoch))

@@ -1,4 +1,4 @@
-"""Trial builds of jobs: the real components and options, with a few synthetic texts in place of the data."""
+"""Trial builds of jobs, with the real components and options, and a few synthetic texts in place of the data."""
 
 import json
 from typing import Any

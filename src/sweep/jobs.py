@@ -28,7 +28,7 @@ class Job(NamedTuple):
 
 @dataclass
 class Sweep:
-    """The contents of `sweep.json`: everything needed to resume a sweep, and the outcomes of its jobs.
+    """The content of `sweep.json`: all that is needed to resume a sweep, and the outcomes of its jobs.
 
     Args:
         folder: the sweep's folder.
@@ -64,7 +64,7 @@ class Sweep:
         return cls(folder, content.pop("arguments"), jobs, content)
 
     def write(self, outcomes: Sequence[Any] = ()) -> None:
-        """Write `sweep.json` atomically, with the outcomes of the jobs if given."""
+        """Write `sweep.json` atomically, with the outcomes of the jobs, if there are any."""
         fields = [outcome._asdict() for outcome in outcomes] or [{} for _ in self.jobs]
         jobs = [job._asdict() | outcome for job, outcome in zip(self.jobs, fields, strict=True)]
         content = {"format": 1, **self.record, "arguments": self.arguments, "jobs": jobs}
@@ -78,7 +78,7 @@ def _is_within(folder: str) -> bool:
 
 
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the overrides that all jobs have; none for a single job, which varies in nothing.
+    """Return the overrides that all jobs share; an empty set for a single job.
 
     Args:
         jobs: the overrides of each job.

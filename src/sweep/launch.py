@@ -35,17 +35,17 @@ class JobNotCompleted(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """Runs one job in a child process, and records its outcome however the child ends.
+    """Runs one job in a child process, and records its outcome even if the child is killed.
 
     A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that runs in another
-    process is skipped. So a job may be run again, as Slurm and Ray do after a failure.
+    process is skipped. A job may therefore be run again, as Slurm and Ray do after a failure.
 
     Args:
         module: the command's module, such as src.train.
         working_dir: the base of relative paths.
         sweep: the sweep's folder.
         jobs: the jobs by their folders.
-        names: what distinguishes each job, by its number.
+        names: the overrides that distinguish each job, by its number.
         redirect_output: jobs print to output.txt in their folders.
         callbacks: callbacks to add to the configured ones.
     """
@@ -107,7 +107,7 @@ def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config:
     """Run jobs with the configured launcher.
 
     Args:
-        jobs: at least one.
+        jobs: one or more jobs.
         task: the function that the launcher calls for each job.
         hydra_context: loads the config files.
         config: the sweep's own configuration.

@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
     Args:
         status: completed, pruned, failed, interrupted, running, or pending (not started, or without a record).
         error: the reason of a failure or an interruption.
-        accuracy: on the test split, or on the validation split if there was no test.
+        accuracy: accuracy on the test split, or on the validation split if there was no test.
         seconds: duration since the last start.
         score: the selected checkpoint's value of the monitored metric.
     """

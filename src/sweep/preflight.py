@@ -21,7 +21,7 @@ from src.sweep.processes import map_in_processes
 
 COMMAND = "train"
 SHOWN = 6  # jobs listed for each mistake
-MAX_CHARACTERS = 160  # of a job's overrides in the report
+MAX_CHARACTERS = 160  # characters of a job's overrides in the report
 ONE_DEVICE = (
     "a job of a sweep trains on one device: for each further device, Lightning would run the whole sweep again; "
     "write trainer=cpu or trainer=gpu, and run several jobs at once with hydra/launcher=joblib"
@@ -45,7 +45,7 @@ class ValidatedJob(NamedTuple):
 def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
     """Return the jobs with their folders, if all of them can run.
 
-    Every job is composed and checked. Each distinct model is built with tiny sizes and takes a step, and each
+    Every job is composed and checked. Each distinct model is built with small sizes and takes one step, and each
     distinct data source is read, in one process per core.
 
     Args:
@@ -102,10 +102,10 @@ def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
             continue
         first = first_by_signature.setdefault(signature, job)
         if first is not job:
-            mistakes.append(Mistake("", f"does the same as job {first.number}: leave one of them out"))
+            mistakes.append(Mistake("", f"has the same configuration as job {first.number}: remove one of them"))
         elif first_by_folder.setdefault(job.folder, job) is not job:
             number = first_by_folder[job.folder].number
-            mistakes.append(Mistake("hydra.sweep.subdir", f"is the same folder as that of job {number}"))
+            mistakes.append(Mistake("hydra.sweep.subdir", f"is also the folder of job {number}"))
 
 
 def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> str:

@@ -63,11 +63,11 @@ def can_fork() -> bool:
 def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callable[[], bool]) -> int:
     """Run `target(*args)` in a separate process, and wait for it.
 
-    When `should_stop` returns True or a signal arrives, the process receives one SIGINT. Its exit is awaited without a
+    When `should_stop` returns True or a signal arrives, the process receives one SIGINT. The wait for its exit has no
     time limit.
 
     Returns:
-        The exit code; minus the number of the signal that killed it.
+        The exit code, or the negative number of the signal that killed the process.
     """
     context: Any = multiprocessing.get_context("fork" if can_fork() else "spawn")
     process = context.Process(target=target, args=args)
@@ -109,7 +109,7 @@ def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: 
 
     Args:
         function: maps a chunk of the items to a list of results.
-        items: at least one.
+        items: one or more items.
 
     Raises:
         UserError: if one of the processes died.
@@ -148,5 +148,5 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         parent = multiprocessing.parent_process()
-        if parent is not None and parent.pid != os.getppid():  # it ended before the request
+        if parent is not None and parent.pid != os.getppid():  # the parent ended before the request
             os._exit(1)

@@ -31,7 +31,7 @@ def recorded_command_line(overrides: Sequence[str]) -> list[str]:
     by_key = {override.lstrip("+").partition("=")[0]: override for override in overrides}
     folder = Path(str(OverridesParser.create().parse_override(by_key["sweep.resume"]).value())).expanduser().absolute()
     if other := [line for key, line in by_key.items() if not key.startswith(("hydra.", "hydra/", "sweep."))]:
-        raise UserError(f"sweep.resume takes all overrides from the sweep: leave out {' '.join(other)}")
+        raise UserError(f"sweep.resume takes all overrides from the sweep: remove {' '.join(other)}")
     replaced = {key for key in by_key if key != "sweep.resume"} | {"hydra.sweep.dir"}
     dropped = "hydra.launcher." if "hydra/launcher" in by_key else "sweep."  # options differ between launchers
     arguments = [

@@ -1,4 +1,4 @@
-"""Validates, records and launches the jobs of a sweep, whether a grid or a search determines them."""
+"""Validates, records and launches the jobs of a sweep, which a grid or a search determines."""
 
 import logging
 import shlex
@@ -25,11 +25,11 @@ from src.sweep.outcome import DONE, read_outcome
 from src.sweep.preflight import validate_jobs
 
 log = logging.getLogger(__name__)
-OUTPUTS = Path("outputs")  # contains the earlier runs that durations are estimated from
+OUTPUTS = Path("outputs")  # contains the earlier runs from which durations are estimated
 
 
 class SweepRunner:
-    """Everything that a grid and a search have in common.
+    """The steps that a grid and a search have in common.
 
     Args:
         hydra_context: loads the config files.
@@ -48,7 +48,7 @@ class SweepRunner:
         self.is_dry_run = bool(config.sweep.dry_run)
 
     def require_own_folder(self) -> None:
-        """Check that the sweep would not write into the folder of another one.
+        """Check that the sweep would not write into the folder of another sweep.
 
         Raises:
             UserError: if it would.
@@ -78,7 +78,7 @@ class SweepRunner:
         return jobs
 
     def print_plan(self, jobs: Sequence[Job], completed: int) -> None:
-        """Print the jobs that would run, with the durations that earlier runs suggest."""
+        """Print the jobs that would run, with durations estimated from earlier runs."""
         from src.sweep.estimate import estimate_seconds
         from src.sweep.table import describe_total, plan_table, show
 

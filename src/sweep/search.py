@@ -38,7 +38,7 @@ class Search:
         seed: seed of the sampler.
 
     Raises:
-        UserError: if Optuna is not installed, a number is too small, or no metric or range is given.
+        UserError: if Optuna is not installed, a number is too small, or there is no metric or no range.
     """
 
     runner: SweepRunner

@@ -28,7 +28,7 @@ def parse_space(
     }
     if not space:
         raise UserError(
-            "there is nothing to search: give choices, such as model/attention=none,bahdanau, or a range, such as "
+            "there is nothing to search: add choices, such as model/attention=none,bahdanau, or a range, such as "
             "'optimizer.lr=tag(log, interval(1e-4, 1e-1))'"
         )
     return [str(override.input_line) for override in overrides if not override.is_sweep_override()], space
@@ -49,7 +49,7 @@ def _distribution(override: Override) -> Any:
     elif isinstance(sweep, RangeSweep):
         numbers = list(sweep.range())
         if not numbers:
-            raise UserError(f"{override.input_line} is an empty range: give a larger end")
+            raise UserError(f"{override.input_line} is an empty range: set a larger end")
         low, high, step = numbers[0], numbers[-1], sweep.step
     else:
         return CategoricalDistribution(tuple(override.sweep_string_iterator()))

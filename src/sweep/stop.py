@@ -1,4 +1,4 @@
-"""Stops a sweep by a file in its folder, which its processes on all machines can see."""
+"""Stops a sweep by a file in its folder, which its processes on all machines can read."""
 
 import signal
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None], shared: Col
     Args:
         jobs: the jobs.
         seconds: estimated duration of each job; None is unknown.
-        shared: overrides of all jobs, which are omitted.
+        shared: overrides that all jobs share, which are omitted.
     """
     table = _table("#", "overrides", "folder", "time")
     for job, estimate in zip(jobs, seconds, strict=True):
@@ -50,7 +50,7 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:
-    """Build the table of outcomes, with the reason of each failure, without the overrides that all jobs share."""
+    """Build the table of outcomes with the reason of each failure; overrides that all jobs share are omitted."""
     table = _table("#", "overrides", "status", "test acc", "time")
     for job, outcome in zip(jobs, outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"

@@ -69,12 +69,12 @@ def test_all_mistakes_are_listed_with_their_jobs() -> None:
 
 def test_duplicate_jobs_are_reported() -> None:
     message = error_message("seed=1,2,1")
-    assert "does the same as job 0: leave one of them out\n      job 2: seed=1" in message
+    assert "has the same configuration as job 0: remove one of them\n      job 2: seed=1" in message
 
 
 def test_jobs_with_the_same_folder_are_reported() -> None:
     message = error_message("seed=1,2", "hydra.sweep.subdir=here")
-    assert "hydra.sweep.subdir   is the same folder as that of job 0\n      job 1: seed=2" in message
+    assert "hydra.sweep.subdir   is also the folder of job 0\n      job 1: seed=2" in message
 
 
 def test_missing_data_is_reported(tmp_path: Path) -> None:

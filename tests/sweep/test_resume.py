@@ -30,7 +30,7 @@ def test_another_launcher_drops_the_options_of_the_previous_one(sweep: Path) -> 
 
 
 def test_other_overrides_are_refused(sweep: Path) -> None:
-    with pytest.raises(UserError, match=r"takes all overrides from the sweep: leave out seed=3 optimizer\.lr=1"):
+    with pytest.raises(UserError, match=r"takes all overrides from the sweep: remove seed=3 optimizer\.lr=1"):
         recorded_command_line(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
 
 

@@ -25,7 +25,7 @@ def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) ->
     figure = new_figure(side + 1.6 + longest, side + 1.2 + (longest if is_vertical else 0), "compressed")
     axes = figure.subplots()
     image = axes.imshow(fraction, cmap=WEIGHTS, vmin=0, vmax=1)
-    step = -(-classes // 70)  # an axis has space for 70 names
+    step = -(-classes // 70)  # at most 70 names fit on an axis
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(range(0, classes, step), labels[::step], **user_text(size))
     axes.tick_params(axis="x", labelrotation=90 if is_vertical else 0)

@@ -10,13 +10,13 @@ from matplotlib.image import AxesImage
 from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
 from src.reports.words import clean_text, colour_limit
 
-MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # words on an axis, of a single map and in the grid of heads
+MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # words on an axis of a single map, and in the grid of heads
 MAX_HEADS = 16
 MAX_NUMBERED = 12  # words; with more, the cells are too small for numbers
 
 
 def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> dict[str, Figure]:
-    """The figure "heatmap", and "heads" with several heads; none without a matrix."""
+    """The figure "heatmap" and, for several heads, the figure "heads"; no figure without a matrix."""
     if matrix is None:
         return {}
     heatmap = {"heatmap": draw_heatmap(words, matrix, title)}
@@ -31,7 +31,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> F
         matrix: weights L×L or H×L×L; rows are queries and sum to 1.
 
     Raises:
-        ValueError: the matrix does not have one row and one column for each word.
+        ValueError: if the matrix does not have one row and one column for each word.
     """
     heads = _heads(words, matrix)
     mean, note = heads.mean(0), ""
@@ -67,7 +67,7 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Fig
         matrix: weights H×L×L.
 
     Raises:
-        ValueError: the matrix does not have one row and one column for each word.
+        ValueError: if the matrix does not have one row and one column for each word.
     """
     heads = _heads(words, matrix)
     columns = most_attended(heads.mean(0), MAX_NAMED_IN_GRID)

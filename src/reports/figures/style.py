@@ -65,7 +65,7 @@ def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, s
 
 @contextmanager
 def missing_glyphs_allowed() -> Iterator[None]:
-    """Replace matplotlib's warnings about characters that no installed font contains by one; they are empty boxes."""
+    """Replace matplotlib's warnings about characters without a font, which are drawn as empty boxes, by one warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message="Glyph .* missing from font")
         yield

@@ -17,7 +17,7 @@ class Word(NamedTuple):
     """A word of a text with its colour."""
 
     text: str
-    depth: float  # of the colour, 0 to 1
+    depth: float  # depth of the colour, 0 to 1
     tooltip: str
 
 
@@ -26,12 +26,12 @@ class TokenMap(NamedTuple):
 
     layer: str
     head: str
-    limit: float  # the weight with the full colour
+    limit: float  # the weight that gets the full colour
     integers: list[int]  # L·L, row by row
 
 
 class TokenMaps(NamedTuple):
-    """All maps of a text, and the choices of its pickers."""
+    """All maps of a text, and the options of its selection fields."""
 
     size: int  # L
     layers: dict[str, str]
@@ -43,7 +43,7 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
     """The words with the depth of their colour; the tooltip of a word has its weight.
 
     Raises:
-        ValueError: the numbers of words and weights differ.
+        ValueError: if the numbers of words and weights differ.
     """
     weights = clean_weights(words, weights)
     limit, uniform = colour_limit(weights), 1 / max(1, len(weights))

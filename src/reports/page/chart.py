@@ -55,9 +55,9 @@ class ChartTable(NamedTuple):
     """A table with an interval chart in each row."""
 
     scale: Scale
-    heads: Sequence[str]  # of the columns after the chart
+    heads: Sequence[str]  # headings of the columns after the chart
     rows: Sequence[ChartRow]
-    description: str  # of the charts, for screen readers
+    description: str  # description of the charts, for screen readers
 
 
 def linear_scale(values: Iterable[float], ticks: int = 4, whole: bool = False) -> Scale:

@@ -15,7 +15,7 @@ class Error(NamedTuple):
     true: str
     predicted: str
     texts: int
-    fraction: float  # of the true class
+    fraction: float  # share of the texts of the true class
 
 
 class Confusion(NamedTuple):

@@ -19,7 +19,7 @@ class CurveChart(NamedTuple):
     x: Scale
     y: Scale
     lines: list[tuple[str, str]]  # split, points in per cent
-    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip: a run of one epoch has no line
+    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip; for runs of one epoch
 
 
 def run_curves(history: History) -> list[CurveChart]:
@@ -28,7 +28,7 @@ def run_curves(history: History) -> list[CurveChart]:
 
 
 def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> dict[str, list[CurveChart]]:
-    """For each score a chart for each variant, all on one scale."""
+    """A chart for each score and variant; all charts of a score have the same scale."""
     return {score: charts for score in SCORES if (charts := _charts(variants, score))}
 
 

@@ -26,10 +26,10 @@ class ErrorRow(NamedTuple):
 
 
 def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
-    """The rows of the file by their heading; empty without the file.
+    """The rows of the file by heading; empty if there is no file.
 
     Raises:
-        UserError: the file is damaged.
+        UserError: if the file is damaged.
     """
 
     def read(path: Path) -> dict[str, list[ErrorRow]]:
