@@ -27,7 +27,7 @@ MARKERS = "os^Dv*"
 
 
 def draw_speed(record: dict[str, Any]) -> Figure:
-    """Draw a bar for each contestant, Heed's in colour; the other labels have the ratio of Heed's speed."""
+    """Draw a bar for each contestant, in colour for Heed; the labels of the others have the ratio of Heed's speed."""
     workloads = record["works"]
     columns = min(2, len(workloads))
     bars = [
@@ -66,7 +66,7 @@ def _draw_bars(axes: Axes, workload: dict[str, Any], rows: int) -> None:
 
 
 def draw_length(record: dict[str, Any]) -> Figure:
-    """Draw time and memory of each attention by text length, and the length from which elementwise needs less."""
+    """Draw time and memory of each attention by text length; mark where elementwise attention begins to need less."""
     rows = sorted(record["attentions"], key=lambda row: list(STYLES).index(row["kind"]))
     numbers = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
     styles = {

@@ -1,8 +1,9 @@
 """Measure the false positives of claims on simulated sweeps: `python -m benchmarks.claims_simulation`.
 
-In the simulated sweeps no attention differs from none on average, and one attention is another under a second name.
-A false positive is a claim "attention beats no attention" whose mean differs from zero with p below 5 %, in either
-direction. Each set-up is tested with twins merged and seeds drawn jointly, as by src.compare, and without both.
+In the simulated sweeps, no attention differs on average from having no attention, and two attentions are the same model
+under two names. A false positive is a claim "attention beats no attention" whose mean differs from zero with p
+below 0.05, in either direction. Each set-up is tested twice: with twins merged and seeds drawn jointly, as in
+src.compare, and without either.
 """
 
 import argparse
@@ -30,7 +31,7 @@ class Setup(NamedTuple):
 
     name: str
     size: int
-    text: float = 0.0  # of variant × text, the same under every seed
+    text: float = 0.0  # variant × text, the same under every seed
     seed: float = 0.0  # of a run, the same on all texts
     shared: float = 0.0  # of a seed: one value for all variants with attention, one for all without
     residual: float = 0.0  # of run × text
@@ -56,7 +57,7 @@ class Rate(NamedTuple):
 
 
 def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator) -> tuple[Rate, Rate]:
-    """False-positive rates without merging and joint seeds, and with them, on the same sweeps."""
+    """False-positive rates on the same sweeps, first without merged twins and joint seeds, then with both."""
     false_positives = np.array([_is_significant(*sweep) for sweep in simulate(setup, sweeps, n, seeds, rng)])
     separate, joint = (
         Rate(rate, float(np.sqrt(rate * (1 - rate) / sweeps))) for rate in false_positives.mean(0).tolist()
@@ -67,7 +68,7 @@ def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generato
 def simulate(
     setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator
 ) -> Iterator[tuple[list[Variant], list[np.ndarray]]]:
-    """Yield the variants, and for each the texts that its runs get right (S×n)."""
+    """Yield the variants, and for each variant whether its runs classify each text correctly (S×n)."""
     variants = [
         _variant(encoder, attention, range(offset, offset + seeds))
         for encoder in ENCODERS[: setup.size]

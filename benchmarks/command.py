@@ -35,7 +35,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_turns(parser: argparse.ArgumentParser, help: str = "seconds of one measurement") -> None:
-    """Add the options for the length and number of the turns; `parse_turns` parses them."""
+    """Add the options for the duration and number of turns; `parse_turns` parses them."""
     parser.add_argument("--seconds", type=float, default=4.0, help=help)
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each contestant, in turn")
 

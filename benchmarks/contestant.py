@@ -24,9 +24,9 @@ from src.kernels.malloc import reuse_freed_memory
 
 
 class Contestant:
-    """The process of a contestant, for the process that measures.
+    """The process of a contestant, as the measuring process sees it.
 
-    The constructor starts it, `ready` waits for it, and the end of the context ends it.
+    The constructor starts the process, `ready` waits until it is ready, and the end of the context ends it.
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
@@ -92,9 +92,9 @@ def readers(job: dict[str, Any]) -> dict[str, Reader]:
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that measures ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the measuring process ends this process
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
-    sys.stdout = sys.stderr  # libraries print, too
+    sys.stdout = sys.stderr  # libraries also print to this stream
     messages = map(json.loads, sys.stdin)
     job = next(messages)
     by_name = readers(job)

@@ -40,7 +40,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure reviews per second of each, in turn in one process, and the ratios of the last two to the first."""
+    """Measure reviews per second of training, evaluation and prediction, in turn in one process, and two ratios."""
     reuse_freed_memory()
     from benchmarks.heed import HeedRunner  # imported here: it allocates torch's first tensors
 
@@ -55,7 +55,7 @@ def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -
 
 
 def tokenizing(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds of tokenizing, the first time and from the cache, each in its own process."""
+    """Measure the seconds of tokenizing, for the first time and from the cache, each in its own process."""
     first, cached = [], []
     for repeat in range(options.repeats):
         with_empty_cache = [*overrides, f"data.cache_dir='{folder / f'empty{repeat}'}'"]
@@ -79,7 +79,7 @@ def peak(overrides: Sequence[str], folder: Path, options: argparse.Namespace) ->
 
 
 def optimizer(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the milliseconds per step of each, in turn in one process, and the ratio of the speeds."""
+    """Measure the milliseconds per step of both optimizers, in turn in one process, and the ratio of their speeds."""
     generator = torch.Generator().manual_seed(0)
     rows = torch.randint(ROWS, (1, READ), generator=generator)
     values = torch.randn(READ, WIDTH, generator=generator)
@@ -118,7 +118,7 @@ def training(overrides: Sequence[str], folder: Path, environment: Mapping[str, s
     `environment` has additional environment variables.
 
     Raises:
-        UserError: the training failed.
+        UserError: if the training failed.
     """
     record = folder / "probe.json"
     record.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
     python -m benchmarks.export <run>/checkpoints/best.ckpt
 
 The three models classify the test split of their training run in batches of similar lengths, on two threads, and take
-turns. The interval of a difference is that of a paired bootstrap over the texts.
+turns. The interval of a difference comes from a paired bootstrap over the texts.
 """
 
 import sys
@@ -24,7 +24,7 @@ from src.portable.onnx_model import PortableModel, convert, feed, load_session, 
 from src.portable.quantization import quantize
 
 RESAMPLES = 2000
-BATCHES = 400  # that are timed
+BATCHES = 400  # number of timed batches
 
 
 def main(folder: Path) -> None:

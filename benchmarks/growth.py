@@ -143,7 +143,7 @@ def peak(changes: Sequence[float]) -> float:
 def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[float]) -> float | None:
     """Return the length from which on `fast` is below `slow`, by linear interpolation of the logarithms.
 
-    None if it is not below at the last length; the first length if it is always below.
+    None if `fast` is not below at the last length; the first length if it is below at every length.
     """
     gaps = [math.log(a / b) for a, b in zip(fast, slow, strict=True)]  # negative: fast is below slow
     above = [i for i, gap in enumerate(gaps) if gap >= 0]
@@ -157,7 +157,7 @@ def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[floa
 
 
 def by_length(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds and MB of a step through each attention, and the lengths at which elementwise overtakes."""
+    """Measure the seconds and MB of a step by attention, and the lengths from which elementwise needs less."""
     rows = []
     for name in options.attentions:
         module = attention(name)

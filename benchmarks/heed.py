@@ -24,7 +24,7 @@ from src.data.batching import BatchBuilder
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.order import Plan
 
-STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # the callbacks that read every step, besides the CSV log
+STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # callbacks that read every step; the CSV log does, too
 
 
 class Sample(pl.LightningDataModule):
@@ -49,9 +49,9 @@ class HeedRunner:
     batches of a whole epoch, and return the reviews per second.
 
     Args:
-        overrides: of the training configuration, including those of the data.
-        folder: for the files of the training.
-        device: cpu or cuda; on cuda in bf16-mixed, with the data on the device.
+        overrides: overrides of the training configuration, including those of the data.
+        folder: folder for the files of the training.
+        device: cpu or cuda; on cuda, the precision is bf16-mixed and the data are on the device.
     """
 
     def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu") -> None:

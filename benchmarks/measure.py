@@ -34,7 +34,7 @@ def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, tit
     """Measure the reviews per second of each contestant, `repeats` times.
 
     The contestants take turns of about `seconds`, in the opposite order in every second round, so that a slow minute of
-    the machine slows all of them. Each reads some reviews before its turn, because a contestant is slower directly
+    the machine slows all of them. Each contestant reads some reviews before its turn, because it is slower directly
     after another one. The first round warms up and does not count.
     """
     reviews = {name: reviews_for(read, seconds) for name, read in contestants.items()}
@@ -50,7 +50,7 @@ def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, tit
 
 
 def reviews_for(read: Reader, seconds: float) -> int:
-    """Return the number of reviews that take about `seconds`; measure half as long, because two batches are noisy."""
+    """Return the number of reviews that take about `seconds`, from a measurement of half this duration."""
     read(MIN_REVIEWS)
     reviews = MIN_REVIEWS
     while reviews / (speed := read(reviews)) < seconds / 2:
@@ -59,7 +59,7 @@ def reviews_for(read: Reader, seconds: float) -> int:
 
 
 def evenly(ranked: Any, count: int) -> Any:
-    """Return `count` of the items, or all if there are fewer, with equal gaps and half a gap at both ends."""
+    """Return `count` items (or all, if there are fewer) at equal distances, with half a distance at both ends."""
     count = min(max(1, count), len(ranked))
     rows = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
     return ranked[rows] if isinstance(ranked, np.ndarray) else [ranked[i] for i in rows]

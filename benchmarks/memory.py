@@ -32,7 +32,7 @@ def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
     """Run a module in its own process with a job as JSON, and return the JSON on its last line.
 
     Raises:
-        subprocess.CalledProcessError: the module failed; its message is on standard error.
+        subprocess.CalledProcessError: if the module failed; its message is on standard error.
     """
     line = [sys.executable, "-m", module, *arguments]
     process = subprocess.run(line, cwd=ROOT, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)

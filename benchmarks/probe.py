@@ -20,7 +20,7 @@ class Probe(pl.Callback):
 
     Args:
         path: the JSON file to write when the training ends.
-        significant_bits: of the padded lengths; None keeps those of Heed.
+        significant_bits: significant bits of the padded lengths; None keeps Heed's value.
     """
 
     def __init__(self, path: str, significant_bits: int | None = None) -> None:

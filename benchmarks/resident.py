@@ -1,7 +1,8 @@
 """Resident memory by training step: `python -m benchmarks.resident --data-path=… [--settings=shipped,12MB,…]`.
 
 Trains the BiLSTM with Luong's general attention for five epochs, once with each setting of malloc and of the padded
-lengths, each in its own process: MB above the imports at every tenth step, and reviews per second of each epoch.
+lengths, each in its own process. Records the MB above the imports at every tenth step, and the reviews per second of
+each epoch.
 """
 
 import argparse

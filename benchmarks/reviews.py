@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-LOG_MEAN, LOG_SD = 5.38, 0.64  # of the number of tokens of IMDb's reviews: 245 on average, cut at 500
+LOG_MEAN, LOG_SD = 5.38, 0.64  # log-normal number of tokens of IMDb's reviews: 245 on average, cut at 500
 WORDS, EXPONENT = 60_000, 1.07  # approximate size of IMDb's vocabulary, and its Zipf exponent
 VERDICTS, SHARE = 50, 0.03  # words that occur in one class only, and their share of a text
 

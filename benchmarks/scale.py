@@ -1,8 +1,8 @@
 """Memory and speed on a corpus larger than the memory: `python -m benchmarks.scale --data-path=…`.
 
 It writes made-up texts of 200 words, whose frequencies follow Zipf's law, to one CSV file, and trains a BiLSTM with
-Bahdanau's attention on it through `python -m src.train`. It prints the steps per second and the peak of resident
-memory: all of it, and without the pages of files, which the system drops when others need memory. The same model is
+Bahdanau's attention on it through `python -m src.train`. It prints the steps per second and two peaks of resident
+memory: with and without the pages of files, which the system drops when other programs need memory. The same model is
 then trained on IMDb.
 """
 
@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks.memory import ROOT, megabytes
 from src.run_result import RunResult
 
-WORDS, VOCABULARY, HALF = 1_000_000, 100_000, 100  # words to copy from, different words, words of half a text
+WORDS, VOCABULARY, HALF = 1_000_000, 100_000, 100  # words in the long text, different words, words of half a text
 INTERVAL = 0.1  # seconds between two readings of memory
-BATCH = 32  # texts of a step
+BATCH = 32  # number of texts in a step
 FIELDS = ("VmRSS", "RssAnon")
 
 
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=2_000_000, help="number of made-up texts, in thousands")
     parser.add_argument("--steps", type=int, default=500, help="training steps")
     parser.add_argument("--data-path", help="folder of IMDb; without it only the made-up texts are measured")
-    parser.add_argument("--folder", help="where to write the temporary files; 3 kB a text")
+    parser.add_argument("--folder", help="folder for the temporary files, about 3 kB per text")
     args = parser.parse_args()
     with TemporaryDirectory(dir=args.folder) as name:
         folder = Path(name)

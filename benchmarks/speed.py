@@ -2,7 +2,7 @@
 
 Each workload is a model that is trained by Heed's data module and Trainer, and by a plain PyTorch loop; for the BiLSTM
 also by a bare loop over Heed's model and batches. Each contestant has its own process, which waits while others train;
-the bare loop shares Heed's. On a GPU, and with --bf16, all train in bf16.
+the bare loop shares Heed's. On a GPU, and with --bf16, all contestants use bf16.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--bf16", action="store_true", help="train in bf16 on the CPU, too")
+    parser.add_argument("--bf16", action="store_true", help="also train in bf16 on the CPU")
     parser.add_argument(
         "--works", type=command.names(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS)
     )

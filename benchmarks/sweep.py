@@ -1,10 +1,10 @@
 """Time, rate and memory of a sweep: `python -m benchmarks.sweep --data-path=…`.
 
 together: seconds of the twenty variants as separate processes, one after another, and in one sweep that runs as many
-jobs at once as there are cores; and their ratio. rate: training reviews per second of the whole machine, with start, in
-sweeps of one job at once on all cores, of one single-threaded job for each core, and of as many jobs that use all cores
-each; the sweeps take turns. memory: the resident memory of the sweep's process after each of many small jobs, and its
-growth from the tenth job to the last.
+jobs at once as there are cores; and their ratio. rate: training reviews per second of the whole machine, start-up
+included, in three kinds of sweeps that take turns: one job at a time on all cores, one single-threaded job for each
+core, and the same number of jobs that use all cores each. memory: the resident memory of the sweep's process after each
+of many small jobs, and its growth from the tenth job to the last.
 """
 
 import argparse
@@ -26,9 +26,9 @@ from src.cli.entry import CONF
 from src.errors import UserError
 from src.run_result import RESULT_FILE
 
-REVIEWS = 1_000  # for training, and as many for testing
+REVIEWS = 1_000  # training reviews, and the same number of test reviews
 AFTER = 10  # jobs after which all imports and allocations are done
-BATCHES, BATCH = 250, 32  # of each job in the rate
+BATCHES, BATCH = 250, 32  # epochs of each job in the rate
 RATE_CHOICES = {"model/encoder": ["rnn", "lstm", "birnn", "bilstm"], "model/attention": ["none", "luong_general"]}
 POLL = 0.05  # seconds between two measurements of the sweep's memory
 
@@ -62,7 +62,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def together(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds of both, and their ratio; the token cache is filled before."""
+    """Measure the seconds of separate processes and of a sweep, and their ratio; the token cache is filled before."""
     common = [*overrides, "experiment=twenty_variants", f"trainer.max_epochs={options.epochs}"]
     choices = options.choices
     products = product(*choices.values())
@@ -133,7 +133,7 @@ def seconds(process: "subprocess.Popen[str]") -> float:
     """Wait for a process that was just started, and return its seconds.
 
     Raises:
-        UserError: the process failed.
+        UserError: if the process failed.
     """
     start = time.perf_counter()
     _, message = process.communicate()

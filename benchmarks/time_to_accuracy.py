@@ -30,7 +30,7 @@ from src.reports.figures.style import save_figure
 from src.run_result import RunResult
 
 PRESET = "speedrun"
-FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as for sentiment in its paper, section 3.1
+FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in the sentiment experiments of its paper, section 3.1
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
@@ -43,7 +43,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "--epochs", type=_numbers, default=[1, 2, 5, 10], help="epochs of fastText, each a separate training"
     )
     parser.add_argument("--seeds", type=_numbers, default=[1, 2, 3, 4, 5])
-    parser.add_argument("--target", type=float, default=0.906, help="the target test accuracy")
+    parser.add_argument("--target", type=float, default=0.906, help="target of the test accuracy")
     options = parser.parse_args(arguments)
     if options.quick:
         options.seeds, options.epochs = options.seeds[:1], options.epochs[:1]

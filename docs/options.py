@@ -17,15 +17,15 @@ from src.config.values import describe_type
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 PAGE = ROOT / "docs" / "options.md"
-SHARED = ("base", "default")  # files that the others of their group include
-BASES = (("data", "base"), ("trainer", "default"))  # those that are no choices of their own
+SHARED = ("base", "default")  # files that other files of their group include
+BASES = (("data", "base"), ("trainer", "default"))  # files that are not choices
 PRESETS = ("experiment", "debug")  # their files set options of other groups
 GROUPS = (
     *("data", "data/tokenizer", "model/embedding", "model/position", "model/encoder", "model/attention"),
     *("model/pooling", "model/head", "loss", "optimizer", "scheduler", "metrics", "trainer", "callbacks", "logger"),
     *("extras", "paths", "hparams_search", "hydra/launcher", "hydra/sweeper", *PRESETS),
 )
-SHORTER = {  # words of messages → words of the table
+SHORTER = {  # text in messages → text in the table
     "a list in [ ], each item": "list of",
     "a list in [ ]": "list",
     "true or false": "boolean",

@@ -1,6 +1,6 @@
 """Heed's sweeper as a Hydra plugin.
 
-Hydra refuses sweepers outside the package hydra_plugins, even if they are registered (`is_in_toplevel_plugins_module`).
+Hydra rejects sweepers outside the package hydra_plugins, even if they are registered (`is_in_toplevel_plugins_module`).
 """
 
 from src.sweep.sweeper import GridOrSearch

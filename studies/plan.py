@@ -18,7 +18,7 @@ class Document(_Record):
     """The result that a source document states.
 
     Args:
-        statement: in words; "none" if the document has no figure.
+        statement: the result in words; "none" if the document has no figure.
         accuracy: from 0 to 1, if the document states one.
     """
 
@@ -32,7 +32,7 @@ class PlannedSweep(_Record):
     Args:
         seeds: seeds of the study.
         overrides: the command line of `src.train -m`, without seed and folders.
-        data: the texts: imdb; rotten_tomatoes, which the user must download; or bundled with Heed.
+        data: source of the texts: imdb; rotten_tomatoes, which the user must download; or bundled (with Heed).
         document: the result in the source document, if the sweep is a preset of one.
     """
 

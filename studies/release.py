@@ -1,7 +1,7 @@
 """The released records of a sweep: one Parquet file, from which the folders of its runs can be written again.
 
-A record holds what a comparison reads, and no texts: the settings, the result, the predictions for the test split, the
-statistics of the attention weights, the gradient norms and the curves. Each row of the file is a run:
+A record contains the data that a comparison reads, but no texts: the settings, the result, the predictions for the test
+split, the statistics of the attention weights, the gradient norms and the curves. Each row of the file is a run:
 
 | column | content |
 |---|---|
@@ -38,9 +38,9 @@ from src.files.record import plain_record
 from src.reports.files import Predictions, read_statistics
 from src.run_result import RESULT_FILE, RunResult
 
-LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # where a run read and wrote
-LIMIT = 40.0  # of log-odds, in nats
-DIGITS = 6  # of gradient norms and curves
+LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # folders that a run read and wrote
+LIMIT = 40.0  # bound of log-odds, in nats
+DIGITS = 6  # significant digits of gradient norms and curves
 FLOATS, INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
 SCHEMA = pa.schema(
     [
@@ -88,12 +88,12 @@ def unpack_release(file: Path, folder: Path) -> list[Path]:
     try:
         rows = pq.read_table(file, schema=SCHEMA).to_pylist()
     except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{file} is no release ({str(error).splitlines()[0]})") from None
+        raise UserError(f"{file} is not a release ({str(error).splitlines()[0]})") from None
     return [_write_run(row, folder, file) for row in rows]
 
 
 def pack_probabilities(probabilities: np.ndarray) -> np.ndarray:
-    """Convert probabilities n×C to 16-bit log-odds n×(C - 1) against the last class, with the same largest class."""
+    """Convert probabilities n×C to 16-bit log-odds n×(C - 1) against the last class, with the same predicted class."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-30))
     odds = (logs[:, :-1] - logs[:, -1:]).clip(-LIMIT, LIMIT).astype(np.float16)  # n×(C - 1)
     predicted = probabilities.argmax(1)
@@ -145,7 +145,7 @@ def _portable_result(result: RunResult) -> dict[str, Any]:
 
 
 def _without_folders(value: Any, path: str = "") -> Any:
-    """A configuration without the LOCAL_KEYS; of other absolute paths only the last part stays."""
+    """A configuration without the LOCAL_KEYS, and with only the last part of other absolute paths."""
     if isinstance(value, dict):
         items = ((key, f"{path}.{key}" if path else str(key), item) for key, item in value.items())
         return {key: _without_folders(item, name) for key, name, item in items if not is_within(name, LOCAL_KEYS)}
@@ -182,7 +182,7 @@ def _rounded(cell: str) -> str:
 def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     name, classes = str(row["run"]), row["class_names"] or []
     if Path(name).name != name or name in ("", ".", ".."):
-        raise UserError(f"{file}: {name!r} is no name of a run")
+        raise UserError(f"{file}: {name!r} is not the name of a run")
     run = folder / name
     (run / "predictions").mkdir(parents=True)
     for part in ("result", "config"):
@@ -214,7 +214,7 @@ def _yaml(text: str, file: Path) -> str:
     try:
         return str(yaml.safe_dump(json.loads(text), allow_unicode=True, sort_keys=False))
     except ValueError as error:
-        raise UserError(f"{file}: a configuration is no JSON ({error})") from None
+        raise UserError(f"{file}: a configuration is not JSON ({error})") from None
 
 
 def _prediction_arrays(predictions: Predictions) -> Iterator[tuple[str, np.ndarray]]:

@@ -70,7 +70,7 @@ class StudyResults:
 
     Args:
         plan: the plan of the study.
-        folder: one folder for each released sweep, with one for each seed.
+        folder: contains a folder for each released sweep, in which each seed has a folder.
     """
 
     plan: Plan
@@ -81,7 +81,7 @@ class StudyResults:
         return (self.folder / sweep).is_dir()
 
     def runs(self, *sweeps: str) -> tuple[FinishedRun, ...]:
-        """The runs of sweeps with all their seeds; none of those that are not released."""
+        """The runs of sweeps with all their seeds; sweeps that are not released have no runs."""
         return find_runs(folders).runs if (folders := self._folders(sweeps)) else ()
 
     @property
@@ -257,8 +257,8 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
     """Write the report and the page of the comparison, and return their paths.
 
     Args:
-        check: write nothing, and return the paths of the files that differ from what the records give.
-        results: folder of the released records, and of the page.
+        check: write nothing, and return the paths of the files that disagree with the records.
+        results: folder of the released records and of the page.
         report: path of the report.
     """
     plan = load_plan()

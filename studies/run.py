@@ -25,7 +25,7 @@ from studies.plan import RESULTS, ROOT, Plan, PlannedSweep, load_plan, release_f
 from studies.release import write_release
 
 OUTPUTS = Path("outputs/study")
-QUICK = ("data.limit=60", "trainer.max_epochs=1")  # of --quick: every model once, on few texts
+QUICK = ("data.limit=60", "trainer.max_epochs=1")  # options of --quick: every model once, on few texts
 IMDB, PHRASES = "imdb", "rotten_tomatoes"
 
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if PHRASES not in paths:
             skipped = dict.fromkeys(task.name for task in tasks if task.sweep.data == PHRASES)
             tasks = [task for task in tasks if task.name not in skipped]
-            print(*(f"{name} is left out: it requires --path {PHRASES}=<train.tsv>" for name in skipped), sep="\n")
+            print(*(f"{name} is omitted: it requires --path {PHRASES}=<train.tsv>" for name in skipped), sep="\n")
         print(describe(tasks, plan, options.jobs), flush=True)
         if options.dry_run:
             return
@@ -71,7 +71,7 @@ def missing_tasks(
         plan: the plan.
         results: folder of the released files.
         names: sweeps to run.
-        seeds: seeds to run; None: those of the plan.
+        seeds: seeds to run; None takes those of the plan.
         is_quick: run the first seed of each sweep only.
     """
     planned = {name: plan.sweeps[name].seeds[:1] if is_quick else plan.sweeps[name].seeds for name in names}
@@ -83,7 +83,7 @@ def missing_tasks(
 
 
 def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS) -> str:
-    """The list of sweeps with their estimated duration, from released runs of the same sweep with other seeds."""
+    """The list of sweeps, with durations estimated from released runs of the same sweep with other seeds."""
     if not tasks:
         return "All sweeps are released; delete a file below docs/results to run its sweep again"
     lines, total, unknown = [], 0.0, 0
@@ -112,7 +112,7 @@ def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | 
 def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
     """Start or resume the sweep in a process of its own."""
     folder = outputs / task.name / f"seed_{task.seed}"
-    is_parallel = jobs > 1 and any("," in override for override in task.sweep.overrides)  # else one run, all threads
+    is_parallel = jobs > 1 and any("," in override for override in task.sweep.overrides)  # otherwise on all threads
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if is_parallel else []
     line = ["-m", *task.sweep.overrides, f"seed={task.seed}", "logger=csv", f"hydra.sweep.dir={quote(str(folder))}"]
     if task.sweep.data in paths:
@@ -132,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--path", action="append", default=[], metavar="NAME=PATH", help="local data, as above")
     parser.add_argument("--only", action="append", metavar="SWEEP", help="a sweep to run; default: all")
-    parser.add_argument("--seeds", type=_parse_seeds, metavar="1,2", help="seeds to run; default: those of the plan")
+    parser.add_argument("--seeds", type=_parse_seeds, metavar="1,2", help="seeds to run; default: all")
     parser.add_argument("--jobs", type=int, default=2, help="runs at once, each with its share of the threads (2)")
     parser.add_argument("--quick", action="store_true", help="60 texts, one epoch, one seed, in outputs/study_quick")
     parser.add_argument("--dry-run", action="store_true", help="only print the sweeps and the estimated time")

@@ -119,7 +119,7 @@ def test_near_ties_keep_the_class(winner):
 @pytest.mark.parametrize("content", [b"", b"PAR1nothing", b"run,result\n"])
 def test_a_file_that_is_no_release(tmp_path, content):
     (tmp_path / "r.parquet").write_bytes(content)
-    with pytest.raises(UserError, match=r"r\.parquet is no release"):
+    with pytest.raises(UserError, match=r"r\.parquet is not a release"):
         unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
 
 
@@ -128,6 +128,6 @@ def test_a_name_that_leaves_the_folder(sweep, tmp_path):
     table = pq.read_table(tmp_path / "r.parquet")
     names = [["../outside", *table["run"].to_pylist()[1:]]]
     pq.write_table(table.set_column(0, table.schema.field("run"), names), tmp_path / "r.parquet")
-    with pytest.raises(UserError, match="no name of a run"):
+    with pytest.raises(UserError, match="not the name of a run"):
         unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
     assert not (tmp_path / "outside").exists()
