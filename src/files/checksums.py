@@ -9,7 +9,7 @@ def require_checksums(file: Path | IO[bytes]) -> None:
     """Check the CRCs of a zip file. NumPy and torch do not always check them, and would load flipped bits.
 
     Raises:
-        Exception: of many kinds, if the file is damaged.
+        Exception: if the file is damaged; zipfile and zlib raise many types.
     """
     with zipfile.ZipFile(file) as archive:
         if (damaged := archive.testzip()) is not None:
