@@ -20,7 +20,7 @@ OUT = Path("outputs/benchmarks")
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options of every benchmark; `add_data` adds those of the data."""
+    """Return a parser with the options of every benchmark; `add_data` adds the options of the data."""
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--quick", action="store_true", help="smoke test: small sizes and few repeats")
     result.add_argument("--out", type=Path, default=OUT, help=f"the folder for records and charts ({OUT})")

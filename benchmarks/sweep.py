@@ -117,7 +117,7 @@ PARTS = {"together": together, "rate": rate, "memory": growth}
 
 
 def train(line: list[str], threads: int | None = None) -> "subprocess.Popen[str]":
-    """Start `python -m src.train`; `threads` of each job, or by default what the launcher chooses."""
+    """Start `python -m src.train`; `threads` of each job are chosen by the launcher if None."""
     return subprocess.Popen(
         [sys.executable, "-m", "src.train", *line],
         cwd=memory.ROOT,

@@ -117,7 +117,7 @@ def _require_weights(weights: Any) -> None:
     """Check that weights are tensors of finite numbers.
 
     Raises:
-        ValueError: if a tensor is not; the message names the first one.
+        ValueError: if a value is not such a tensor; the message has the name of the first.
     """
     require(weights, {str: torch.Tensor}, "state_dict")
     for name, tensor in weights.items():

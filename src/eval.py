@@ -72,7 +72,7 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
 
 
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
-    """The configuration with the data to evaluate: those of `cfg`, or the checkpoint's with `+data.…=…` applied.
+    """The configuration of the data to evaluate: those of `cfg`, or of the checkpoint with the options of `cfg`.
 
     Raises:
         UserError: if an option of the data is invalid, or a class is not trusted.

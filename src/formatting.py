@@ -45,7 +45,7 @@ def format_list(values: Collection[Any], plain: bool = False) -> str:
     """Format the first values and count the rest: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
 
     Args:
-        values: to list, in this order.
+        values: values to list, in this order.
         plain: omit the quotes around strings.
     """
     first = [format_repr(value) for value, _ in zip(values, range(LISTED_VALUES), strict=False)]

@@ -55,8 +55,8 @@ class Model:
     def predict(self, texts: Sequence[str], batch_size: int = 32) -> list[Prediction]:
         """Classify texts by the mean of the probabilities of all classifiers.
 
-        The weight of a token is its mean over the classifiers if all read the same tokens; otherwise it is that of the
-        first, with a warning.
+        The weight of a token is the mean over the classifiers if all of them read the same tokens; otherwise it is the
+        first classifier's weight, with a warning.
 
         Args:
             texts: any number of texts.

@@ -48,7 +48,7 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
             raise ValueError("rng.cpu: is not a state of torch's random number generator")
     except ValueError as error:
         raise UserError(
-            f"{path}: training cannot resume from it ({error}); use another one, or train from scratch"
+            f"{path}: training cannot resume from it ({error}); use another checkpoint, or train from scratch"
         ) from error
     return content
 

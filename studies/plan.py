@@ -19,7 +19,7 @@ class Document(_Record):
 
     Args:
         statement: the result in words; "none" if the document has no figure.
-        accuracy: from 0 to 1, if the document states one.
+        accuracy: accuracy from 0 to 1, if the document states one.
     """
 
     statement: str

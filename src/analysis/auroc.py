@@ -11,7 +11,7 @@ import numpy as np
 def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """AUROC for each of B weightings of the texts (counts n×B, probabilities n×C, labels n → B).
 
-    NaN where a class has no weight.
+    NaN if a class has no weight.
     """
     areas = []
     for scores, positive in _one_against_the_rest(probabilities, labels):
@@ -23,7 +23,7 @@ def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> 
 
 
 def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-    """n numbers whose mean is the area: n×C, n → n; None where a class has no text.
+    """n numbers whose mean is the area: n×C, n → n; None if a class has no text.
 
     A text contributes its share of correctly ordered pairs (DeLong et al. 1988).
     """

@@ -57,8 +57,8 @@ class Ensemble:
     def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:
         """Classify texts and return the weights of their words.
 
-        Weights and maps are means over the models if all read the same tokens, otherwise those of the first model.
-        `is_unknown` is true if no model knows any word of the text.
+        Weights and maps are means over the models if all models read the same tokens; otherwise they come from the
+        first model. `is_unknown` is true if no model knows any word of the text.
         """
         by_member = [
             explain(member.model, member.loss, member.codec, texts, batch_size, maps) for member in self.members

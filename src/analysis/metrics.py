@@ -25,7 +25,7 @@ class ClassScores(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A score with its 95 % interval; None where the data do not define it (a class is absent, no variation)."""
+    """A score with its 95 % interval; None if it is not defined (a class is absent, or the score does not vary)."""
 
     value: float | None
     low: float | None

@@ -64,7 +64,7 @@ def module(
 ) -> "LitClassifier":
     """Create the LightningModule of a model and its loss, by default new ones, with the metrics of the configuration.
 
-    An evaluation passes its own metrics, because `cfg` is that of a checkpoint.
+    An evaluation passes its own metrics, because `cfg` comes from a checkpoint.
     """
     from src.lit import LitClassifier
 

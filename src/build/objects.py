@@ -33,7 +33,7 @@ def make_all(cfg: DictConfig, group: str) -> list[Any]:
 
 
 def class_at(cfg: DictConfig, key: str) -> type | None:
-    """The class of the object that `make` would create; None if there is none, or it is not trusted."""
+    """The class of the object that `make` would create; None if there is no class, or it is not trusted."""
     target = OmegaConf.select(cfg, f"{key}._target_", throw_on_missing=False)
     try:
         return find_class(target, trusted_modules(cfg))

@@ -27,7 +27,7 @@ class AttentionRecorder(pl.Callback):
     Args:
         folder: output folder.
         examples: number of texts to show, half of them confident correct predictions and half confident mistakes.
-        shared: number of further texts; every run on the same data shows the same ones.
+        shared: number of further texts, which are the same in every run on the same data.
         sample: minimum number of texts for statistics, spread evenly over all lengths.
         texts: your own sentences, explained after the examples.
         errors: number of mistakes, and of uncertain predictions, in `errors.csv`.

@@ -62,7 +62,7 @@ class Progress(RichProgressBar):
         super().teardown(trainer, pl_module, stage)
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """The score beside the bar; others would not fit into its row, but the lines of the epochs have all scores."""
+        """The single score that fits beside the bar; the lines of the epochs have all scores."""
         return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
 
     def _get_train_description(self, current_epoch: int) -> str:

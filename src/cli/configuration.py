@@ -27,7 +27,7 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes of a whole configuration. A single training gets a dry build; those of a sweep get it later.
+    """Find the mistakes of a whole configuration. A single training gets a dry build; the jobs of a sweep get it later.
 
     Args:
         repository: the config files.

@@ -47,7 +47,7 @@ REMOVED = object()
 
 
 def resumed_command_line(flags: Namespace, repository: Repository) -> list[str]:
-    """Return the overrides of a training; those of `ckpt_path=…` alone are read from the checkpoint.
+    """Return the overrides of a training; if the command line is `ckpt_path=…` alone, read them from the checkpoint.
 
     `ckpt_path=<run>/checkpoints/last.ckpt` becomes `model/encoder=gru ++optimizer.lr=0.5 … hydra.run.dir=<run>
     ckpt_path=…`.
@@ -98,7 +98,7 @@ def _selects(config: dict[str, Any], lines: list[str], repository: Repository) -
 
 
 def _change(recorded: list[str], override: ParsedOverride, path: str, repository: Repository) -> Mistake | None:
-    """The mistake of an override that would change the training; None if it repeats what the checkpoint has."""
+    """The mistake of an override that would change the training; None if it repeats a value in the checkpoint."""
     try:
         before, after = _plain(repository, recorded), _plain(repository, _merge(recorded, [override]))
         changes = changed_options(before, after, KEEPS_TRAINING)
@@ -129,7 +129,7 @@ def _recorded_overrides(
     if folder is None:
         raise UserError(
             f"ckpt_path={path} is not in the folder of a run (<run>/checkpoints/last.ckpt): add hydra.run.dir=<folder> "
-            "to continue in another"
+            "to continue in another folder"
         )
     paths = config.get("paths")
     output = str(paths.get("output_dir")) if isinstance(paths, dict) else ""
@@ -172,7 +172,7 @@ def _plain(repository: Repository, lines: list[str], output_dir: str = ".") -> d
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """The options in which `new` differs from `old`, with their new values, without those of `LOCAL`."""
+    """The options in which `new` differs from `old`, with their new values, except options in `LOCAL`."""
     for key in {**old, **new} if path else old:
         here = f"{path}.{key}" if path else str(key)
         if is_within(here, LOCAL) or here.endswith(".description"):  # a pretrained model's, read from its files

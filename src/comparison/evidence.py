@@ -118,13 +118,13 @@ def gather_evidence(
     scores: Samples,
     twins: Twins,
 ) -> Evidence | str:
-    """The mean over the pairs, or over those with the strongest rival.
+    """The mean over all pairs, or over the pairs with the strongest rival.
 
     Args:
         definition: of the claim.
-        pairs_by_rival: as from `match_pairs_by_rival`.
+        pairs_by_rival: result of `match_pairs_by_rival`.
         scores: samples of each metric that the test texts define; statistics of runs are read from the runs' files.
-        twins: as from `find_twins`; pairs with the same predictions on both sides are one pair.
+        twins: result of `find_twins`; pairs with the same predictions on both sides count once.
 
     Returns:
         The reason, as text, if the runs do not measure the metric.

@@ -92,7 +92,7 @@ def _varies(mappings: Sequence[Mapping[str, Any]], key: str) -> bool:
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
-    """The differences of each variant; the name of its preset instead if there are many and each variant has one."""
+    """The differences of each variant, or, if there are many and each variant has a preset, the preset's name."""
     choices = [variant.choices for variant in variants]
     groups = {
         name: prefix

@@ -173,7 +173,7 @@ def combinations(overrides: Sequence[Override]) -> list[list[str]]:
 
 
 def execute(loader: ConfigLoader, flags: Namespace, command: str, config_name: str, task: TaskFunction) -> None:
-    """Run a task once or as a sweep, or print what a flag requests.
+    """Run a task once or as a sweep, or print the page that a flag requests.
 
     Args:
         loader: loads the config files.

@@ -46,7 +46,7 @@ def _objects(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
 
 
 def _logging(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
-    """Check what `logging.config.dictConfig` would import: classes, factories and `ext://` references."""
+    """Check the objects that `logging.config.dictConfig` would import: classes, factories and `ext://` references."""
     entries = {
         f"{path}.{section}.{name}": (entry, kind)
         for section, kind in LOG_KINDS.items()

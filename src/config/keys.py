@@ -1,4 +1,4 @@
-"""The keys of a configuration: components, what each option affects, and earlier names."""
+"""The keys of a configuration: components, effects of options, and earlier names."""
 
 from collections.abc import Collection, Iterator
 from typing import Any

@@ -74,7 +74,7 @@ class Signature(NamedTuple):
 
 @cache
 def of_class(cls: type) -> Signature:
-    """The options of `cls`: those of its constructor and, if that accepts **kwargs, those of the next base class.
+    """The options of `cls`: its constructor's and, if the constructor accepts **kwargs, the next base class's.
 
     Positional-only parameters with a default, or of a base class, are for subclasses: key=value cannot set them. Only
     parameters of the class's own constructor are required: it may set those of its base classes itself.

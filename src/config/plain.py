@@ -37,7 +37,7 @@ def plain_values(node: DictConfig | ListConfig, unresolved: Callable[[str, str],
 
 
 def plain_value(cfg: DictConfig, path: str) -> Any:
-    """The plain value at a dotted path; None if there is none, or an interpolation on the way to it fails."""
+    """The plain value at a dotted path; None if there is no value, or an interpolation on the path fails."""
     try:
         value = OmegaConf.select(cfg, path)
     except OmegaConfBaseException:

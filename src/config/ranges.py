@@ -1,4 +1,4 @@
-"""Ranges of numeric options that no constructor of Heed checks: the Trainer's, and those without a class."""
+"""Ranges of numeric options that no constructor of Heed checks: the Trainer's options, and options without a class."""
 
 import math
 import re

@@ -113,7 +113,7 @@ def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Se
 
 
 def _records(values: dict[str, Any], written: dict[str, Any], command: str) -> Iterator[Mistake]:
-    """Check the keys of the command, and those of its nodes with fixed keys."""
+    """Check the keys of the command and of its nodes with fixed keys."""
     record = COMMANDS[command]
     yield from _options(values, written, of_record(record), "")
     for name in WITHIN:
@@ -124,7 +124,7 @@ def _records(values: dict[str, Any], written: dict[str, Any], command: str) -> I
 def _nodes(
     values: Any, written: Any, path: str, trusted: Collection[str], bases: Collection[type] | None
 ) -> Iterator[Mistake]:
-    """Check the values of a mapping or a list and of what is in it, and each object against its place and constructor.
+    """Check the values in a mapping or a list at every depth, and each object against its place and constructor.
 
     Args:
         values: plain values.

@@ -34,7 +34,7 @@ class Truncation:
             raise ValueError(f"keep={self.keep!r}: must be 'first' or 'last'")
 
     def describe_cut(self, tokens: int) -> str:
-        """The part of a text of this many tokens that remains, such as 'first 500 of 20,000 tokens'; empty if all."""
+        """The remaining part of a text of this many tokens, such as 'first 500 of 20,000 tokens'; "" if all remain."""
         return f"{self.keep} {self.max_length:,} of {tokens:,} tokens" if tokens > self.max_length else ""
 
     def padded_length(self, longest: int) -> int:

@@ -63,7 +63,7 @@ def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
     """The class names that a user listed, as strings.
 
     Raises:
-        ValueError: if there are fewer than two, or duplicates.
+        ValueError: if there are fewer than two names, or duplicates.
     """
     if labels is None:
         return None

@@ -16,7 +16,7 @@ from src.formatting import LISTED_VALUES, format_list, format_repr
 
 @dataclass(frozen=True)
 class Split:
-    """Texts of one split and the class of each."""
+    """Texts of one split, and the class of each text."""
 
     texts: Sequence[str]  # n
     labels: np.ndarray  # n int64, indices of `Corpus.class_names`

@@ -69,10 +69,10 @@ def open_text(
     """Open the text of a file, UTF-8 with or without a byte order mark; a .gz file is unpacked.
 
     Args:
-        path: of the file.
+        path: path of the file.
         source: the name of the file in messages; None takes its path.
         pipes: also open pipes.
-        newline: as for `open`.
+        newline: argument of `open`.
 
     Raises:
         UserError: here or when it is read, if the file cannot be read or is not UTF-8 text.

@@ -68,7 +68,7 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
                 members = [member for member in archive.infolist() if not member.is_dir()]
                 if len(members) != 1:
                     names = format_list([member.filename for member in members], plain=True)
-                    raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and give the path of one")
+                    raise UserError(f"{path}: holds {len(members)} files ({names}); unpack it and use the path of one")
                 with archive.open(members[0]) as file:
                     yield file, members[0].file_size
         except (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError) as error:

@@ -204,7 +204,7 @@ class Pretrained(TokenizerBuilder):
 
 @dataclass(frozen=True)
 class Trained(TokenizerBuilder):
-    """The tokenizer of a trained model, which reads new texts."""
+    """The tokenizer of a trained model."""
 
     tokenizer: Tokenizer
 

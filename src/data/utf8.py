@@ -36,7 +36,7 @@ def decoded(read: Callable[[int], bytes], source: str, newline: str = "") -> io.
     Args:
         read: returns at most the next n bytes, and none at the end.
         source: the name of their file, for the message.
-        newline: as for `open`: "" ends lines at every line break, and "\n" at that character alone.
+        newline: argument of `open`: "" ends lines at every line break, and "\n" at that character alone.
 
     Raises:
         UserError: when bytes are read that are not UTF-8 text; the message names the encoding if a byte order mark or

@@ -66,7 +66,7 @@ def require_plain(value: Any, path: str) -> None:
     """Check that a value consists only of lists, text, numbers, null, and mappings with text or numbers as keys.
 
     Raises:
-        ValueError: if it does not, has more than 64 levels, or has more than 200,000 values.
+        ValueError: if it contains another value, has more than 64 levels, or has more than 200,000 values.
     """
     level, count = [(path, value)], 0
     for _ in range(MAX_DEPTH):

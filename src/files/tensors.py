@@ -53,7 +53,7 @@ def _describe_damage(path: Path) -> str:
     if start == b"PK" and not _is_intact(path):
         is_cut = not _has_directory(path)
         damage = "is truncated" if is_cut else "is damaged: its checksums do not match"
-        return f"the checkpoint {damage}; use another one, or copy it again"
+        return f"the checkpoint {damage}; use another checkpoint, or copy it again"
     return "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
 
 

@@ -14,8 +14,8 @@ def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tens
 
     Args:
         queries: multiplied by the scale of the scores.
-        keys: with the same number of features as the queries.
-        values: with any number of features.
+        keys: keys with the same number of features as the queries.
+        values: values with any number of features.
         visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key.
         drop_rate: probability in [0, 1) of dropping a weight; the others are scaled by 1 / (1 - drop_rate).
     """

@@ -61,8 +61,8 @@ def dropped_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Te
 
     Args:
         queries: multiplied by the scale of the scores.
-        keys: with the same number of features as the queries.
-        values: with any number of features.
+        keys: keys with the same number of features as the queries.
+        values: values with any number of features.
         visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key, at least once in each row.
         rate: probability in [0, 1) that a weight is dropped; the others are scaled by 1 / (1 - rate).
     """

@@ -1,4 +1,4 @@
-"""The panels of the W&B workspace. Their keys are those that src/loggers/wandb.py and Lightning log."""
+"""The panels of the W&B workspace. Their keys are the names that src/loggers/wandb.py and Lightning log."""
 
 from collections.abc import Sequence
 

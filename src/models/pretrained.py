@@ -14,7 +14,7 @@ from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 
 MISSING_NAME = (
-    "name_or_path=null: no pretrained model is named. Use one with its own tokenizer and word vectors: write "
+    "name_or_path=null: no pretrained model is named. Use a model with its own tokenizer and word vectors: write "
     "data/tokenizer=pretrained data.tokenizer.name_or_path=… model/embedding=pretrained model/encoder=pretrained"
 )
 

@@ -18,7 +18,7 @@ def require_sparse_support(optimizer: Optimizer, clips_gradients: bool) -> None:
     """Check that an optimizer and the training support row-sparse gradients.
 
     Raises:
-        UserError: if they do not.
+        UserError: if one of them does not.
     """
     dense = "or set model.embedding.sparse=false"
     if not isinstance(optimizer, SUPPORTING):

@@ -45,7 +45,7 @@ def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
 
 
 def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
-    """A table of precision, recall, F1 and number of texts by class; of many classes, only those with the lowest F1."""
+    """A table of precision, recall, F1 and number of texts by class; of many classes, only the lowest F1 scores."""
     caption = None
     shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
     if len(classes) > MAX_CLASSES:

@@ -87,5 +87,5 @@ def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
 
 
 def varying_overrides(overrides: Iterable[str], shared: Collection[str]) -> list[str]:
-    """Return the overrides of a job without those that all jobs share."""
+    """Return the overrides of a job, except overrides that all jobs share."""
     return [override for override in overrides if override not in shared]

@@ -54,7 +54,7 @@ def read_recorded_outcome(folder: Path) -> Outcome:
 
 
 def load_or_warn(folder: Path) -> RunResult:
-    """Return the record of a run; an empty one, with a warning, if it cannot be read."""
+    """Return the record of a run; if it cannot be read, an empty record, with a warning."""
     try:
         return RunResult.load(folder)
     except UserError as error:

@@ -13,7 +13,7 @@ from src.errors import UserError
 def parse_space(
     params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader
 ) -> tuple[list[str], dict[str, Any]]:
-    """Split the overrides into those that all jobs share and the distributions of the others, by option.
+    """Split the overrides into shared overrides of all jobs, and the distributions of the other options.
 
     Raises:
         UserError: if there are no values to choose from, or a range is empty.

@@ -83,7 +83,7 @@ def test_valid_command_lines_pass(find_mistakes: FindMistakes, lines: list[str])
         ("+seed=1", None, "already exists: write seed=1"),
         ("~seed", None, "cannot be removed"),
         ("~model.encoder.hiden_dim", None, "no such option; did you mean model.encoder.hidden_dim?"),
-        ("~logger", None, "has several choices: select others, such as none"),
+        ("~logger", None, "has several choices: select another, such as none"),
         ("seed", None, "has no value: write seed=…"),
         ("tags=[a", None, """cannot be parsed; if it is text, quote it: 'tags="[a"'"""),
         ("task_name=a=b", None, """cannot be parsed; if it is text, quote it: 'task_name="a=b"'"""),

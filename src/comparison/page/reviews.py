@@ -71,7 +71,7 @@ def reviews(comparison: Comparison) -> Reviews | None:
 
 
 def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> RunExamples:
-    """The variant's run of that seed, or its first."""
+    """The variant's run with this seed, or its first run."""
     run = next((run for run in variant.runs if run.seed == seed), variant.runs[0])
     examples = read_or_warn(partial(read_examples, class_names=class_names), run.folder) or []
     return RunExamples(variant, run, {example.name: example for example in examples})

@@ -1,4 +1,4 @@
-"""The first state, such as that of a [CLS] token."""
+"""The first state, such as the state of a [CLS] token."""
 
 from torch import Tensor
 

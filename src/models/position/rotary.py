@@ -57,7 +57,7 @@ class Rotary(Position):
         """Make every self-attention in `components` rotate its queries and keys.
 
         Raises:
-            ValueError: if there is none, or if one has heads of an odd number of features.
+            ValueError: if there is no self-attention, or if a head has an odd number of features.
         """
         attentions = [
             module for component in components for module in component.modules() if isinstance(module, SupportsRotary)

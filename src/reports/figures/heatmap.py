@@ -24,7 +24,7 @@ def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> di
 
 
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """Draw the mean over heads for one text; with more than 40 words, the whole map and the 40 most attended words.
+    """Draw the mean over heads for one text; of more than 40 words, the whole map and the 40 most attended words.
 
     Args:
         words: L words, at least one.
