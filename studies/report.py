@@ -100,8 +100,7 @@ class StudyResults:
     @cached_property
     def comparison(self) -> Comparison:
         """The comparison of the twenty variants, with the claims."""
-        folders = self._folders(TWENTY)
-        return replace(compare(folders), folders=tuple(RESULTS.relative_to(ROOT) / path.name for path in folders))
+        return replace(compare(self._folders(TWENTY)), command="make study-verify")
 
     @cached_property
     def _twenty(self) -> dict[tuple[str, str], Variant]:

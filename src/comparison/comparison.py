@@ -1,5 +1,6 @@
 """Compare finished runs: a ranking of variants, differences to a baseline, and claims."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class Comparison:
     class_names: tuple[str, ...]
     lower_is_better: frozenset[str]  # names of scores
     num_tests: int  # number of differences for which p_adjusted is adjusted
-    folders: tuple[Path, ...]  # the arguments of the command
+    command: str  # the command line of this comparison
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -100,7 +101,7 @@ def compare(
         class_names=tuple(test.class_names),
         lower_is_better=frozenset(lower_is_better),
         num_tests=sum(row.p_value is not None for row in rows),
-        folders=tuple(folders),
+        command=f"python -m src.compare {shlex.join(map(str, folders))}",
     )
 
 

@@ -1,7 +1,5 @@
 """Render a comparison as one self-contained web page."""
 
-import shlex
-
 import numpy as np
 
 from src.analysis.metrics import confusion_matrix
@@ -31,7 +29,6 @@ def render(comparison: Comparison) -> str:
         runs=format_count(sum(len(variant.runs) for variant in comparison.variants), "run"),
         score=f"{label(comparison.metric)} on {format_count(comparison.texts, 'test text')}",
         facts=facts(comparison),
-        command=f"python -m src.compare {shlex.join(map(str, comparison.folders))}",
         ranking=ranking(comparison),
         numbers=numbers(comparison),
         score_names={name: heading(name) for name in score_names(comparison)},
