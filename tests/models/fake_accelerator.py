@@ -23,6 +23,7 @@ from torchmetrics import MetricCollection
 from src.data.batching import Batch
 from src.lit import LitClassifier
 from src.models.attention.query import QueryAttention
+from src.models.classifier import Classifier
 from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
 from src.models.types import Encoded
 from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, POOLINGS, WIDTH, choices, component, compose
@@ -77,7 +78,7 @@ def train(model: nn.Module, loss: Loss, logits: Callable[[Batch], Iterable[Tenso
     texts = batch()
     loss.to(DEVICE)
     with OneDevice():
-        value = torch.stack([loss(some, texts.labels) for some in logits(texts)]).sum()
+        value = torch.stack([loss(some, texts.labels.repeat(len(some) // TEXTS)) for some in logits(texts)]).sum()
         value.backward()
         optimizer.step()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
@@ -85,24 +86,47 @@ def train(model: nn.Module, loss: Loss, logits: Callable[[Batch], Iterable[Tenso
     assert {tensor.device.type for tensor in (value, *gradients)} == {DEVICE}
 
 
-def train_encoder(encoder: str) -> None:
-    """A step with every attention and every pooling behind the encoder."""
+def compute(name: str, component: Callable[..., Encoded], *args: Any) -> Encoded:
+    """What a component computes; its error starts with the component's name."""
+    try:
+        return component(*args)
+    except Exception as error:
+        raise RuntimeError(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def join(outputs: list[Encoded]) -> list[Encoded]:
+    """Outputs of the same size as one batch, because a component reads nothing but their tensors."""
+    sizes = {output.states.shape[1:] for output in outputs}
+    groups = [[output for output in outputs if output.states.shape[1:] == size] for size in sizes]
+    return [Encoded(*map(torch.cat, zip(*group, strict=True))) for group in groups]
+
+
+def train_combinations() -> None:
+    """A step of each encoder, of each attention behind all encoders and of each pooling behind all attentions."""
     with torch.device(DEVICE):  # only to build: in a step, a component must name the device of what it makes
-        model = compose(encoder=encoder, dropout=0.3)
-        dim: Any = model.encoder.output_dim
-        attentions = {name: component("attention", name, dim, dropout=0.3) for name in ATTENTIONS}
-        behind = {size: AllPoolings(size) for size in {attention.output_dim for attention in attentions.values()}}
-    trained = nn.ModuleList([model.embedding, model.encoder, *attentions.values(), *behind.values()])
+        models = {name: compose(encoder=name, dropout=0.3) for name in ENCODERS}
+        dims: set[Any] = {model.encoder.output_dim for model in models.values()}
+        attentions = {
+            (name, dim): component("attention", name, dim, dropout=0.3) for name in ATTENTIONS for dim in dims
+        }
+        behind = {dim: AllPoolings(dim) for dim in {attention.output_dim for attention in attentions.values()}}
+    encoders = [module for model in models.values() for module in (model.embedding, model.encoder)]
+
+    def encode(model: Classifier, texts: Batch) -> Encoded:
+        return model.encode(model.embed(texts.tokens, texts.mask), texts.mask)
 
     def logits(texts: Batch) -> Iterator[Tensor]:
-        encoded = model.encode(model.embed(texts.tokens, texts.mask), texts.mask)
-        for name, attention in attentions.items():
-            try:
-                yield behind[attention.output_dim](attention(encoded))
-            except Exception as error:
-                raise RuntimeError(f"{name}: {type(error).__name__}: {error}") from error
+        attended = [
+            compute(name, attention, encoded)
+            for encoded in join([compute(name, encode, model, texts) for name, model in models.items()])
+            for (name, dim), attention in attentions.items()
+            if dim == encoded.states.shape[2]
+        ]
+        for encoded in join(attended):
+            yield behind[encoded.states.shape[2]](encoded)
 
-    train(trained, CrossEntropy([1] * LOGITS, label_smoothing=0.1, class_weights=[2.0] * LOGITS), logits)
+    loss = CrossEntropy([1] * LOGITS, label_smoothing=0.1, class_weights=[2.0] * LOGITS)
+    train(nn.ModuleList([*encoders, *attentions.values(), *behind.values()]), loss, logits)
 
 
 def train_choice(group: str, choice: str) -> None:
@@ -198,7 +222,7 @@ def main() -> None:
     choices_of = {"embedding": ["learned", "ngrams", "glove"], "position": choices("position"), "head": choices("head")}
     with FakeTensorMode():
         errors = {
-            "encoders": {encoder: error_of(train_encoder, encoder) for encoder in ENCODERS},
+            "combinations": {"all": error_of(train_combinations)},
             "choices": {
                 f"{group}={choice}": error_of(train_choice, group, choice)
                 for group, names in choices_of.items()
