@@ -42,7 +42,6 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
         make: constructs it from the configuration.
         strict: raise exceptions that are not `UserError`; otherwise the result is None without a mistake.
     """
-    cfg = cfg.copy()
     mistakes: list[Mistake] = []
     while True:
         component, error = try_build(cfg, make, strict)
@@ -60,6 +59,7 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
         if name is None:
             return BuildResult(None, [*mistakes, Mistake(path, rule)])
         mistakes.append(Mistake(f"{path}.{name}={format_value(options[name])}", rule))
+        cfg = cfg.copy()
         del OmegaConf.select(cfg, path)[name]
         if name in _required(cfg, path):
             return BuildResult(None, mistakes)
