@@ -6,7 +6,8 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import distributions, version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
@@ -58,8 +59,11 @@ def choices() -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that affect results."""
-    installed = {distribution.metadata["Name"].lower() for distribution in distributions()}
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES if name in installed}}
+    installed = {"python": platform.python_version()}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
 def git_commit() -> str | None:
