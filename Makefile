@@ -19,7 +19,7 @@ train: venv  ## train a first model on the bundled reviews
 	$(RUN) -m src.train model/attention=luong_general
 
 test: lint types  ## check style and types, then run the tests
-	$(RUN) -m pytest -n 2
+	$(RUN) -m pytest -n 2 --dist worksteal
 
 lint: venv  ## check style and formatting
 	$(RUN) -m ruff check

@@ -15,9 +15,13 @@ from src.config.validation import validate_config
 from src.errors import UserError
 from tests.helpers import ROOT, one_class_data, small_config, train
 
-mlflow = pytest.importorskip("mlflow.tracking")
-reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 QUICK = ("callbacks=[checkpoints,gradient_norms]", "model/encoder=rnn", "tags=[one,two]")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def packages() -> None:
+    pytest.importorskip("mlflow.tracking")
+    pytest.importorskip("tensorboard")
 
 
 def uri(folder: Path) -> str:
@@ -29,7 +33,9 @@ def to_mlflow(folder: Path) -> tuple[str, str]:
 
 
 def runs(folder: Path) -> tuple[Any, list[Any]]:
-    client = mlflow.MlflowClient(uri(folder))
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(uri(folder))
     return client, client.search_runs([client.get_experiment_by_name("heed").experiment_id])
 
 
@@ -47,7 +53,9 @@ def result(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def events(folder: Path) -> Any:
-    accumulator = reader.EventAccumulator(str(folder / "tensorboard"), size_guidance={"images": 0})
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    accumulator = EventAccumulator(str(folder / "tensorboard"), size_guidance={"images": 0})
     return accumulator.Reload()
 
 

@@ -4,12 +4,9 @@ from typing import Any
 
 import pytest
 import yaml
-from wandb.sdk.launch.sweeps.utils import create_sweep_command_args
 
 from src.cli.entry import read_command_line
 from tests.helpers import ROOT
-
-sweeps = pytest.importorskip("sweeps.config")
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +16,8 @@ def definition() -> dict[str, Any]:
 
 def line(definition: dict[str, Any], values: dict[str, Any]) -> list[str]:
     """The command that W&B's agent runs for these values."""
+    from wandb.sdk.launch.sweeps.utils import create_sweep_command_args  # its import takes seconds
+
     arguments = create_sweep_command_args({"args": {key: {"value": value} for key, value in values.items()}})
     arguments["env"] = ["/usr/bin/env"]
     return [
@@ -27,6 +26,7 @@ def line(definition: dict[str, Any], values: dict[str, Any]) -> list[str]:
 
 
 def test_it_is_one_by_the_schema_of_wandb(definition: dict[str, Any]) -> None:
+    sweeps = pytest.importorskip("sweeps.config")
     assert sweeps.schema_violations_from_proposed_config(definition) == []
     wrong = {**definition, "parameters": {"model/encoder": {"values": ["rnn"]}}}
     assert sweeps.schema_violations_from_proposed_config(wrong), "a slash in a name: then groups can be parameters"
