@@ -66,7 +66,7 @@ def evaluate(
         seed: seed of the resamples.
 
     Raises:
-        ValueError: there are no rows, the shapes do not match, or a label or a probability is out of range.
+        ValueError: if there are no rows, the shapes do not match, or a label or a probability is out of range.
     """
     probabilities, labels = _validate(probabilities, labels, len(class_names))
     n = len(labels)

@@ -15,7 +15,7 @@ from src.reports.files import Predictions
 NOTE = (
     "Cross-validation: {folds} folds per seed. Each text is predicted by the run that tested its fold, and a score is "
     "computed over the texts of all folds together. The intervals resample texts and seeds. They do not resample the "
-    "folds, which share most of their training texts and are no independent repetitions: the variation that other "
+    "folds, which share most of their training texts and are not independent repetitions: the variation that other "
     "training texts or another division into folds would add is not included (Bengio and Grandvalet 2004)."
 )
 

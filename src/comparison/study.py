@@ -175,7 +175,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
         require_plain(content, str(path))
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UserError(f"{path}{line}: no valid YAML ({error.problem})") from None
+        raise UserError(f"{path}{line}: is not valid YAML ({error.problem})") from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read ({str(error) or type(error).__name__})") from None
     try:

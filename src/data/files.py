@@ -90,7 +90,7 @@ def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str
 
 
 def file_format(path: Path) -> str:
-    """The extension in lower case, such as .csv, also of a.csv.gz."""
+    """The extension in lower case, such as .csv for a.csv and for a.csv.gz."""
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
 
 

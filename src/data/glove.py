@@ -75,7 +75,7 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
             raise UserError(f"{path}: is not a zip file, or is damaged ({error}); download it again") from None
         except (NotImplementedError, RuntimeError) as error:  # another compression, or a password
             raise UserError(
-                f"{path}: this zip file cannot be read ({error}); unpack it and give the path of the file"
+                f"{path}: this zip file cannot be read ({error}); unpack it and set the path of the file"
             ) from None
 
 

@@ -19,7 +19,7 @@ def absolute_path(path: str | Path, option: str) -> Path:
         UserError: if the path is empty or contains a zero byte, or if there is no such home folder.
     """
     if not str(path) or "\0" in str(path):
-        raise UserError(f"{option}={str(path)!r}: is not a path; give the path of a file or folder")
+        raise UserError(f"{option}={str(path)!r}: is not a path; set the path of a file or folder")
     try:
         return Path(path).expanduser().absolute()
     except RuntimeError:  # `~name` of a user that does not exist

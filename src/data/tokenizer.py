@@ -169,7 +169,7 @@ class Pretrained(TokenizerBuilder):
             raise UserError(f"data.tokenizer.name_or_path: {path} is not a tokenizer.json ({error})") from None
         ids = backend.get_vocab().values()
         if not ids:
-            raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; give another tokenizer")
+            raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; choose another tokenizer")
         if max(ids) >= MOST_IDS:
             raise UserError(
                 f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, and such a large vocabulary "

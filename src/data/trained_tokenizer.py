@@ -142,7 +142,7 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
 
 
 def text_blocks(texts: Sequence[str], description: str, progress: bool) -> Iterator[list[str]]:
-    """The texts in lists of `BLOCK`, under a progress bar on standard error."""
+    """Yield lists of `BLOCK` texts, with a progress bar on standard error."""
     console = Console(stderr=True)
     is_hidden = not (progress and console.is_terminal)
     for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):

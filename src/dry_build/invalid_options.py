@@ -105,7 +105,7 @@ def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfi
 
 
 def _split(text: str, key: str) -> tuple[str, str]:
-    """`model.head: dropout=2 must …` → model.head, dropout=2 must …; also if the path ends in a value."""
+    """`model.head: dropout=2 must …` → model.head, dropout=2 must …; the path may also end in a value."""
     if match := re.match(rf"({re.escape(key)}[\w.]*)(: |(?==))", text):
         path = match[1]
         if match[2]:

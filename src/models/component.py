@@ -93,7 +93,7 @@ class Attention(Component):
         """States N×L×D → states N×T×D' and a summary N×D'."""
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
-        """The result of `forward` with the given weights N×H×T×L, which replace those that it computes.
+        """The result of `forward` with other weights N×H×T×L in place of the computed weights.
 
         Raises:
             NotImplementedError: by default, and if the result is not a mixture of states.

@@ -126,7 +126,7 @@ def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
-    """Call a reader of this module; a damaged file gives a warning and None."""
+    """Call a reader of this module; for a damaged file, log a warning and return None."""
     try:
         return read(run)
     except UserError as error:

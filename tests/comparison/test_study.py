@@ -193,13 +193,13 @@ def test_a_long_list_of_mistakes_is_cut(variants: list[Variant], tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"claims: [", "no valid YAML"),
+        (b"claims: [", "not valid YAML"),
         (b"", "the file: expects a mapping"),
         (b"- a", "the file: expects a mapping"),
         (b"claim: []", "claim: no such key; did you mean claims?"),
         (b"claims: []", "claims: is empty"),
         (b"\xff\xfe\x00", "study.yaml"),
-        (b"claims: !!python/object/apply:os.system [ls]", "no valid YAML"),
+        (b"claims: !!python/object/apply:os.system [ls]", "not valid YAML"),
         (b"[" * 5000, "study.yaml"),
         (ALIASES, "too many values"),
         (b"x" * 1_000_001, "larger than 1,000,000 bytes"),

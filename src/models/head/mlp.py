@@ -40,7 +40,7 @@ class MlpHead(Head):
     ) -> None:
         super().__init__()
         if any(size < 1 for size in hidden_dims):
-            raise ValueError(f"hidden_dims={list(hidden_dims)} must be sizes of at least 1")
+            raise ValueError(f"hidden_dims={list(hidden_dims)} must contain sizes of at least 1")
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation={activation!r} must be one of {', '.join(ACTIVATIONS)}")
         if init not in (None, "glorot_uniform"):
