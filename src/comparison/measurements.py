@@ -141,7 +141,7 @@ def gradient_variation(run: Path) -> float | None:
 def attention_faithfulness(run: Path) -> float | None:
     """The normalized comprehensiveness of attention: mean over the texts that define it, 0 to 1."""
     record = read_or_warn(Record.load, run)
-    return _mean_of_defined(None if record is None else record.values("normalized", ATTENTION))
+    return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:

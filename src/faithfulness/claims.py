@@ -1,22 +1,21 @@
-"""Claims about rankings of the same models, with verdicts; claims about variants are in studies/faithfulness.yaml."""
+"""Claims about each variant, with verdicts; claims about pairs of variants are in studies/faithfulness.yaml."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from src.comparison.formatting import format_p_value
 from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, draw_samples, estimate_difference, holm
+from src.faithfulness import seeds
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM
 from src.faithfulness.summary import VariantSummary
 from src.formatting import format_names
 
 WITHOUT_ATTENTION = ("none", "uniform")
-CLAIMS = {  # the first ranking is claimed to be more faithful than the second
-    "Attention is more faithful than a random ranking": (ATTENTION, RANDOM),
-    "Attention is more faithful than a uniform ranking": (ATTENTION, UNIFORM),
-    "Attention × gradient is more faithful than attention": (ATTENTION_GRADIENT, ATTENTION),
-}
+NORMALIZED = "normalized_comprehensiveness"
+FAITHFUL, ABOVE_CHANCE = "normalized comprehensiveness", "agreement above chance"
 
 
 class JudgedClaim(NamedTuple):
@@ -24,36 +23,44 @@ class JudgedClaim(NamedTuple):
 
     text: str
     verdict: str  # supported, not supported or inconclusive
-    numbers: str  # the difference in normalized comprehensiveness, and p
+    numbers: str  # the difference with its unit, and p
     variants: str  # variants that differ significantly in the opposite direction, or the reason of a missing verdict
 
 
-def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
-    """Judge each claim by the mean difference in normalized comprehensiveness over the variants with attention.
+class Claim(NamedTuple):
+    """A claim about each variant: a difference of two values is positive."""
 
-    p is adjusted for the three claims (Holm 1979). A claim is inconclusive if p is at least 5 %, or with fewer than
-    five seeds.
+    text: str
+    unit: str
+    values: Callable[[VariantSummary], np.ndarray | None]  # the difference of each seed and text, S×n
+
+
+def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
+    """Judge each claim by the mean difference over the variants with attention.
+
+    p is adjusted for all claims that can be judged (Holm 1979). A claim is inconclusive if p is at least 5 %, or with
+    fewer than five seeds.
     """
     attentive = [s for s in summaries if s.variant.choices.get("attention") not in WITHOUT_ATTENTION]
-    differences = {text: _difference(attentive, *rankings) for text, rankings in CLAIMS.items()}
-    p_values = {text: d.p_value for text, d in differences.items() if d is not None and d.p_value is not None}
+    differences = {claim: _difference(attentive, claim) for claim in CLAIMS}
+    p_values = {claim: d.p_value for claim, d in differences.items() if d is not None and d.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    claims = []
-    for text, difference in differences.items():
+    judged = []
+    for claim, difference in differences.items():
         if difference is None:
             continue
-        p_value = adjusted.get(text)
-        seeds = min(summary.seeds for summary in attentive)
-        is_significant = p_value is not None and p_value < LEVEL and seeds >= MIN_SEEDS
+        p_value = adjusted.get(claim)
+        num_seeds = min(summary.seeds for summary in attentive)
+        is_significant = p_value is not None and p_value < LEVEL and num_seeds >= MIN_SEEDS
         verdict = ("supported" if difference.value > 0 else "not supported") if is_significant else "inconclusive"
-        reason = f"fewer than {MIN_SEEDS} seeds" if seeds < MIN_SEEDS else _exceptions(attentive, *CLAIMS[text])
-        claims.append(JudgedClaim(text, verdict, _format(difference, p_value), reason))
-    return claims
+        remark = f"fewer than {MIN_SEEDS} seeds" if num_seeds < MIN_SEEDS else _exceptions(attentive, claim)
+        judged.append(JudgedClaim(claim.text, verdict, _format(difference, claim.unit, p_value), remark))
+    return judged
 
 
-def _difference(summaries: Sequence[VariantSummary], first: str, second: str) -> Difference | None:
-    """The mean over variants of a difference between rankings; None if a variant has no such values."""
-    by_variant = [_by_text(summary, first, second) for summary in summaries]
+def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference | None:
+    """The mean over variants of the difference of a claim; None if a variant has no such values."""
+    by_variant = [claim.values(summary) for summary in summaries]
     arrays = [values for values in by_variant if values is not None]
     if not arrays or len(arrays) < len(by_variant):
         return None
@@ -64,27 +71,45 @@ def _difference(summaries: Sequence[VariantSummary], first: str, second: str) ->
     return estimate_difference([(1 / len(samples), sample) for sample in samples])
 
 
-def _by_text(summary: VariantSummary, first: str, second: str) -> np.ndarray | None:
-    """The differences of each seed and text: S×n; None if the rankings were not measured."""
+def _between_rankings(first: str, second: str, summary: VariantSummary) -> np.ndarray | None:
     differences = []
     for record in summary.records:
-        values, others = record.values("normalized", first), record.values("normalized", second)
+        values, others = (record.values(NORMALIZED, ranking) for ranking in (first, second))
         if values is None or others is None:
             return None
         differences.append(values - others)
     return np.stack(differences)
 
 
-def _exceptions(summaries: Sequence[VariantSummary], first: str, second: str) -> str:
+def _between_seeds(summary: VariantSummary) -> np.ndarray | None:
+    of_predictions, of_attention = (summary.seed_values.get(name) for name in (seeds.PREDICTIONS, seeds.ATTENTION))
+    return None if of_predictions is None or of_attention is None else of_predictions - of_attention
+
+
+def _exceptions(summaries: Sequence[VariantSummary], claim: Claim) -> str:
     """The variants that show the opposite of a claim, after Holm's adjustment for all of them."""
-    results = {s.variant.name: _difference([s], first, second) for s in summaries}
+    results = {s.variant.name: _difference([s], claim) for s in summaries}
     shown = {name: d for name, d in results.items() if d is not None and d.p_value is not None}
     adjusted = holm([d.p_value for d in shown.values() if d.p_value is not None])
     names = [n for (n, d), p_value in zip(shown.items(), adjusted, strict=True) if p_value < LEVEL and d.value < 0]
     return f"the opposite is shown for {format_names(names)}" if names else ""
 
 
-def _format(difference: Difference, p_value: float | None) -> str:
+def _format(difference: Difference, unit: str, p_value: float | None) -> str:
     value, low, high, _ = difference
     interval = "" if low is None or high is None else f" ({low:+.3f} to {high:+.3f})"
-    return f"{value:+.3f}{interval}" + ("" if p_value is None else f"; p {format_p_value(p_value)} after Holm")
+    return f"{value:+.3f}{interval} {unit}" + ("" if p_value is None else f"; p {format_p_value(p_value)} after Holm")
+
+
+CLAIMS = (
+    Claim("Attention is more faithful than a random ranking", FAITHFUL, partial(_between_rankings, ATTENTION, RANDOM)),
+    Claim(
+        "Attention is more faithful than a uniform ranking", FAITHFUL, partial(_between_rankings, ATTENTION, UNIFORM)
+    ),
+    Claim(
+        "Attention × gradient is more faithful than attention",
+        FAITHFUL,
+        partial(_between_rankings, ATTENTION_GRADIENT, ATTENTION),
+    ),
+    Claim("Seeds agree more on predictions than on attention", ABOVE_CHANCE, _between_seeds),
+)

@@ -1,16 +1,17 @@
-"""The highest and lowest comprehensiveness that any ranking of a text's tokens can reach, by beam search.
+"""The limits of comprehensiveness and sufficiency that any ranking of a text's tokens can reach, by beam search.
 
-Edin et al. (2024) normalize comprehensiveness by these limits, because models differ in how much an erasure can change
-their prediction. A ranking removes a set of tokens for each share, and each set contains the previous one.
+Edin et al. (2024) normalize by these limits, because models differ in how much an erasure can change their prediction.
+A ranking selects a set of tokens for each share, and each set contains the previous one.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from src.faithfulness import erasure
 from src.faithfulness.measures import Predicted
+from src.faithfulness.names import GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe, Scores, Texts
 
 SHORT = 32  # tokens of the longest text whose search adds one token at a time, as that of Edin et al. does
@@ -29,40 +30,45 @@ Search = Generator[Request, list, float]  # its texts get a probability or the s
 
 
 class State(NamedTuple):
-    """The tokens that remain, and the sum of the drops over the shares so far."""
+    """The selected tokens, which are removed or retained, and the sum of the drops over the shares so far."""
 
-    remaining: np.ndarray  # L bool
+    selected: np.ndarray  # L bool
     total: float
 
 
-def comprehensiveness_limits(
+def search_limits(
     probe: Probe,
     predicted: Predicted,
-    leave_one_out: Scores,
+    scores: Mapping[str, Scores],
     of_rankings: np.ndarray,
     rngs: Sequence[np.random.Generator],
+    retain: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and highest mean over shares of comprehensiveness by removal, n each.
+    """The lowest and highest mean over shares of comprehensiveness or sufficiency by removal, n each.
 
     For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, it adds all tokens of the
     next share at once; its candidates are the tokens with the highest gradient × input in the remaining text (also
-    after each of two random perturbations), and those with the highest leave-one-out scores. Both searches only
-    approximate the limits. The rankings are candidates too, so that none exceeds the limits.
+    after each of two random perturbations), and those with the highest leave-one-out scores. For sufficiency, the
+    probability of the text of one token alone takes the place of gradient × input in the remaining text, and gradient ×
+    input in the whole text is another candidate. Both searches only approximate the limits. The rankings are candidates
+    too, so that none exceeds the limits.
 
     Args:
         probe: the model.
         predicted: n texts.
-        leave_one_out: leave-one-out scores of the texts.
-        of_rankings: R×n, the mean comprehensiveness over shares of each ranking.
+        scores: scores of the tokens by ranking: gradient × input and leave-one-out.
+        of_rankings: R×n, the mean over shares of each ranking.
         rngs: n generators for the perturbations.
+        retain: the limits are those of sufficiency, where the selected tokens remain alone.
     """
     searches, owners = [], []
     for i, (text, probability) in enumerate(zip(predicted.texts, predicted.probabilities, strict=True)):
+        others = [scores[name][i] for name in (LEAVE_ONE_OUT, *([GRADIENT] if retain else []))]
         for sign in (-1, 1):
             if len(text) <= SHORT:
-                searches.append(search_tokens(text, probability, sign))
+                searches.append(search_tokens(text, probability, sign, retain))
             else:
-                searches.append(search_blocks(text, probability, sign, leave_one_out[i], rngs[i]))
+                searches.append(search_blocks(text, probability, sign, retain, others, rngs[i]))
             owners.append(i)
     results = run_searches(probe, searches, predicted.classes[owners]).reshape(-1, 2)
     low, high = np.vstack([results[:, 0], of_rankings]).min(0), np.vstack([results[:, 1], of_rankings]).max(0)
@@ -94,57 +100,72 @@ def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) 
     return results
 
 
-def search_tokens(text: np.ndarray, probability: float, sign: int) -> Search:
-    """Add one token at a time to those removed; returns the highest (sign 1) or lowest mean drop over the shares."""
+def search_tokens(text: np.ndarray, probability: float, sign: int, retain: bool) -> Search:
+    """Select one more token at a time; returns the highest (sign 1) or lowest mean drop over the shares."""
     counts = erasure.counts(len(text))
-    states = [State(np.ones(len(text), dtype=bool), 0.0)]
+    states = [State(np.zeros(len(text), dtype=bool), 0.0)]
     for step in range(1, counts[-1] + 1):
         totals: dict[bytes, float] = {}
         for state in states:
-            for position in np.flatnonzero(state.remaining):
-                key = _without(state.remaining, position).tobytes()
-                totals[key] = sign * max(sign * state.total, sign * totals.get(key, state.total))
+            for position in np.flatnonzero(~state.selected):
+                _propose(totals, state, position, sign)
         candidates = [State(np.frombuffer(key, dtype=bool), total) for key, total in totals.items()]
-        after = yield Request([text[state.remaining] for state in candidates])
-        states = _select(candidates, probability - np.array(after), counts, step, sign, SHORT_BEAM)
+        after = yield Request([text[state.selected == retain] for state in candidates])
+        states = _best(candidates, probability - np.array(after), counts, step, sign, SHORT_BEAM)
     return states[0].total / len(counts)
 
 
 def search_blocks(
-    text: np.ndarray, probability: float, sign: int, leave_one_out: np.ndarray, rng: np.random.Generator
+    text: np.ndarray,
+    probability: float,
+    sign: int,
+    retain: bool,
+    others: Sequence[np.ndarray],
+    rng: np.random.Generator,
 ) -> Search:
-    """Add all tokens of the next share at once; returns the highest (sign 1) or lowest mean drop over the shares."""
+    """Select all tokens of the next share at once; returns the highest (sign 1) or lowest mean drop over the shares.
+
+    Args:
+        text, probability, sign, retain: as above.
+        others: scores of the tokens, L each, high if a token supports the class.
+        rng: for the perturbations.
+    """
     counts = erasure.counts(len(text))
-    states = [State(np.ones(len(text), dtype=bool), 0.0)]
-    removed = 0
+    states = [State(np.zeros(len(text), dtype=bool), 0.0)]
+    number = 0  # of selected tokens
+    alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))]))) if retain else np.empty(0)
     for step in np.unique(counts):
-        gradients = yield Request([text[state.remaining] for state in states], by_gradient=True)
+        if retain:
+            bases = [alone[~state.selected] for state in states]
+        else:
+            bases = yield Request([text[~state.selected] for state in states], by_gradient=True)
         totals: dict[bytes, float] = {}
-        for state, gradient in zip(states, gradients, strict=True):
-            positions = np.flatnonzero(state.remaining)
-            noise = [scale * gradient.std() * rng.standard_normal(len(positions)) for scale in PERTURBATIONS]
-            for scores in (gradient, *(gradient + values for values in noise), leave_one_out[positions]):
-                block = positions[np.argsort(-sign * scores, kind="stable")[: step - removed]]
-                key = _without(state.remaining, block).tobytes()
-                totals[key] = sign * max(sign * state.total, sign * totals.get(key, state.total))
+        for state, base in zip(states, bases, strict=True):
+            positions = np.flatnonzero(~state.selected)
+            noise = [scale * base.std() * rng.standard_normal(len(positions)) for scale in PERTURBATIONS]
+            for scores in (base, *(base + values for values in noise), *(other[positions] for other in others)):
+                order = np.argsort((sign if retain else -sign) * scores, kind="stable")
+                _propose(totals, state, positions[order[: step - number]], sign)
         candidates = [State(np.frombuffer(key, dtype=bool), total) for key, total in totals.items()]
-        after = yield Request([text[state.remaining] for state in candidates])
-        states = _select(candidates, probability - np.array(after), counts, step, sign, LONG_BEAM)
-        removed = step
+        after = yield Request([text[state.selected == retain] for state in candidates])
+        states = _best(candidates, probability - np.array(after), counts, step, sign, LONG_BEAM)
+        number = step
     return states[0].total / len(counts)
 
 
-def _without(remaining: np.ndarray, positions: np.intp | np.ndarray) -> np.ndarray:
-    reduced = remaining.copy()
-    reduced[positions] = False
-    return reduced
+def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray, sign: int) -> None:
+    """Add the selection of a state and these positions; of equal selections, the best sum of drops remains."""
+    selected = state.selected.copy()
+    selected[positions] = True
+    key = selected.tobytes()
+    totals[key] = sign * max(sign * state.total, sign * totals.get(key, state.total))
 
 
-def _select(
+def _best(
     candidates: Sequence[State], drops: np.ndarray, counts: np.ndarray, step: int, sign: int, beam: int
 ) -> list[State]:
     """The best candidates after `step` tokens, as if the drop stayed the same for the remaining shares."""
     here, later = int((counts == step).sum()), int((counts > step).sum())
-    states = [State(state.remaining, state.total + here * drop) for state, drop in zip(candidates, drops, strict=True)]
+    states = [State(state.selected, state.total + here * drop) for state, drop in zip(candidates, drops, strict=True)]
     values = np.array([state.total for state in states]) + later * drops
     return [states[i] for i in np.argsort(-sign * values, kind="stable")[:beam]]

@@ -23,7 +23,7 @@ from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, lo
 from src.reports.page.document import render_page
 from src.reports.page.formatting import format_count
 
-CHARTED = ("normalized", "comprehensiveness_removal")  # the first measured one is drawn
+CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")  # the first measured one is drawn
 
 
 class Curve(NamedTuple):

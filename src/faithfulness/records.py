@@ -16,19 +16,24 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 2  # 2: adversarial weights
+FORMAT = 3  # 3: the probabilities and the attention weights of each text
 SPEC = {
     **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
     **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
 }
-BY_TEXT = ("rows", "lengths", "correct", "probability", "integral_error")  # n each, in every record
+REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error")  # arrays of every record
 RANGES = {  # range of the values of each array
     **dict.fromkeys(
-        ("probability", "flip", "polarity", "permuted", "uniform", "adversarial", "auprc", "token_f1", "iou_f1"),
+        (
+            *("probabilities", "weights", "flip", "polarity", "permuted", "uniform", "adversarial"),
+            *("auprc", "token_f1", "iou_f1"),
+        ),
         (0.0, 1.0),
     ),
-    **dict.fromkeys(("integral_error", "low", "high", "soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
+    **dict.fromkeys(("integral_error", "soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
     **dict.fromkeys(("tau_gradient", "tau_leave_one_out"), (-1.01, 1.01)),
+    **dict.fromkeys(("comprehensiveness_low", "comprehensiveness_high"), (-1.01, 1.01)),
+    **dict.fromkeys(("sufficiency_low", "sufficiency_high"), (-1.01, 1.01)),
 }
 
 
@@ -40,7 +45,8 @@ class Record:
         options: options that determine the results, with the rankings, `skipped` texts without known tokens, the words
             of examples and the seconds.
         arrays: arrays by name, n×R×5 for `comprehensiveness` and `sufficiency` (by removal and by the unknown token),
-            n×R for other measures of rankings, otherwise n; `scores` has the scores R×tokens of the examples.
+            n×R for other measures of rankings, otherwise n; `probabilities` n×C of the classes, attention `weights` n×L
+            with zeros after the text, and `scores` R×tokens of the examples.
     """
 
     options: dict[str, Any]
@@ -49,6 +55,11 @@ class Record:
     @property
     def rankings(self) -> list[str]:
         return list(self.options["rankings"])
+
+    @property
+    def probability(self) -> np.ndarray:
+        """The probability of the predicted class, n."""
+        return self.arrays["probabilities"].max(1)
 
     def has(self, name: str) -> bool:
         return name in self.arrays
@@ -61,14 +72,16 @@ class Record:
         """One value of a measure for each text, NaN where it is not defined; None if it was not measured.
 
         Args:
-            name: name of an array, or `normalized` for comprehensiveness between its limits; shares are averaged.
+            name: name of an array, or `normalized_comprehensiveness` or `normalized_sufficiency` for values between the
+                limits; shares are averaged.
             ranking: the ranking.
         """
-        if name == "normalized":
-            comprehensiveness = self.values("comprehensiveness_removal", ranking)
-            if comprehensiveness is None or not self.has("low"):
+        measure = name.removeprefix("normalized_")
+        if measure != name:
+            values = self.values(f"{measure}_removal", ranking)
+            if values is None or not self.has(f"{measure}_low"):
                 return None
-            return normalize(comprehensiveness, self.arrays["low"], self.arrays["high"])
+            return normalize(values, self.arrays[f"{measure}_low"], self.arrays[f"{measure}_high"])
         if not self.has(name) or ranking not in self.rankings:
             return None
         values = self.of(name, ranking)
@@ -112,13 +125,19 @@ def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     rankings, n = len(options["rankings"]), len(arrays["rows"])
     if not set(options["rankings"]) <= set(RANKINGS) or len(set(options["rankings"])) < rankings:
         raise ValueError("the names of the rankings are unknown or repeated")
-    tokens = sum(len(example["words"]) for example in options["examples"])
-    for name in BY_TEXT:
+    for name in REQUIRED:
         _ = arrays[name]
     for name, array in arrays.items():
-        shapes: Sequence[tuple[int, ...]] = ((n,), (n, rankings), (n, rankings, len(SHARES)))
-        if array.shape not in ([(rankings, tokens)] if name == "scores" else shapes) or array.dtype.kind not in "fib":
-            raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}")
+        if array.dtype.kind not in "fib":
+            raise ValueError(f"{name} has values of type {array.dtype}")
+    shapes: dict[str, Sequence[tuple[int, ...]]] = {
+        "scores": [(rankings, sum(len(example["words"]) for example in options["examples"]))],
+        "probabilities": [(n, arrays["probabilities"].size // max(1, n))],
+        "weights": [(n, int(arrays["lengths"].max(initial=0)))],
+    }
+    for name, array in arrays.items():
+        if array.shape not in shapes.get(name, ((n,), (n, rankings), (n, rankings, len(SHARES)))):
+            raise ValueError(f"{name} has shape {array.shape}")
         low, high = RANGES.get(name, (-np.inf, np.inf))
         values = array.astype(np.float64)
         if np.isinf(values).any() or not (np.isnan(values) | ((values >= low) & (values <= high))).all():

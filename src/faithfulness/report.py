@@ -12,6 +12,7 @@ from rich.text import Text
 
 from src.cli.output_folder import write_texts
 from src.comparison.tables import MARKDOWN_ESCAPES
+from src.faithfulness.names import ATTENTION
 from src.faithfulness.page import render_html
 from src.faithfulness.tables import (
     NOTE,
@@ -78,7 +79,8 @@ def render_csv(report: Report) -> str:
     writer.writerow(["variant", "seeds", "texts", "ranking", "measure", *bounds])
     for summary in report.summaries:
         estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
-        estimates += [("attention", name, estimate) for name, estimate in summary.agreement.items()]
+        agreement = {**summary.agreement, **summary.seed_agreement}
+        estimates += [(ATTENTION, name, estimate) for name, estimate in agreement.items()]
         for ranking, name, estimate in estimates:
             numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
             writer.writerow([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers])

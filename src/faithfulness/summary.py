@@ -12,6 +12,7 @@ from src.errors import UserError
 from src.faithfulness.erasure import SHARES
 from src.faithfulness.names import RANDOM, RANKINGS
 from src.faithfulness.records import Record
+from src.faithfulness.seeds import agreement_between_seeds
 
 
 class Column(NamedTuple):
@@ -24,7 +25,8 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("normalized", "comprehensiveness, normalized", "norm. compr.", "high"),
+    Column("normalized_comprehensiveness", "comprehensiveness, normalized", "norm. compr.", "high"),
+    Column("normalized_sufficiency", "sufficiency, normalized", "norm. suff.", "low"),
     Column("comprehensiveness_removal", "comprehensiveness", "compr.", "high"),
     Column("sufficiency_removal", "sufficiency", "suff.", "low"),
     Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "unknown compr.", "high"),
@@ -43,6 +45,15 @@ AGREEMENT = {
     "permuted": "TVD, permuted weights",
     "uniform": "TVD, uniform weights",
     "adversarial": "JSD, adversarial weights",
+}
+SEED_AGREEMENT = {
+    "seeds_classes": "predictions: same class",
+    "seeds_predictions": "predictions: 1 − TVD",
+    "seeds_predictions_above_chance": "predictions: above chance",
+    "seeds_attention": "attention: 1 − TVD",
+    "seeds_attention_above_chance": "attention: above chance",
+    "seeds_attention_top": "attention: common top 10 %",
+    "seeds_attention_divergence": "attention: JSD",
 }
 
 
@@ -70,6 +81,8 @@ class VariantSummary:
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of COLUMNS
     agreement: Mapping[str, Estimate]  # by name of AGREEMENT
+    seed_agreement: Mapping[str, Estimate]  # by name of SEED_AGREEMENT
+    seed_values: Mapping[str, np.ndarray]  # values of the agreement by seed and text, S×n, or 1×n for two seeds
     curves: Mapping[str, tuple[Interval, ...]]  # by ranking, p(c) after the removal of each of SHARES and of no token
 
     @property
@@ -109,7 +122,12 @@ def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
     agreement: dict[str, Estimate] = {}
     for name in AGREEMENT:
         agreement |= _estimate({name: _stack([record.arrays.get(name) for record in records])})
-    return VariantSummary(variant, tuple(records), rankings, measures, agreement, _curves(records, rankings))
+    seed_values = agreement_between_seeds(records)
+    seed_agreement: dict[str, Estimate] = {}
+    for name, values in seed_values.items():
+        seed_agreement |= _estimate({name: values})
+    curves = _curves(records, rankings)
+    return VariantSummary(variant, tuple(records), rankings, measures, agreement, seed_agreement, seed_values, curves)
 
 
 def _stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
@@ -145,7 +163,7 @@ def _paired(values: np.ndarray, others: np.ndarray) -> Difference:
 def _curves(records: Sequence[Record], rankings: Sequence[str]) -> dict[str, tuple[Interval, ...]]:
     if not all(record.has("comprehensiveness_removal") for record in records):
         return {}
-    whole = np.stack([record.arrays["probability"] for record in records])  # S×n
+    whole = np.stack([record.probability for record in records])  # S×n
     curves = {}
     for ranking in rankings:
         drops = np.stack([record.of("comprehensiveness_removal", ranking) for record in records])  # S×n×5

@@ -1,6 +1,6 @@
 """The tables of a measurement, independent of the output format."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from src.comparison.formatting import format_with_margin
@@ -9,7 +9,7 @@ from src.comparison.sections import Section
 from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness.claims import judge_claims
 from src.faithfulness.names import RANDOM
-from src.faithfulness.summary import AGREEMENT, COLUMNS, Column, Estimate, VariantSummary
+from src.faithfulness.summary import AGREEMENT, COLUMNS, SEED_AGREEMENT, Column, Estimate, VariantSummary
 from src.reports.page.formatting import format_count
 from src.reports.tables import UNKNOWN
 
@@ -17,16 +17,21 @@ NOTE = (
     "Means over seeds and texts ± half of their 95 % interval (two levels: seeds × texts; with one seed, texts alone). "
     "* differs from the random ranking (unadjusted 5 %). Comprehensiveness and sufficiency: the drop of the predicted "
     "class's probability without the highest 1, 5, 10, 20 and 50 % of the tokens, and with these alone; means over the "
-    "five. Normalized: 0 is the lowest and 1 the highest comprehensiveness that a search over rankings reaches."
+    "five. Normalized: 0 is the lowest and 1 the highest value that a search over rankings reaches."
 )
 AGREEMENT_NOTE = (
     "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and other rankings, the "
     "total variation distance of the prediction under permuted (median of 100) and uniform weights; the largest "
     "Jensen–Shannon divergence (at most 0.69) of other weights that change the prediction by at most 0.01."
 )
+SEED_NOTE = (
+    "Means over pairs of seeds and texts. 1 − TVD: the total variation distance of two seeds' class probabilities, and "
+    "of their attention weights. Above chance: 1 − TVD / TVD after a random permutation (of the texts for predictions, "
+    "of the tokens for attention); 1 for equal seeds, 0 for chance. Only these two columns have a common scale."
+)
 CLAIMS_NOTE = (
-    "Differences in normalized comprehensiveness, mean over the variants with attention, with 95 % intervals. The "
-    "p-value after Holm's adjustment for the claims decides the verdict, which needs five seeds."
+    "Mean differences over the variants with attention, with 95 % intervals. The p-value after Holm's adjustment for "
+    "the claims decides the verdict, which needs five seeds."
 )
 
 
@@ -70,14 +75,23 @@ def claim_sections(report: Report) -> list[Section]:
 
 
 def agreement_sections(report: Report) -> list[Section]:
-    """The agreement of attention with other rankings, by variant; empty if it was not measured."""
-    names = [name for name in AGREEMENT if any(name in summary.agreement for summary in report.summaries)]
-    rows = [
-        [summary.variant.name, *(format_estimate(summary.agreement.get(name)) for name in names)]
-        for summary in report.summaries
+    """The agreement of attention with other rankings, and of seeds with each other, by variant, as far as measured."""
+    by_variant = {summary.variant.name: summary.agreement for summary in report.summaries}
+    by_seeds = {summary.variant.name: summary.seed_agreement for summary in report.summaries}
+    tables = [
+        _by_variant("Agreement of attention", AGREEMENT, by_variant, AGREEMENT_NOTE),
+        _by_variant("Agreement between seeds", SEED_AGREEMENT, by_seeds, SEED_NOTE),
     ]
-    head = ["variant", *(AGREEMENT[name] for name in names)]
-    return [Section("Agreement of attention", head, rows, AGREEMENT_NOTE)] if names else []
+    return [table for table in tables if len(table.head) > 1]
+
+
+def _by_variant(
+    title: str, headings: Mapping[str, str], estimates: Mapping[str, Mapping[str, Estimate]], note: str
+) -> Section:
+    """A table with a row for each variant, and the columns that at least one variant has."""
+    names = [name for name in headings if any(name in by_name for by_name in estimates.values())]
+    rows = [[variant, *(format_estimate(of.get(name)) for name in names)] for variant, of in estimates.items()]
+    return Section(title, ["variant", *(headings[name] for name in names)], rows, note)
 
 
 def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
@@ -96,7 +110,7 @@ def notes(report: Report, summary: VariantSummary) -> str:
     parts = [NOTE]
     if summary.seeds < MIN_SEEDS:
         parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
-    estimate = summary.measures.get((RANDOM, "normalized"))
+    estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
     if estimate is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
         parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")

@@ -21,9 +21,10 @@ def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
     options: dict[str, Any] = {"format": FORMAT, "texts": 2, "seed": 0, "measures": ["removal", "limits"]}
     options |= {"checkpoint": "", "rankings": ["attention"], "skipped": 0, "seconds": 1.0, "examples": []}
     arrays = {
-        **{name: np.zeros(2) for name in ("rows", "lengths", "correct", "probability", "integral_error")},
+        **{name: np.zeros(2) for name in ("rows", "lengths", "correct", "integral_error")},
+        **{"probabilities": np.zeros((2, 3)), "weights": np.zeros((2, 0))},
         "comprehensiveness_removal": np.full((2, 1, 5), comprehensiveness),
-        **{"low": np.array([-0.1, 0.2]), "high": np.array([0.4, 0.2])},
+        **{"comprehensiveness_low": np.array([-0.1, 0.2]), "comprehensiveness_high": np.array([0.4, 0.2])},
         "tau_gradient": np.array([tau - 0.1, tau + 0.1]),
     }
     Record(options, arrays).save(run)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 
 from src.faithfulness.claims import JudgedClaim, judge_claims
 from src.faithfulness.records import Record
+from src.faithfulness.seeds import ATTENTION, PREDICTIONS
 from src.faithfulness.summary import VariantSummary
 
 RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
@@ -18,9 +20,10 @@ def summary(name: str, means: list[float], seeds: int = 5, attention: str = "bah
     for _ in range(seeds):
         values = np.array(means) + 0.02 * rng.standard_normal(4) + 0.1 * rng.standard_normal((53, 4))  # n×R
         arrays = {"comprehensiveness_removal": np.repeat(values[:, :, None], 5, axis=2)}
-        records.append(Record({"rankings": RANKINGS}, arrays | {"low": np.zeros(53), "high": np.ones(53)}))
+        arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
+        records.append(Record({"rankings": RANKINGS}, arrays))
     variant: Any = SimpleNamespace(name=name, seeds=tuple(range(seeds)), choices={"attention": attention})
-    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {}, {})
+    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {}, {}, {}, {})
 
 
 def verdicts(claims: list[JudgedClaim]) -> list[str]:
@@ -50,3 +53,18 @@ def test_few_seeds_give_no_verdict() -> None:
 @pytest.mark.parametrize("means", [[0.2, 0.2, 0.2, 0.2]])
 def test_equal_rankings_are_inconclusive(means: list[float]) -> None:
     assert "supported" not in verdicts(judge_claims([summary("a", means)]))
+
+
+@pytest.mark.parametrize(("of_attention", "verdict"), [(0.4, "supported"), (0.9, "not supported")])
+def test_agreement_between_seeds_is_judged(of_attention: float, verdict: str) -> None:
+    noise = np.random.default_rng(11).normal(0, 0.05, (5, 53))
+    values = {PREDICTIONS: 0.7 + noise, ATTENTION: of_attention - noise}
+    claims = judge_claims([replace(summary("a", [0.2] * 4), seed_values=values)])
+    assert claims[-1].text == "Seeds agree more on predictions than on attention"
+    assert claims[-1].verdict == verdict
+    assert f"{0.7 - of_attention:+.1f}" in claims[-1].numbers and "agreement above chance" in claims[-1].numbers
+
+
+def test_claims_without_values_are_omitted() -> None:
+    texts = [claim.text for claim in judge_claims([summary("a", [0.2] * 4)])]
+    assert len(texts) == 3 and not any("Seeds" in text for text in texts)

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from src.data.batching import Truncation
-from src.faithfulness.erasure import counts, normalize, remove
-from src.faithfulness.limits import comprehensiveness_limits
+from src.faithfulness.erasure import counts, normalize, remove, retain
+from src.faithfulness.limits import search_limits
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import Probe
 from src.models.loss import CrossEntropy
@@ -14,41 +14,47 @@ from tests.faithfulness.models import BAD, GOOD, NEUTRAL, SURE, additive
 from tests.models.combinations import compose
 
 
-def limits_of(probe: Probe, text: np.ndarray, of_rankings: list[float]) -> tuple[float, float]:
+def limits_of(
+    probe: Probe, text: np.ndarray, of_rankings: list[float], is_retained: bool = False
+) -> tuple[float, float]:
     probabilities = probe.probabilities([text])
     predicted = Predicted([text], probabilities.argmax(1), probabilities.max(1))
-    scores = [np.zeros(len(text))]
+    scores = {name: [np.zeros(len(text))] for name in ("gradient × input", "leave-one-out")}
     rngs = [np.random.default_rng(0)]
-    low, high = comprehensiveness_limits(probe, predicted, scores, np.array(of_rankings)[:, None], rngs)
+    low, high = search_limits(probe, predicted, scores, np.array(of_rankings)[:, None], rngs, is_retained)
     return float(low[0]), float(high[0])
 
 
+@pytest.mark.parametrize("is_retained", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_short_text_reaches_the_limits_of_all_rankings(seed: int) -> None:
+def test_a_short_text_reaches_the_limits_of_all_rankings(seed: int, is_retained: bool) -> None:
     torch.manual_seed(seed)
     probe = Probe(
         compose(encoder="bilstm", attention="bahdanau").double(), CrossEntropy([1] * 3), Truncation(50, "first")
     )
     text = np.random.default_rng(seed).integers(2, 20, 7)
     whole = probe.probabilities([text])[0]
-    orders = list(permutations(range(7), 4))  # the shares remove 1, 1, 1, 1 and 4 tokens
-    shorter = [remove(text, np.array(order[:count])) for order in orders for count in (1, 4)]
+    orders = list(permutations(range(7), 4))  # the shares select 1, 1, 1, 1 and 4 tokens
+    erase = retain if is_retained else remove
+    shorter = [erase(text, np.array(order[:count])) for order in orders for count in (1, 4)]
     after = probe.probability(shorter, np.full(len(shorter), whole.argmax())).reshape(-1, 2)
     means = whole.max() - (4 * after[:, 0] + after[:, 1]) / 5
-    low, high = limits_of(probe, text, [])
+    low, high = limits_of(probe, text, [], is_retained)
     assert low == pytest.approx(means.min(), abs=1e-6)
     assert high == pytest.approx(means.max(), abs=1e-6)
 
 
-def test_a_long_text_of_an_additive_model() -> None:
-    # 40 tokens, of which 2, 4, 8 and 20 are removed after the first one; the sum of polarities is 3 - 2 = 1
+@pytest.mark.parametrize(
+    ("is_retained", "lowest", "highest"),  # sums of the polarities that remain, which is 3 - 2 = 1 for the whole text
+    [(False, [2, 3, 3, 3, 3], [0, -1, -2, -2, -2]), (True, [1, 2, 3, 3, 3], [-1, -2, -2, -2, -2])],
+)
+def test_a_long_text_of_an_additive_model(is_retained: bool, lowest: list[int], highest: list[int]) -> None:
     text = np.full(40, NEUTRAL)
     text[[3, 11, 30]], text[[7, 23]] = GOOD, BAD
     assert counts(40).tolist() == [1, 2, 4, 8, 20]
-    low, high = limits_of(additive(), text, [])
-    p = [float(1 / (1 + np.exp(-4.0 * total))) for total in (1, 0, -1, -2, 2, 3)]
-    assert high == pytest.approx(SURE - np.mean([p[1], p[2], p[3], p[3], p[3]]), abs=1e-6)
-    assert low == pytest.approx(SURE - np.mean([p[4], p[5], p[5], p[5], p[5]]), abs=1e-6)
+    low, high = limits_of(additive(), text, [], is_retained)
+    assert high == pytest.approx(SURE - np.mean(1 / (1 + np.exp(-4.0 * np.array(highest)))), abs=1e-6)
+    assert low == pytest.approx(SURE - np.mean(1 / (1 + np.exp(-4.0 * np.array(lowest)))), abs=1e-6)
 
 
 def test_no_ranking_exceeds_the_limits() -> None:

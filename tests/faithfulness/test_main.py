@@ -54,7 +54,7 @@ def test_measures_a_sweep_once(
         "random",
     }
     for line in lines:
-        if line["measure"] == "normalized":
+        if line["measure"].startswith("normalized_"):
             assert 0 <= float(line["value"]) <= 1
     page = (sweep / "faithfulness.html").read_text(encoding="utf-8")
     assert "Exploratory: fewer than 5 seeds." in page

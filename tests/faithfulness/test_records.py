@@ -20,7 +20,8 @@ def arrays() -> dict[str, np.ndarray]:
         "rows": np.array([1, 4, 6]),
         "lengths": np.array([2, 3, 5]),
         "correct": np.array([True, False, True]),
-        "probability": np.array([0.5, 0.7, 0.9]),
+        "probabilities": np.array([[0.5, 0.5], [0.7, 0.3], [0.1, 0.9]]),
+        "weights": np.full((3, 5), 0.2),
         "integral_error": np.zeros(3),
         "comprehensiveness_removal": np.full((3, 2, 5), 0.25),
         "flip": np.array([[0.1, 1.0], [0.2, 0.3], [np.nan, 0.5]]),
@@ -35,6 +36,7 @@ def test_a_record_is_read_as_written(tmp_path: Path) -> None:
     assert record is not None
     assert record.options == OPTIONS
     assert record.of("flip", "random").tolist() == [1.0, 0.3, 0.5]
+    assert record.probability.tolist() == [0.5, 0.7, 0.9]
     wanted = {name: OPTIONS[name] for name in ("format", "texts", "seed", "measures", "checkpoint")}
     assert record.matches(wanted)
     assert record.matches(wanted | {"measures": ["removal"]})
@@ -54,8 +56,11 @@ def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:
         ({"flip": np.zeros((3, 3))}, "flip has shape"),
         ({"flip": np.full((3, 2), 7.0)}, "flip has values out of range"),
         ({"scores": np.zeros((2, 3))}, "scores has shape"),
-        ({"probability": np.full(3, np.inf)}, "probability has values out of range"),
-        ({"rows": np.array(["a", "b", "c"])}, "rows has shape"),
+        ({"probabilities": np.full((3, 2), np.inf)}, "probabilities has values out of range"),
+        ({"probabilities": np.ones(3)}, "probabilities has shape"),
+        ({"weights": np.zeros((3, 4))}, "weights has shape"),
+        ({"lengths": np.array(["a", "b", "c"])}, "lengths has values of type"),
+        ({"rows": np.array(["a", "b", "c"])}, "rows has values of type"),
         ({"options": np.array("[]")}, "expects a mapping"),
         ({"options": np.array(json.dumps(OPTIONS | {"rankings": ["attention", "attention"]}))}, "repeated"),
         ({"options": np.array(json.dumps(OPTIONS | {"seed": "x"}))}, "seed"),

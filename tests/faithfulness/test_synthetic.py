@@ -14,12 +14,12 @@ CHANCE = (0.05 + 0.05 + 0.1 + 0.2 + 0.5) / 5  # of 20 tokens, 1, 1, 2, 4 and 10 
 AFTER_LURE = (0 + 0 + 1 / 19 + 3 / 19 + 9 / 19) / 5  # the lure first, then the others in random order
 
 
-def normalized(probe: Probe) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """The mean normalized comprehensiveness of each ranking, and all arrays."""
+def normalized(probe: Probe, name: str = "comprehensiveness") -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """The mean of a normalized measure of each ranking, and all arrays."""
     names = [name for name in MEASURES if name != "soft"]
     arrays, scores = measure_texts(probe, marked_texts(COUNT), [[5, i] for i in range(COUNT)], names)
-    values = arrays["comprehensiveness_removal"].mean(2)  # n×R
-    means = normalize(values, arrays["low"][:, None], arrays["high"][:, None]).mean(0)
+    values = arrays[f"{name}_removal"].mean(2)  # n×R
+    means = normalize(values, arrays[f"{name}_low"][:, None], arrays[f"{name}_high"][:, None]).mean(0)
     return dict(zip(scores, means.tolist(), strict=True)), arrays
 
 
@@ -27,13 +27,22 @@ def normalized(probe: Probe) -> tuple[dict[str, float], dict[str, np.ndarray]]:
 def test_faithful_rankings_reach_the_upper_limit_and_random_is_at_chance(build: object) -> None:
     assert callable(build)
     means, arrays = normalized(build())
-    assert np.allclose(arrays["low"], 0, atol=1e-6)
-    assert np.allclose(arrays["high"], SURE - 0.5, atol=1e-6)
+    assert np.allclose(arrays["comprehensiveness_low"], 0, atol=1e-6)
+    assert np.allclose(arrays["comprehensiveness_high"], SURE - 0.5, atol=1e-6)
     for ranking in ("integrated gradients", "leave-one-out", "gradient × input"):
         assert means[ranking] == pytest.approx(1, abs=1e-5)
     assert abs(means["random"] - CHANCE) < 0.05
     assert abs(means["uniform"] - CHANCE) < 0.05
     assert np.abs(arrays["integral_error"]).max() < 0.005
+
+
+def test_faithful_rankings_are_sufficient() -> None:
+    means, arrays = normalized(additive(), "sufficiency")
+    assert np.allclose(arrays["sufficiency_low"], 0, atol=1e-6)
+    assert np.allclose(arrays["sufficiency_high"], SURE - 0.5, atol=1e-6)
+    for ranking in ("integrated gradients", "leave-one-out", "gradient × input"):
+        assert means[ranking] == pytest.approx(0, abs=1e-5)
+    assert abs(means["random"] - (1 - CHANCE)) < 0.05
 
 
 def test_an_attention_that_is_forced_to_look_elsewhere_is_exposed() -> None:

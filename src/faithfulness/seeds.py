@@ -1,0 +1,127 @@
+"""Agreement between seeds: how much their predictions, and their attention weights, differ on the same texts.
+
+Wiegreffe and Pinter (2019) compare attention between seeds, because differences to other weights have no scale
+otherwise. To compare predictions and attention, which have different numbers of classes and tokens, the agreement
+above chance relates the total variation distance of two seeds to its mean after a random permutation (of the texts for
+predictions, of the text's tokens for attention): 1 − distance / distance after permutation, the form of Krippendorff's
+(1980) α. It is 1 for equal seeds, and 0 for seeds that agree as much as after a permutation.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+import torch
+
+from src.faithfulness.agreement import jensen_shannon
+from src.faithfulness.records import Record
+
+TOP_SHARE = 0.1  # share of the tokens, those with the highest weights
+MIN_CHANCE = 1e-6  # smallest distance after permutation for which an agreement above chance is defined
+
+PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_above_chance"
+
+
+def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
+    """Values of each seed and text whose mean is the mean agreement of two seeds: S×n by name; empty for one seed.
+
+    A mean over pairs of seeds is a U-statistic. Its values by seed are the pseudo-values of the jackknife (Arvesen
+    1969), so that the bootstrap of `src.comparison.statistics` applies to them. Two seeds have a single value, 1×n. The
+    agreement above chance is absent if a permutation changes nothing.
+
+    Args:
+        records: records of the seeds of a variant, with the same n texts.
+    """
+    pairs = list(combinations(records, 2))
+    if not pairs or any(not np.array_equal(a.arrays["lengths"], b.arrays["lengths"]) for a, b in pairs):
+        return {}
+    measures: dict[str, Callable[[Record, Record], np.ndarray | None]] = {
+        "seeds_classes": _same_class,
+        "seeds_predictions": lambda a, b: 1 - _distance(a.arrays["probabilities"], b.arrays["probabilities"]),
+        PREDICTIONS: _predictions_above_chance,
+        "seeds_attention": lambda a, b: 1 - _distance(a.arrays["weights"], b.arrays["weights"]),
+        ATTENTION: _attention_above_chance,
+        "seeds_attention_top": _same_top,
+        "seeds_attention_divergence": _divergence,
+    }
+    values = {}
+    for name, measure in measures.items():
+        by_pair = [array for array in (measure(a, b) for a, b in pairs) if array is not None]
+        if len(by_pair) == len(pairs):
+            values[name] = pseudo_values(np.stack(by_pair), len(records))
+    return values
+
+
+def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
+    """The pseudo-values S·U − (S−1)·U₋ₛ of the mean U over pairs of S seeds: pairs×n → S×n, or 1×n for two seeds.
+
+    U₋ₛ is the mean over the pairs without seed s (Arvesen 1969). The pairs are in the order of
+    `itertools.combinations`.
+    """
+    if seeds == 2:
+        return by_pair
+    total, of_seed = by_pair.sum(0), np.zeros((seeds, by_pair.shape[1]))
+    for values, (first, second) in zip(by_pair, combinations(range(seeds), 2), strict=True):
+        of_seed[first] += values
+        of_seed[second] += values
+    return 2 * total / (seeds - 1) - 2 * (total - of_seed) / (seeds - 2)
+
+
+def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | None:
+    """Values by text whose mean is 1 − mean distance / mean distance by chance; None if chance changes nothing: n.
+
+    They are the ratio plus its first-order terms (the infinitesimal jackknife, Efron 1982), so that their variance is
+    that of the ratio.
+    """
+    chance = by_chance.mean()
+    if chance < MIN_CHANCE:
+        return None
+    return 1 - (distances - distances.mean() / chance * (by_chance - chance)) / chance
+
+
+def mean_distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The mean over j of |values_i − others_j|, for each i: n, m → n."""
+    others = np.sort(others)
+    sums = np.concatenate([[0.0], np.cumsum(others)])
+    below = np.searchsorted(others, values)
+    return (values * (2 * below - len(others)) + sums[-1] - 2 * sums[below]) / len(others)
+
+
+def _distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The total variation distance of distributions in rows: n×k → n."""
+    return np.abs(first - second).sum(1, dtype=np.float64) / 2
+
+
+def _same_class(first: Record, second: Record) -> np.ndarray:
+    return (first.arrays["probabilities"].argmax(1) == second.arrays["probabilities"].argmax(1)).astype(np.float64)
+
+
+def _predictions_above_chance(first: Record, second: Record) -> np.ndarray | None:
+    p, q = first.arrays["probabilities"], second.arrays["probabilities"]
+    of_first = sum(mean_distances(a, b) for a, b in zip(p.T, q.T, strict=True)) / 2  # to the texts of the second seed
+    of_second = sum(mean_distances(b, a) for a, b in zip(p.T, q.T, strict=True)) / 2
+    return above_chance(_distance(p, q), of_first + of_second - np.mean(of_first))
+
+
+def _attention_above_chance(first: Record, second: Record) -> np.ndarray | None:
+    a, b = first.arrays["weights"].astype(np.float64), second.arrays["weights"].astype(np.float64)
+    chance = [
+        mean_distances(x[:length], y[:length]).sum() / 2
+        for x, y, length in zip(a, b, first.arrays["lengths"], strict=True)
+    ]
+    return above_chance(_distance(a, b), np.array(chance))
+
+
+def _same_top(first: Record, second: Record) -> np.ndarray:
+    """The share of the highest 10 % of tokens, at least one, that two seeds have in common: n."""
+    tops = np.maximum(1, np.rint(TOP_SHARE * first.arrays["lengths"]))
+    selected = [
+        np.argsort(np.argsort(-record.arrays["weights"], axis=1, kind="stable"), axis=1) < tops[:, None]
+        for record in (first, second)
+    ]
+    return (selected[0] & selected[1]).sum(1) / tops
+
+
+def _divergence(first: Record, second: Record) -> np.ndarray:
+    weights = [torch.from_numpy(record.arrays["weights"])[:, None, None, :].double() for record in (first, second)]
+    return jensen_shannon(*weights).numpy()

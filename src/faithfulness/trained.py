@@ -1,0 +1,107 @@
+"""A trained model with its data: the checkpoint of a run, and samples of the texts of its splits."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+
+from src import build
+from src.data.batching import BatchBuilder
+from src.data.splits import sample
+from src.errors import UserError
+from src.eval import with_data
+from src.faithfulness.plausibility import mark_tokens
+from src.faithfulness.probe import Probe
+
+
+class Sample(NamedTuple):
+    """n texts of a split, of the tokens that the model knows, at least one each."""
+
+    rows: np.ndarray  # n, ascending, in the split
+    labels: np.ndarray  # n
+    texts: list[np.ndarray]
+    skipped: int  # texts of the sample without a known token
+
+
+class TrainedRun:
+    """The model of a run and its data.
+
+    Args:
+        run: folder of the run.
+        trusted_modules: the user's packages whose classes the checkpoint may name.
+        data_path: path that replaces `data.path` of the checkpoint; None retains it.
+
+    Raises:
+        UserError: if the checkpoint or its data cannot be read.
+    """
+
+    def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
+        self.run = run
+        extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
+        card, (model, loss) = build.restore(str(checkpoint_path(run)), extras)
+        overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
+        self.codec = card.codec
+        self._data = build.datamodule(
+            with_data(OmegaConf.create({"data": overrides, "extras": extras, "seed": 0}), card), card.codec
+        )
+        if torch.cuda.is_available():
+            model, loss = model.cuda(), loss.cuda()
+        self.probe = Probe(model, loss, card.codec.truncation, card.codec.tokenizer.unknown_id)
+
+    def sample(self, split: str, count: int, seed: int) -> Sample:
+        """A stratified sample of the texts of a split, at least one of each class.
+
+        Raises:
+            UserError: if the model knows no token of these texts.
+        """
+        labels = self._data.tokenized(split).labels
+        rows = sample(labels, max(count, len(np.unique(labels))), [seed])
+        texts = [tokens[self.probe.known(tokens)] for tokens in self._tokens(split, rows)]
+        is_empty = np.array([len(text) == 0 for text in texts])
+        if is_empty.all():
+            raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
+        rows = rows[~is_empty]
+        return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
+
+    def words(self, rows: np.ndarray) -> list[list[str]]:
+        """The words of the known tokens of these test texts."""
+        _, words = self.codec.read(self._data.texts("test", rows.tolist()))
+        return [
+            [text_words[i] for i in np.flatnonzero(self.probe.known(tokens))]
+            for tokens, text_words in zip(self._tokens("test", rows), words, strict=True)
+        ]
+
+    def marks(self, rows: np.ndarray) -> list[np.ndarray] | None:
+        """Whether people marked each known token of these test texts; None if the data have no rationales."""
+        rationales = self._data.rationales("test", rows.tolist())
+        if rationales is None:
+            return None
+        texts, marks = self._data.texts("test", rows.tolist()), []
+        for text, rationale, tokens in zip(texts, rationales, self._tokens("test", rows), strict=True):
+            spans = self.codec.tokenizer.spans(text)
+            start = 0 if self._data.truncation.keep == "first" else len(spans) - len(tokens)
+            marks.append(mark_tokens(spans[start : start + len(tokens)], rationale)[self.probe.known(tokens)])
+        return marks
+
+    def _tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
+        """The truncated tokens of these texts."""
+        data = self._data.tokenized(split)
+        builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
+        spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
+        return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
+
+
+def checkpoint_path(run: Path) -> Path:
+    """The best checkpoint of a run, or its last one.
+
+    Raises:
+        UserError: if it has none.
+    """
+    paths = [run / "checkpoints" / f"{name}.ckpt" for name in ("best", "last")]
+    for path in paths:
+        if path.is_file():
+            return path
+    raise UserError(f"{run}: has no {paths[0].relative_to(run)}: train again, with callbacks that write checkpoints")

@@ -1,0 +1,95 @@
+"""Agreement between seeds against numbers computed by hand and against all permutations."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from src.comparison.statistics import draw_samples, estimate_difference
+from src.faithfulness.records import Record
+from src.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
+
+
+def record(probabilities: np.ndarray, weights: list[list[float]]) -> Record:
+    lengths = [len(row) for row in weights]
+    padded = np.zeros((len(weights), max(lengths)))
+    for line, row in zip(padded, weights, strict=True):
+        line[: len(row)] = row
+    return Record({}, {"probabilities": probabilities, "weights": padded, "lengths": np.array(lengths)})
+
+
+def means(*records: Record) -> dict[str, float]:
+    return {name: float(values.mean()) for name, values in agreement_between_seeds(records).items()}
+
+
+def test_two_seeds() -> None:
+    first = record(np.array([[0.9, 0.1], [0.3, 0.7]]), [[0.5, 0.3, 0.2], [1.0, 0.0]])
+    second = record(np.array([[0.8, 0.2], [0.6, 0.4]]), [[0.2, 0.3, 0.5], [0.75, 0.25]])
+    agreement = means(first, second)
+    assert agreement["seeds_classes"] == 0.5
+    assert agreement["seeds_predictions"] == pytest.approx(1 - (0.1 + 0.3) / 2)
+    assert agreement["seeds_attention"] == pytest.approx(1 - (0.3 + 0.25) / 2)
+    assert agreement["seeds_attention_top"] == 0.5  # one token each, the same in the second text
+    # p of class 0 by seed: .9 and .3 against .8 and .6; the mean of the four distances .1, .3, .5 and .3
+    assert agreement[PREDICTIONS] == pytest.approx(1 - 0.2 / 0.3)
+    by_order = [[np.abs(np.subtract((0.5, 0.3, 0.2), order)).sum() / 2 for order in permutations((0.2, 0.3, 0.5))]]
+    by_order += [[0.25, 0.75]]  # weights 1 and 0 against .75 and .25, and against .25 and .75
+    assert agreement[ATTENTION] == pytest.approx(1 - 0.275 / np.mean([np.mean(values) for values in by_order]))
+
+
+def test_equal_seeds_agree_fully_and_unrelated_seeds_at_chance() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw() -> Record:
+        return record(rng.dirichlet([0.5] * 3, 2003), rng.dirichlet([0.5] * 7, 2003).tolist())
+
+    first = draw()
+    same = means(first, first, first)
+    assert same.pop("seeds_attention_divergence") == pytest.approx(0, abs=1e-12)
+    assert same == pytest.approx(dict.fromkeys(same, 1.0))
+    unrelated = means(first, draw())
+    assert abs(unrelated[PREDICTIONS]) < 0.05
+    assert abs(unrelated[ATTENTION]) < 0.05
+
+
+def test_no_agreement_of_uniform_weights_above_chance() -> None:
+    uniform = record(np.array([[0.9, 0.1], [0.3, 0.7]]), [[1 / 3] * 3, [0.5] * 2])
+    agreement = means(uniform, uniform)
+    assert ATTENTION not in agreement
+    assert agreement["seeds_attention"] == 1
+
+
+def test_needs_two_seeds_of_the_same_texts() -> None:
+    first = record(np.array([[0.9, 0.1]]), [[0.5, 0.5]])
+    assert agreement_between_seeds([first]) == {}
+    assert agreement_between_seeds([first, record(np.array([[0.9, 0.1]]), [[0.5, 0.3, 0.2]])]) == {}
+
+
+def test_mean_distances() -> None:
+    rng = np.random.default_rng(3)
+    values, others = rng.normal(size=7), rng.normal(size=11).round(1)
+    assert mean_distances(values, others) == pytest.approx(np.abs(values[:, None] - others).mean(1))
+    assert mean_distances(others, others) == pytest.approx(np.abs(others[:, None] - others).mean(1))
+
+
+def test_pseudo_values_of_a_mean_over_pairs() -> None:
+    by_pair = np.random.default_rng(5).normal(size=(10, 3))  # of five seeds
+    pairs = list(combinations(range(5), 2))
+    expected = [5 * by_pair.mean(0) - 4 * by_pair[[s not in pair for pair in pairs]].mean(0) for s in range(5)]
+    assert pseudo_values(by_pair, 5) == pytest.approx(np.array(expected))
+    assert pseudo_values(by_pair, 5).mean(0) == pytest.approx(by_pair.mean(0))
+    assert pseudo_values(by_pair[:1], 2) == pytest.approx(by_pair[:1])
+
+
+def test_intervals_cover_the_agreement_of_other_seeds() -> None:
+    """Pairs that agree by the product of two random numbers, of mean 0.7: the agreement of all seeds is 0.49."""
+    rng, covered, sweeps = np.random.default_rng(7), 0, 300
+    for _ in range(sweeps):
+        of_seed = rng.normal(0.7, 0.2, 5)
+        of_text = rng.normal(0, 0.3, 53)
+        by_pair = np.array([of_seed[s] * of_seed[t] + of_text for s, t in combinations(range(5), 2)])
+        (sample,) = draw_samples([pseudo_values(by_pair + rng.normal(0, 0.1, by_pair.shape), 5)])
+        _, low, high, _ = estimate_difference([(1, sample)])
+        assert low is not None and high is not None
+        covered += low <= 0.49 <= high
+    assert 0.92 <= covered / sweeps <= 0.99
