@@ -48,7 +48,7 @@ class Data:
     """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits.
 
     `vectors` is the number of words of the vocabulary with a pretrained vector. In a cross-validation, `folds` is the
-    number of folds, and `fold` is the number of the fold that is the test split; all folds have the same fingerprint.
+    number of folds, and `fold` is the index of the fold that is the test split; all folds have the same fingerprint.
     """
 
     fingerprint: str | None = None

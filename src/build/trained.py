@@ -96,7 +96,7 @@ def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> No
 
 
 def _require_types(module: nn.Module, weights: Mapping[str, Tensor], path: str) -> None:
-    """Check the types of weights; torch silently converts them, such as 0.7 to 0 for integers.
+    """Check the types of weights: torch converts values silently, for example 0.7 to 0 in a tensor of integers.
 
     Raises:
         UserError: if types differ, unless both are floating point.

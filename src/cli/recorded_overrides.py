@@ -235,8 +235,8 @@ def _loggers(
             own, here = node.get(key), f"logger.{name}.{key}"
             if own != value and "${" not in str(own) and here not in typed:
                 log.warning(
-                    "%s=%s is not taken from the checkpoint, which must not choose where results are sent: add it to "
-                    "the command line to keep it",
+                    "%s=%s in the checkpoint is ignored, because a checkpoint must not determine where results are "
+                    "sent: to use the value, add it to the command line",
                     *(here, format_value(value)),
                 )
 
@@ -273,6 +273,6 @@ def _text(value: Any, path: str) -> str:
 def _require_word(key: Any, path: str) -> None:
     if not isinstance(key, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
         raise UserError(
-            f"{path}: an option in it is called {format_value(key)}, which cannot be written on a command line: resume "
-            "with the whole command line of the run"
+            f"{path}: the option name {format_value(key)} cannot be written on a command line; to resume, repeat the "
+            "complete command line of the run"
         )

@@ -56,7 +56,7 @@ class FinishedRun:
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
-        """The predictions for the test split, in the order of its index. Each call reads the file."""
+        """The predictions for the test split. Each call reads the file."""
         predictions = read_predictions(self.folder)
         assert predictions is not None, f"{self.folder} had predictions when it was discovered"
         return predictions

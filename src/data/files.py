@@ -41,7 +41,7 @@ def existing_file(path: str | Path, option: str) -> Path:
 
 @contextmanager
 def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file of the user for reading bytes.
+    """Open a user's file for reading in binary mode.
 
     Only regular files are opened, also through links. Reading other kinds of files may block or never end.
 

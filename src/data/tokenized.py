@@ -106,10 +106,10 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
     rare = np.flatnonzero((counts > 1) & (counts < (folds or 0)))
     if len(rare):
         log.warning(
-            "class %s: fewer rows than data.folds=%d, so some folds have no test text of it. Scores over all folds "
-            "include the class; scores of a single fold may not",
-            format_list([data.class_names[c] for c in rare]),
+            "classes with fewer rows than the %d folds: %s. Some folds have no test text of these classes. Scores over "
+            "all folds include them; scores of a single fold may not",
             folds,
+            format_list([data.class_names[c] for c in rare]),
         )
     for name, split in zip(SPLITS[1:], splits[1:], strict=True):
         absent = np.setdiff1d(data.train.labels, split.labels) if split.origin == "train" else np.array([], dtype=int)
@@ -117,7 +117,7 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
             absent = np.setdiff1d(absent, rare)
         if len(absent):
             log.warning(
-                "class %s: only one row, which stays in the training split. No score of %s covers such texts; "
+                "classes with only one row, which stays in the training split: %s. The %s scores do not cover them; "
                 "add rows, or give each split as a file (data.val_path, data.test_path)",
                 format_list([data.class_names[c] for c in absent]),
                 name,

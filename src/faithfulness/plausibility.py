@@ -41,7 +41,7 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
 
 
 def average_precision(order: np.ndarray, marked: np.ndarray) -> float:
-    """The area under the curve of precision by recall: the mean precision at the rank of each marked token."""
+    """The area under the precision-recall curve: the mean of the precisions at the ranks of the marked tokens."""
     hits = marked[order]
     return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
 

@@ -1,4 +1,4 @@
-"""Conversion of a trained model to ONNX, and the check that the result computes the same."""
+"""Convert a trained model to ONNX, and check that both models give the same outputs."""
 
 import logging
 import os

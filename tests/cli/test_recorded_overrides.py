@@ -200,7 +200,7 @@ def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., lis
             r"callbacks\.best_checkpoint\.dirpath=/etc +is a path outside of the run's folder",
         ),
         ({"trainer__default_root_dir": "../.."}, r"trainer\.default_root_dir=.* is a path outside"),
-        ({"optimizer": {"a=1 hydra.run.dir": 2}}, r"an option in it is called .*cannot be written on a command line"),
+        ({"optimizer": {"a=1 hydra.run.dir": 2}}, r"the option name .*cannot be written on a command line"),
     ],
 )
 def test_a_hostile_configuration_is_refused(
@@ -236,7 +236,7 @@ def test_a_checkpoint_chooses_no_folder_logger_option_or_trusted_module(
         "hydra.mode=RUN",
     ]
     assert f'++callbacks.last_checkpoint.dirpath="{folder}/other"' in lines
-    assert "logger.csv.flush_logs_every_n_steps=1 is not taken from the checkpoint" in caplog.text
+    assert "logger.csv.flush_logs_every_n_steps=1 in the checkpoint is ignored" in caplog.text
     assert "~logger.wandb" in lines
 
 

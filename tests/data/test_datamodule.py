@@ -270,9 +270,9 @@ def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
         module = set_up(path, loading)
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
-        assert warnings[0].startswith("class 'fair', 'rare': only one row, which stays in the training split")
-        assert "No score of val covers" in warnings[0]
-        assert warnings[1].startswith("class 'fair': only one row") and "score of test" in warnings[1]
+        assert warnings[0].startswith("classes with only one row, which stays in the training split: 'fair', 'rare'.")
+        assert "The val scores do not cover" in warnings[0]
+        assert "training split: 'fair'. The test scores do not cover them" in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
     module = Table(str(path), **loading)
@@ -323,9 +323,9 @@ def test_classes_with_fewer_rows_than_folds_are_named(
     for fold in range(3):
         set_up(path, loading, folds=3, fold=fold)
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert sum(text.startswith("class 'rare': fewer rows than data.folds=3") for text in warnings) == 3
-    single = [text for text in warnings if "score of test" in text]
-    assert len(single) == 3 and all(text.startswith("class 'fair': only one row") for text in single)
+    assert sum(text.startswith("classes with fewer rows than the 3 folds: 'rare'.") for text in warnings) == 3
+    single = [text for text in warnings if "test scores do not cover" in text]
+    assert len(single) == 3 and all("training split: 'fair'." in text for text in single)
 
 
 def test_the_cache_is_in_the_users_cache_folder(

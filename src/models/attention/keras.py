@@ -11,7 +11,7 @@ from src.models.position.rotary import Rotary
 
 
 class KerasAttention(DotProductAttention):
-    """softmax(score) x, with the scores of `keras.layers.Attention`.
+    """Self-attention softmax(score) x over the states x, with the scores of `keras.layers.Attention`.
 
     Args:
         input_dim: D, features of a state.
