@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -84,12 +83,3 @@ def run(folder: Path, name: str, *arguments: str, stdin: str = "") -> str:
     process = complete(*command(folder, name, *arguments), input=stdin)
     assert process.returncode == 0, process.stderr
     return process.stdout
-
-
-def recorded(run: Path) -> dict[str, Any]:
-    """What W&B itself reads back of the only offline run in a run's folder."""
-    (log,) = (run / "wandb").glob("offline-run-*/*.wandb")
-    wandb = str(Path(sys.executable).parent / "wandb")
-    line = [wandb, "leet", "inspect", "--summary", "--json", str(log)]
-    process = subprocess.run(line, capture_output=True, encoding="utf-8", check=True)
-    return json.loads(process.stdout)

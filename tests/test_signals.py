@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from tests.forks import Fork
-from tests.helpers import command, recorded, train
+from tests.helpers import command, train
+from tests.loggers.records import recorded
 
 ENDLESS = ("callbacks=checkpoints", "trainer.max_epochs=1000000", "model.encoder.hidden_dim=6")
 

@@ -8,34 +8,36 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
 
 from src.cli.overrides import command_line_mistakes
-from src.config.composition import Repository
+from src.config.composition import without_hydra
 from src.config.validation import validate_config
-from tests.helpers import CONF, recorded, run
-from tests.loggers.records import records
+from tests.helpers import repository, run
+from tests.loggers.records import recorded, records
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
 ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")
 
 
+def compose(*overrides: str) -> DictConfig:
+    return repository("train").compose([*overrides, "paths.output_dir=unused"])
+
+
 def test_the_report_has_twenty_variants() -> None:
-    overrides = ["experiment=twenty_variants", "paths.output_dir=unused"]
-    with initialize_config_dir(CONF, version_base="1.3"):
-        params = compose("train", overrides, return_hydra_config=True).hydra.sweeper.params
-        variants = list(product(*([(key, choice) for choice in str(params[key]).split(",")] for key in params)))
-        kinds = set()
-        for variant in variants:
-            cfg = compose("train", [*overrides, *(f"{key}={choice}" for key, choice in variant)])
-            validate_config(cfg)
-            kinds.add((cfg.model.encoder._target_, cfg.model.encoder.cell, cfg.model.encoder.bidirectional, variant[1]))
-            assert cfg.data._target_.endswith("Imdb")
-            assert (cfg.data.max_length, cfg.data.batch_size) == (500, 32)
-            assert (cfg.model.embedding.dim, cfg.model.encoder.hidden_dim) == (100, 128)
-            assert (cfg.optimizer._target_, cfg.optimizer.lr) == ("torch.optim.Adam", 0.001)
-            assert cfg.trainer.max_epochs == 5
-            assert cfg.loss._target_.endswith("BinaryCrossEntropy")
+    params = compose("experiment=twenty_variants").hydra.sweeper.params
+    variants = list(product(*([(key, choice) for choice in str(params[key]).split(",")] for key in params)))
+    kinds = set()
+    for variant in variants:
+        cfg = without_hydra(compose("experiment=twenty_variants", *(f"{key}={choice}" for key, choice in variant)))
+        validate_config(cfg)
+        kinds.add((cfg.model.encoder._target_, cfg.model.encoder.cell, cfg.model.encoder.bidirectional, variant[1]))
+        assert cfg.data._target_.endswith("Imdb")
+        assert (cfg.data.max_length, cfg.data.batch_size) == (500, 32)
+        assert (cfg.model.embedding.dim, cfg.model.encoder.hidden_dim) == (100, 128)
+        assert (cfg.optimizer._target_, cfg.optimizer.lr) == ("torch.optim.Adam", 0.001)
+        assert cfg.trainer.max_epochs == 5
+        assert cfg.loss._target_.endswith("BinaryCrossEntropy")
     assert set(variants) == {
         (("model/encoder", encoder), ("model/attention", attention)) for encoder in ENCODERS for attention in ATTENTIONS
     }
@@ -44,16 +46,16 @@ def test_the_report_has_twenty_variants() -> None:
 
 @pytest.mark.parametrize(("encoder", "attention"), list(product(ENCODERS, ATTENTIONS)))
 def test_each_variant_is_a_report_with_two_choices(encoder: str, attention: str) -> None:
-    choices = [f"model/encoder={encoder}", f"model/attention={attention}", "paths.output_dir=unused"]
-    with initialize_config_dir(CONF, version_base="1.3"):
-        variant = compose("train", ["experiment=report", *choices])
-        assert variant == compose("train", ["experiment=twenty_variants", "task_name=report", *choices])
+    choices = [f"model/encoder={encoder}", f"model/attention={attention}"]
+    report, sweep = compose("experiment=report", *choices), compose("experiment=twenty_variants", *choices)
+    sweep.task_name = "report"
+    assert without_hydra(report) == without_hydra(sweep)
 
 
 @pytest.mark.parametrize(("encoder", "attention"), [("lstm", "none"), ("bilstm", "luong_general")])
 def test_the_preset_of_an_earlier_version_names_its_replacement(encoder: str, attention: str) -> None:
     line = f"experiment=report_{encoder}_{attention}"
-    (mistake,) = command_line_mistakes(Repository(Path(CONF), "train"), [line], sweeps=False, deep=False)
+    (mistake,) = command_line_mistakes(repository("train"), [line], sweeps=False, deep=False)
     replacement = f"experiment=report model/encoder={encoder} model/attention={attention}"
     assert mistake == (line, f"no such choice; write {replacement}")
 

@@ -1,18 +1,15 @@
 """The page that --help shows."""
 
-from pathlib import Path
-
 import pytest
 
 from src.cli.help import help_page
-from src.config.composition import Repository
-from tests.helpers import CONF
+from tests.helpers import repository
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
     overrides = ["data=csv", "experiment=report", "optimizer.lr=0.5"]
-    return help_page(Repository(Path(CONF), "train"), overrides, "What it does.", 100)
+    return help_page(repository("train"), overrides, "What it does.", 100)
 
 
 def test_each_option_has_the_comment_of_its_file(page: str) -> None:

@@ -7,9 +7,10 @@ from omegaconf import OmegaConf
 
 from src.cli.entry import CONF
 from src.cli.overrides import command_line_mistakes
-from src.config.composition import Repository, without_hydra
+from src.config.composition import without_hydra
 from src.config.mistakes import Mistake
 from src.config.options import COMMANDS, WITHIN
+from tests.helpers import repository
 
 REQUIRED = {
     *("ckpt_path", "out", "callbacks.lexicon.path"),
@@ -21,15 +22,14 @@ WHOLE_RUNS = ("experiment", "debug", "hparams_search")  # groups whose files set
 
 
 def unexpected_mistakes(command: str, *lines: str) -> list[Mistake]:
-    mistakes = command_line_mistakes(Repository(CONF, command), list(lines), sweeps=True, deep=True)
+    mistakes = command_line_mistakes(repository(command), list(lines), sweeps=True, deep=True)
     return [mistake for mistake in mistakes if mistake.entry not in REQUIRED]
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_choice_of_every_group_is_valid(command: str) -> None:
     """A sweep over all groups together has as many runs as the largest group has choices."""
-    repository = Repository(CONF, command)
-    groups = [path.rpartition("/")[0] for path in repository.choices([])]
+    groups = [path.rpartition("/")[0] for path in repository(command).choices([])]
     assert (
         unexpected_mistakes(
             command,
@@ -48,7 +48,7 @@ def test_every_experiment_is_valid(file: str) -> None:
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_schema_contains_the_keys_of_the_configs(command: str) -> None:
-    task: Any = OmegaConf.to_container(without_hydra(Repository(CONF, command).compose([])), resolve=False)
+    task: Any = OmegaConf.to_container(without_hydra(repository(command).compose([])), resolve=False)
     assert set(task) <= set(COMMANDS[command])
     for name in set(WITHIN) & set(task):
         assert set(task[name]) <= set(WITHIN[name])

@@ -21,8 +21,8 @@ from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.workspace import Scope, build
-from tests.helpers import CONF, evaluate, one_class_data, recorded, train
-from tests.loggers.records import media_file, records
+from tests.helpers import CONF, evaluate, one_class_data, train
+from tests.loggers.records import media_file, recorded, records
 
 NASTY = "<script>alert('it')</script>"
 

@@ -6,12 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from src.cli.entry import CONF
 from src.cli.overrides import command_line_mistakes
-from src.config.composition import Repository
 from src.errors import UserError
 from studies import run
 from studies.plan import Plan, load_plan, release_file
+from tests.helpers import repository
 
 PLAN = Plan.model_validate(
     {
@@ -73,7 +72,7 @@ def test_mistakes_end_in_one_message(arguments, message, capsys):
 
 @pytest.mark.parametrize("sweep", load_plan().sweeps.values(), ids=load_plan().sweeps)
 def test_the_plan_has_valid_command_lines(sweep):
-    mistakes = command_line_mistakes(Repository(CONF, "train"), list(sweep.overrides), sweeps=True, deep=True)
+    mistakes = command_line_mistakes(repository("train"), list(sweep.overrides), sweeps=True, deep=True)
     assert [mistake for mistake in mistakes if mistake.entry != "data.path"] == []
 
 
