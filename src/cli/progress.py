@@ -14,12 +14,13 @@ LINE_INTERVAL = 30  # seconds between lines
 
 
 @contextmanager
-def row_progress(verb: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
     """Show the number of rows, the rows per second and the time left.
 
     Args:
         verb: first word of the line, such as "Classified".
         total: the number of all rows; None if it is unknown.
+        noun: plural of the things that are counted.
 
     Yields:
         A function that takes the number of rows since its last call.
@@ -35,7 +36,7 @@ def row_progress(verb: str, total: int | None = None) -> Iterator[Callable[[int]
             nonlocal rows, last
             rows += count
             now = time.monotonic()
-            line = describe_progress(verb, rows, total, now - start)
+            line = describe_progress(verb, rows, total, now - start, noun)
             bar.update(task, completed=rows, description=line)
             if not console.is_terminal and now - last >= LINE_INTERVAL:
                 last = now
@@ -44,11 +45,12 @@ def row_progress(verb: str, total: int | None = None) -> Iterator[Callable[[int]
         yield advance
 
 
-def describe_progress(verb: str, rows: int, total: int | None, seconds: float) -> str:
+def describe_progress(verb: str, rows: int, total: int | None, seconds: float, noun: str = "rows") -> str:
     """A line such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
-    facts = [f"{verb} {rows:,}" + ("" if total is None else f" of {total:,}") + " rows"]
+    facts = [f"{verb} {rows:,}" + ("" if total is None else f" of {total:,}") + f" {noun}"]
     if seconds > 0:
-        facts.append(f"{rows / seconds:,.0f} rows/s")
+        rate = rows / seconds
+        facts.append(f"{rate:,.0f} {noun}/s" if rate >= 10 else f"{rate:.1f} {noun}/s")
     if total is not None and 0 < rows < total:
         facts.append(f"{format_duration(seconds / rows * (total - rows))} left")
     return ", ".join(facts)

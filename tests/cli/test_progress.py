@@ -12,7 +12,7 @@ from src.cli.progress import describe_progress, row_progress
 def test_a_line_has_speed_and_time_left() -> None:
     line = "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"
     assert describe_progress("Classified", 12_000, 200_000, 5.0) == line
-    assert describe_progress("Classified", 7, 7, 2.0) == "Classified 7 of 7 rows, 4 rows/s"
+    assert describe_progress("Classified", 7, 7, 2.0) == "Classified 7 of 7 rows, 3.5 rows/s"
     assert describe_progress("Read", 3000, None, 0.5) == "Read 3,000 rows, 6,000 rows/s"
     assert describe_progress("Read", 3, None, 0.0) == "Read 3 rows"
 
@@ -24,8 +24,8 @@ def test_without_a_terminal_lines_are_rare(capsys: pytest.CaptureFixture[str], m
             advance(count)
     output = capsys.readouterr()
     assert output.err.splitlines() == [
-        "Classified 5 of 11 rows, 0 rows/s, 37 s left",
-        "Classified 11 of 11 rows, 0 rows/s",
+        "Classified 5 of 11 rows, 0.2 rows/s, 37 s left",
+        "Classified 11 of 11 rows, 0.2 rows/s",
     ]
     assert not output.out
 
