@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from src.cli.output_folder import default_folder, named_folder
 from src.errors import UserError
-from src.faithfulness.names import MEASURES
+from src.faithfulness.names import MEASURES, TRAINING
 from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
@@ -33,8 +33,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.faithfulness.report import print_report, write
 
         command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
+        training = (args.train_texts, args.epochs)
         report = measure(
-            args.folders, args.texts, args.seed, args.measures, args.trusted_modules, args.data_path, command
+            args.folders, args.texts, args.seed, args.measures, training, args.trusted_modules, args.data_path, command
         )
         print_report(report, write(report, out))
 
@@ -59,11 +60,15 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--measures",
         nargs="+",
-        choices=MEASURES,
+        choices=(*MEASURES, *TRAINING),
         default=list(MEASURES),
         metavar="NAME",
-        help=f"measures to compute, of {', '.join(MEASURES)}; default: all",
+        help=f"measures to compute: {', '.join(MEASURES)} (default: these); {', '.join(TRAINING)} (they train models)",
     )
+    parser.add_argument(
+        "--train-texts", type=_positive, default=1000, metavar="N", help="texts to train models on (default: 1000)"
+    )
+    parser.add_argument("--epochs", type=_positive, default=5, metavar="N", help="passes over these texts (default: 5)")
     parser.add_argument(
         "--data-path", metavar="PATH", help="path of the test texts, which replaces data.path of the checkpoints"
     )

@@ -9,11 +9,10 @@ import numpy as np
 from src.comparison.formatting import format_p_value
 from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, draw_samples, estimate_difference, holm
 from src.faithfulness import seeds
-from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM
+from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
 from src.faithfulness.summary import VariantSummary
 from src.formatting import format_names
 
-WITHOUT_ATTENTION = ("none", "uniform")
 NORMALIZED = "normalized_comprehensiveness"
 FAITHFUL, ABOVE_CHANCE = "normalized comprehensiveness", "agreement above chance"
 

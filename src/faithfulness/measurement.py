@@ -1,27 +1,23 @@
 """Measure the runs below folders; the record of each run is written to its folder and reused."""
 
-import logging
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress
-
 from src.comparison.measurements import require_same_data
 from src.comparison.runs import find_runs
 from src.comparison.variants import group_runs
 from src.errors import UserError
+from src.faithfulness.measurable import require_measurable
 from src.faithfulness.records import Record
 from src.faithfulness.run import measure_run, options_of
 from src.faithfulness.summary import summarize
 from src.faithfulness.tables import Report
+from src.faithfulness.trained import restore_probe
 from src.formatting import format_duration
-
-LINE_INTERVAL = 30  # seconds between lines of progress without a terminal
-
-log = logging.getLogger(__name__)
+from src.reports.files import read_or_warn
+from src.reports.page.run import write_page
 
 
 def measure(
@@ -29,6 +25,7 @@ def measure(
     texts: int,
     seed: int,
     measures: Sequence[str],
+    training: Sequence[int],
     trusted_modules: Sequence[str] = (),
     data_path: str | None = None,
     command: str = "",
@@ -40,12 +37,14 @@ def measure(
         texts: the size of the stratified sample of test texts.
         seed: seed of the sample and of random numbers.
         measures: names in `src.faithfulness.names.MEASURES`.
+        training: number of training texts and epochs of the measures that train models.
         trusted_modules: the user's packages whose classes checkpoints may name.
         data_path: path that replaces `data.path` of the checkpoints.
         command: command line for the report.
 
     Raises:
-        UserError: if there is no run, if runs differ in their data, or if a checkpoint or a record is damaged.
+        UserError: if there is no run, if runs differ in their data, or if a checkpoint or a record
+            is damaged, or if a component of a model cannot be measured.
     """
     runs, excluded = find_runs(folders)
     require_same_data(runs)
@@ -53,41 +52,25 @@ def measure(
     if any(run.folds > 1 for run in runs):
         raise UserError("the folds of a cross-validation have different test texts: name runs without data.folds")
     selected = [run for variant in variants for run in variant.runs]
-    options = {run.folder: options_of(run.folder, texts, seed, measures) for run in selected}
-    records: dict[Path, Record] = {}
+    options = {run.folder: options_of(run.folder, texts, seed, measures, training) for run in selected}
+    records = {run.folder: Record.load(run.folder) for run in selected}
+    pending = {folder for folder, record in records.items() if record is None or record.missing(options[folder])}
+    for variant in variants:
+        for run in [run for run in variant.runs if run.folder in pending][:1]:  # all seeds have the same components
+            require_measurable(restore_probe(run.folder, trusted_modules)[1], str(run.folder))
     for number, run in enumerate(selected, 1):
-        record = Record.load(run.folder)
-        if record is None or not record.matches(options[run.folder]):
-            with _Reporter(f"Run {number} of {len(selected)}") as reporter:
-                record = measure_run(run.folder, options[run.folder], trusted_modules, data_path, reporter.update)
+        if run.folder not in pending:
+            continue
+        title, start = f"Run {number} of {len(selected)}", time.monotonic()
+        previous = records[run.folder]
+        for record in measure_run(run.folder, options[run.folder], previous, trusted_modules, data_path, title):
+            records[run.folder] = record
             record.save(run.folder)
-        records[run.folder] = record
-    by_variant = {variant.name: [records[run.folder] for run in variant.runs] for variant in variants}
+        read_or_warn(write_page, run.folder)  # with the rankings
+        print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
+    by_variant = {
+        variant.name: [measured for run in variant.runs if (measured := records[run.folder]) is not None]
+        for variant in variants
+    }
     summaries = summarize(variants, by_variant)
     return Report(summaries, len(summaries[0].records[0].arrays["rows"]), excluded, command)
-
-
-class _Reporter:
-    """Shows progress on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._start = self._last = time.monotonic()
-        self._bar = Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-        self._task = self._bar.add_task(title, total=None)
-
-    def __enter__(self) -> "_Reporter":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
-    def update(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-        now = time.monotonic()
-        if not sys.stderr.isatty() and (now - self._last > LINE_INTERVAL or done == total):
-            self._last = now
-            left = format_duration((now - self._start) * (total - done) / done)
-            rest = f", {left} left" if done < total else f" in {format_duration(now - self._start)}"
-            print(f"{self._title}: {done:,} of {total:,} texts{rest}", file=sys.stderr)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from src.faithfulness import erasure
-from src.faithfulness.probe import Probe, Scores, Texts
+from src.faithfulness.probe import Probe, Scores, Texts, pad
 
 POLARITY_SHARE = 0.1  # share of the tokens, those with the highest scores
 DRAWS = 3  # draws of the masks of soft erasure
@@ -119,10 +119,9 @@ def soft_erasure(
     """
     drops = np.zeros((2, len(scores), len(predicted)))
     for r, values in enumerate(scores.values()):
+        scaled = [scale_scores(text_scores) for text_scores in values]
         for rows, tokens, mask in probe.batches(predicted.texts):
-            importance = np.zeros(mask.shape, dtype=np.float32)
-            for line, row in enumerate(rows.tolist()):
-                importance[line, : len(values[row])] = scale_scores(values[row])
+            importance = pad(scaled, rows, mask.shape[1])
             with torch.inference_mode():
                 embeddings = probe.model.embed(tokens, mask)
                 probabilities = torch.from_numpy(importance).to(probe.device).unsqueeze(2)

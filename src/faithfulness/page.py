@@ -6,22 +6,23 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison.statistics import MIN_SEEDS, Interval
+from src.faithfulness.columns import COLUMNS
 from src.faithfulness.erasure import SHARES
 from src.faithfulness.names import RANKINGS
-from src.faithfulness.summary import COLUMNS, VariantSummary
+from src.faithfulness.summary import VariantSummary
 from src.faithfulness.tables import (
     NOTE,
     Report,
-    agreement_sections,
     claim_sections,
     format_estimate,
     measured_columns,
-    notes,
+    remarks,
+    variant_sections,
 )
-from src.reports.page.attention import Word
 from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, log_scale
 from src.reports.page.document import render_page
 from src.reports.page.formatting import format_count
+from src.reports.page.rankings import ranked_texts
 
 CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")  # the first measured one is drawn
 
@@ -45,13 +46,6 @@ class Plot(NamedTuple):
     description: str
 
 
-class Strips(NamedTuple):
-    """A text with the scores of every ranking."""
-
-    title: str
-    strips: dict[str, list[Word]]
-
-
 def render_html(report: Report) -> str:
     """Render the HTML page."""
     name = next((name for name in CHARTED if any(name == n for s in report.summaries for _, n in s.measures)), None)
@@ -67,15 +61,14 @@ def render_html(report: Report) -> str:
         variant_names=names,
         charted=next((column.heading for column in COLUMNS if column.name == name), ""),
         rankings={s.variant.name: _ranking_table(s, name) for s in report.summaries} if name else {},
-        notes={s.variant.name: notes(report, s) for s in report.summaries},
+        notes={s.variant.name: f"{NOTE} {remarks(report, s)}" for s in report.summaries},
         forest=forest,
         ranking_names={ranking: ranking for ranking in forest},
         curves={s.variant.name: _plot(s) for s in report.summaries if s.curves},
         claims=claim_sections(report),
-        agreement=agreement_sections(report),
-        texts={s.variant.name: _texts(s) for s in report.summaries},
+        others=variant_sections(report),
+        texts={s.variant.name: ranked_texts(s.records[0]) for s in report.summaries},
         excluded=report.excluded,
-        note=NOTE,
         min_seeds=MIN_SEEDS,
         is_exploratory=report.is_exploratory,
     )
@@ -86,7 +79,12 @@ def _row(label: str, summary: VariantSummary, ranking: str, name: str, columns: 
     cells = [format_estimate(summary.measures.get((ranking, column))) for column in columns]
     interval = estimate.interval if estimate else Interval(np.nan, None, None)
     value = None if estimate is None else interval.value
-    return ChartRow(label, value, interval.low, interval.high, cells)
+    return ChartRow(label, value, _clip(interval.low, name), _clip(interval.high, name), cells)
+
+
+def _clip(end: float | None, name: str) -> float | None:
+    """The end of an interval within the range of a measure: with two seeds, intervals reach far outside."""
+    return None if end is None else float(np.clip(end, 0 if name.startswith("normalized") else -1, 1))
 
 
 def _columns(summaries: Sequence[VariantSummary]) -> dict[str, str]:
@@ -117,7 +115,7 @@ def _forest(summaries: Sequence[VariantSummary], name: str) -> dict[str, ChartTa
 
 def _plot(summary: VariantSummary) -> Plot:
     x = log_scale([100 * share for share in SHARES])
-    ends = [end for points in summary.curves.values() for point in points for end in point if end is not None]
+    ends = [_end(end, point) for points in summary.curves.values() for point in points for end in point]
     y = linear_scale([min(0.5, *ends), *ends])
     curves = []
     for ranking, points in summary.curves.items():
@@ -133,27 +131,5 @@ def _plot(summary: VariantSummary) -> Plot:
 
 
 def _end(end: float | None, point: Interval) -> float:
-    return point.value if end is None else end
-
-
-def _texts(summary: VariantSummary) -> list[Strips]:
-    """The examples of the first seed."""
-    record = summary.records[0]
-    texts, start = [], 0
-    for example in record.options["examples"]:
-        stop = start + len(example["words"])
-        scores = record.arrays["scores"][:, start:stop]
-        start = stop
-        strips = {name: _words(example["words"], values) for name, values in zip(record.rankings, scores, strict=True)}
-        texts.append(Strips(f"{example['label']}, predicted {example['predicted']}", strips))
-    return texts
-
-
-def _words(words: Sequence[str], scores: np.ndarray) -> list[Word]:
-    """Words coloured by their positive scores."""
-    highest = float(scores.max(initial=0)) or 1.0
-    ranks = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
-    return [
-        Word(word, max(0.0, score / highest), f"rank {rank}, score {score:.4f}")
-        for word, score, rank in zip(words, scores.tolist(), ranks.tolist(), strict=True)
-    ]
+    """The end of the interval of a probability."""
+    return point.value if end is None else min(max(end, 0.0), 1.0)

@@ -8,12 +8,14 @@ import torch
 from torch import Tensor
 
 from src.data.batching import Truncation
+from src.data.order import shuffled
 from src.data.trained_tokenizer import UNKNOWN_ID
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
 BATCH_TOKENS = 32_000  # tokens in a batch, with padding; gradients need about four times the memory
 QUADRATIC_TOKENS = 4_000  # tokens in a batch if token × token weights are in memory
+TRAINING_BATCH = 32  # texts
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
@@ -51,10 +53,22 @@ class Probe:
             padded = max(1, self.truncation.padded_length(int(lengths[rows[start]])))
             selected = rows[start : start + max(1, budget // padded)]
             start += len(selected)
-            mask = np.arange(padded) < lengths[selected, None]
-            tokens = np.zeros(mask.shape, dtype=np.int64)
-            tokens[mask] = np.concatenate([texts[row] for row in selected])
-            yield selected, torch.from_numpy(tokens).to(self.device), torch.from_numpy(mask).to(self.device)
+            yield selected, *self.batch([texts[row] for row in selected])
+
+    def shuffled_batches(self, texts: Texts, epochs: int, seed: int) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+        """Rows, tokens and mask of batches of at most 32 texts of similar length, in random order, to train a model."""
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        for epoch in range(epochs):
+            for rows in shuffled(lengths, TRAINING_BATCH, seed, True, 0, 1, epoch):
+                yield rows, *self.batch([texts[row] for row in rows])
+
+    def batch(self, texts: Texts) -> tuple[Tensor, Tensor]:
+        """Tokens N×L and mask N×L of a batch."""
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
+        tokens = np.zeros(mask.shape, dtype=np.int64)
+        tokens[mask] = np.concatenate(texts)
+        return torch.from_numpy(tokens).to(self.device), torch.from_numpy(mask).to(self.device)
 
     @torch.inference_mode()
     def probabilities(self, texts: Texts) -> np.ndarray:
@@ -151,3 +165,11 @@ def _distribute(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) 
     """Store values N×L, without padding, as the scores of these rows."""
     for row, line in zip(rows.tolist(), values.double().cpu().numpy(), strict=True):
         scores[row] = line[: len(texts[row])]
+
+
+def pad(scores: Scores, rows: np.ndarray, length: int) -> np.ndarray:
+    """The scores of these texts with zeros after each: N×length float32."""
+    padded = np.zeros((len(rows), length), dtype=np.float32)
+    for line, row in zip(padded, rows.tolist(), strict=True):
+        line[: len(scores[row])] = scores[row]
+    return padded

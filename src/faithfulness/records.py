@@ -9,24 +9,29 @@ from typing import Any
 import numpy as np
 
 from src.errors import UserError
+from src.faithfulness.columns import ADVERSARIES
 from src.faithfulness.erasure import SHARES, normalize
-from src.faithfulness.names import RANKINGS
+from src.faithfulness.names import GUIDES, RANKINGS
 from src.files.arrays import read_arrays
 from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 3  # 3: the probabilities and the attention weights of each text
+FORMAT = 4  # 4: options of the measures that train models
 SPEC = {
     **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
+    "training": {str: [int]},  # texts and epochs by measure that trains models
     **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
 }
+SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the texts and the rankings
 REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error")  # arrays of every record
 RANGES = {  # range of the values of each array
     **dict.fromkeys(
         (
             *("probabilities", "weights", "flip", "polarity", "permuted", "uniform", "adversarial"),
             *("auprc", "token_f1", "iou_f1"),
+            *GUIDES,
+            *(name for names in ADVERSARIES.values() for name in names),
         ),
         (0.0, 1.0),
     ),
@@ -87,10 +92,26 @@ class Record:
         values = self.of(name, ranking)
         return values.mean(1) if values.ndim == 2 else values
 
-    def matches(self, options: Mapping[str, Any]) -> bool:
-        """Whether the record was computed with these options, perhaps with more measures."""
-        same = all(self.options[name] == value for name, value in options.items() if name != "measures")
-        return same and set(options["measures"]) <= set(self.options["measures"])
+    def is_of(self, options: Mapping[str, Any]) -> bool:
+        """Whether the record has the model, texts and rankings of these options."""
+        return all(self.options[name] == options[name] for name in SAMPLE)
+
+    def missing(self, options: Mapping[str, Any]) -> list[str]:
+        """The measures of these options that the record lacks, or has with other options of training."""
+        if not self.is_of(options):
+            return list(options["measures"])
+        training, wanted = self.options["training"], options["training"]
+        known = {name for name in self.options["measures"] if training.get(name) == wanted.get(name)}
+        return [name for name in options["measures"] if name not in known]
+
+    def extended(self, options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Record":
+        """The record with more measures of the same texts."""
+        merged = {
+            "measures": sorted({*self.options["measures"], *options["measures"]}),
+            "training": self.options["training"] | options["training"],
+            "seconds": self.options["seconds"] + options["seconds"],
+        }
+        return Record({**self.options, **options, **merged}, {**self.arrays, **arrays})
 
     def save(self, run: Path) -> None:
         with replace_atomically(run / RECORD_FILE) as part, part.open("wb") as file:

@@ -11,17 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from src.cli.output_folder import write_texts
+from src.comparison.sections import Section
 from src.comparison.tables import MARKDOWN_ESCAPES
 from src.faithfulness.names import ATTENTION
 from src.faithfulness.page import render_html
 from src.faithfulness.tables import (
     NOTE,
     Report,
+    claim_sections,
     format_estimate,
     measured_columns,
-    overview_sections,
+    remarks,
     sections,
     title_of,
+    variant_sections,
 )
 from src.process.console import OutputConsole
 from src.reports.page.formatting import MINUS
@@ -29,42 +32,45 @@ from src.reports.tables import files_table
 
 
 def render_terminal(report: Report) -> RenderableType:
-    """The tables without intervals, which do not fit into 100 columns."""
+    """The tables without intervals, which do not fit into 100 columns, and the claims."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
         columns = measured_columns([summary])
-        heads = [f"{column.short} ({'+' if column.better == 'high' else MINUS})" for column in columns]
-        table = _table(title_of(report, summary), f"{NOTE} (+): high is faithful. Files have the intervals.", heads)
+        heads = ["", *(f"{column.short} ({'+' if column.better == 'high' else MINUS})" for column in columns)]
+        rows = []
         for ranking in summary.rankings:
             estimates = [summary.measures.get((ranking, column.name)) for column in columns]
-            table.add_row(ranking, *(format_estimate(estimate, margin=False) for estimate in estimates))
-        parts += [table, Text()]
-    for title, head, rows, note in overview_sections(report):
-        table = _table(title, note, head[1:])
-        for row in rows:
-            table.add_row(*map(Text, row))
-        parts += [table, Text()]
+            rows.append([ranking, *(format_estimate(estimate, margin=False) for estimate in estimates)])
+        parts += _table(Section(title_of(report, summary), heads, rows, remarks(report, summary)))
+    parts += [Text(f"{NOTE} (+): high is faithful. The files have the intervals."), Text()]
+    for section in variant_sections(report, margin=False):
+        parts += _table(section)
+    for title, _, rows, note in claim_sections(report):
+        parts.append(Text(title, style="bold"))
+        parts += [Text(f"  {text}: {verdict}. {', '.join(filter(None, facts))}") for text, verdict, *facts in rows]
+        parts += [Text(note), Text()]
     parts += [Text(f"  {run.folder}: {run.status}: {run.error}", overflow="fold") for run in report.excluded]
     return Group(*parts)
 
 
-def _table(title: str, note: str, heads: Sequence[str]) -> Table:
-    table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", no_wrap=True)
-    table.title_justify = table.caption_justify = "left"
-    for head in heads:
-        table.add_column(head, justify="right")
-    return table
+def _table(section: Section) -> list[RenderableType]:
+    table = Table(title=Text(section.title, style="bold"), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.title_justify = "left"
+    for number, head in enumerate(section.head):
+        table.add_column(head, justify="right" if number else "left", no_wrap=not number)
+    for row in section.rows:
+        table.add_row(*map(Text, row))
+    return [table, *([Text(section.note), Text()] if section.note else [])]
 
 
 def render_markdown(report: Report) -> str:
     """All tables."""
-    blocks = ["# Faithfulness", f"`{report.command}`"]
+    blocks = ["# Faithfulness", f"`{report.command}`", NOTE.translate(MARKDOWN_ESCAPES)]
     for title, head, rows, note in sections(report):
         lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
         lines.insert(1, " | ".join(["---", *["---:"] * (len(head) - 1)]))
         table = "\n".join(f"| {line} |" for line in lines)
-        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", table, note.translate(MARKDOWN_ESCAPES)]
+        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", table, *filter(None, [note.translate(MARKDOWN_ESCAPES)])]
     if report.excluded:
         lines = [f"- {run.folder}: {run.status}: {run.error}".translate(MARKDOWN_ESCAPES) for run in report.excluded]
         blocks += ["## Not measured", "\n".join(lines)]
@@ -79,8 +85,7 @@ def render_csv(report: Report) -> str:
     writer.writerow(["variant", "seeds", "texts", "ranking", "measure", *bounds])
     for summary in report.summaries:
         estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
-        agreement = {**summary.agreement, **summary.seed_agreement}
-        estimates += [(ATTENTION, name, estimate) for name, estimate in agreement.items()]
+        estimates += [(ATTENTION, name, estimate) for name, estimate in summary.others.items()]
         for ranking, name, estimate in estimates:
             numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
             writer.writerow([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers])

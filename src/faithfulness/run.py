@@ -2,152 +2,81 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from src.faithfulness import agreement, limits, measures
-from src.faithfulness.erasure import rank
-from src.faithfulness.measures import Predicted
-from src.faithfulness.names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
-from src.faithfulness.plausibility import plausibility
-from src.faithfulness.probe import Probe
-from src.faithfulness.rankings import rank_tokens
+from src.cli.progress import row_progress
+from src.faithfulness.adversary import adversary_results
+from src.faithfulness.guides import guide_results
+from src.faithfulness.names import GUIDES, LAMBDAS, TRAINING
 from src.faithfulness.records import FORMAT, Record
-from src.faithfulness.trained import TrainedRun, checkpoint_path
-
-CHUNK_TOKENS = 4_000  # tokens of texts that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
-EXAMPLES = 3  # texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # tokens in a text that is easy to read
-
-Progress = Callable[[int, int], None]  # called with the number of measured texts and the number of all texts
+from src.faithfulness.texts import measure_sample
+from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
 
 
-def options_of(run: Path, texts: int, seed: int, names: Sequence[str]) -> dict[str, Any]:
-    """The options that determine the record of a run.
+def options_of(run: Path, texts: int, seed: int, names: Sequence[str], training: Sequence[int]) -> dict[str, Any]:
+    """The options that determine the record of a run; `training` are the texts and epochs of models to be trained.
 
     Raises:
         UserError: if the run has no checkpoint.
     """
     digest = hashlib.sha256(checkpoint_path(run).read_bytes()).hexdigest()
-    return {"format": FORMAT, "texts": texts, "seed": seed, "measures": list(names), "checkpoint": digest}
+    options = {"format": FORMAT, "texts": texts, "seed": seed, "measures": list(names), "checkpoint": digest}
+    return options | {"training": {name: list(training) for name in names if name in TRAINING}}
 
 
 def measure_run(
-    run: Path, options: dict[str, Any], trusted_modules: Sequence[str], data_path: str | None, progress: Progress
-) -> Record:
-    """Compute the record of a run.
+    run: Path,
+    options: dict[str, Any],
+    previous: Record | None,
+    trusted_modules: Sequence[str],
+    data_path: str | None,
+    title: str,
+) -> Iterator[Record]:
+    """Compute the record of a run, first without the measures that train models, then with each of them.
 
     Args:
         run: folder of the run.
         options: the result of `options_of`.
+        previous: record of the run, whose measures are not computed again; None without one.
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
-        progress: called after some texts.
+        title: first words of the line of progress.
 
     Raises:
         UserError: if the checkpoint or its data cannot be read.
     """
-    start = time.perf_counter()
-    trained, seed = TrainedRun(run, trusted_modules, data_path), options["seed"]
-    rows, labels, texts, skipped = trained.sample("test", options["texts"], seed)
-    marks = trained.marks(rows) if "plausibility" in options["measures"] else None
-    share = float(np.concatenate(marks).mean()) if marks else 0.0
-    lengths = np.array([len(text) for text in texts])
-    readable = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])
-    parts: list[dict[str, np.ndarray]] = []
-    weights = np.zeros((len(texts), lengths.max()), dtype=np.float32)
-    scores: dict[int, np.ndarray] = {}  # scores of the examples, R×L each
-    rankings: list[str] = []
-    for selection in _chunks(lengths):
-        arrays, by_ranking = measure_texts(
-            trained.probe,
-            [texts[i] for i in selection],
-            [[seed, int(rows[i])] for i in selection],
-            options["measures"],
-            None if marks is None else ([marks[i] for i in selection], share),
-        )
-        parts.append(arrays)
-        rankings = list(by_ranking)
-        for number, i in enumerate(selection):
-            weights[i, : lengths[i]] = by_ranking[ATTENTION][number]
-            if i in readable:
-                scores[i] = np.stack([values[number] for values in by_ranking.values()])
-        progress(selection[-1] + 1, len(texts))
-    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    predicted = arrays["probabilities"].argmax(1)
-    arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == labels, "weights": weights}
-    arrays["scores"] = np.concatenate([scores[i] for i in readable], axis=1).astype(np.float32)
-    names = trained.codec.class_names
-    results = {
-        "rankings": rankings,
-        "skipped": skipped,
-        "seconds": time.perf_counter() - start,
-        "examples": [
-            {"words": words, "label": names[labels[i]], "predicted": names[predicted[i]]}
-            for i, words in zip(readable, trained.words(rows[readable]), strict=True)
-        ],
-    }
-    return Record({**options, **results}, arrays)
+    trained = TrainedRun(run, trusted_modules, data_path)
+    sample = trained.sample("test", options["texts"], options["seed"])
+    record = previous if previous is not None and previous.is_of(options) else None
+    missing = options["measures"] if record is None else record.missing(options)
+    names = [name for name in missing if name not in TRAINING]
+    if record is None or names:
+        measured = measure_sample(trained, sample, {**options, "measures": names, "training": {}}, title)
+        record = measured if record is None else record.extended(measured.options, measured.arrays)
+        yield record
+    for name in TRAINING:
+        if name in missing:
+            start = time.perf_counter()
+            arrays = _train(name, trained, sample, options, title)
+            training = {name: options["training"][name]}
+            spent = {"measures": [name], "training": training, "seconds": time.perf_counter() - start}
+            record = record.extended(spent, arrays)
+            yield record
 
 
-def measure_texts(
-    probe: Probe,
-    texts: Sequence[np.ndarray],
-    seeds: Sequence[Sequence[int]],
-    names: Sequence[str],
-    human: tuple[list[np.ndarray], float] | None = None,
-) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
-    """The arrays of a record for some texts, and the scores of the rankings.
-
-    Args:
-        probe: the model.
-        texts: n texts of tokens that the model knows, at least one each.
-        seeds: a seed of the random numbers for each text, so that they do not depend on the other texts.
-        names: names in MEASURES.
-        human: whether people marked each token, by text, and the share of marked tokens in all texts; None if unknown.
-    """
-    rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
-    probabilities = probe.probabilities(texts)
-    classes = probabilities.argmax(1)
-    predicted = Predicted(texts, classes, probabilities.max(1))
-    scores, errors = rank_tokens(probe, texts, classes, rngs)
-    ranked = {
-        name: [rank(text, rng) for text, rng in zip(values, rngs, strict=True)] for name, values in scores.items()
-    }
-    arrays = {"probabilities": probabilities, "integral_error": errors}
-    by_ranking: dict[str, np.ndarray] = {}
-    for by in ("removal", "unknown"):
-        if by in names or (by == "removal" and "limits" in names):
-            by_ranking[f"comprehensiveness_{by}"] = measures.comprehensiveness(probe, predicted, ranked, by)
-            by_ranking[f"sufficiency_{by}"] = measures.sufficiency(probe, predicted, ranked, by)
-    if "flip" in names:
-        by_ranking["flip"] = measures.decision_flips(probe, predicted, ranked)
-    if "polarity" in names:
-        by_ranking["polarity"] = measures.polarity_violations(ranked, scores[LEAVE_ONE_OUT])
-    if human is not None:
-        by_ranking |= plausibility(ranked, *human)
-    if "soft" in names:
-        soft = measures.soft_erasure(probe, predicted, scores, seeds)
-        by_ranking["soft_comprehensiveness"], by_ranking["soft_sufficiency"] = soft
-    if "limits" in names:
-        for name in ("comprehensiveness", "sufficiency"):
-            of_rankings = by_ranking[f"{name}_removal"].mean(2)
-            low_and_high = limits.search_limits(
-                probe, predicted, scores, of_rankings, rngs, retain=name == "sufficiency"
-            )
-            arrays[f"{name}_low"], arrays[f"{name}_high"] = low_and_high
-    if "agreement" in names:
-        arrays["tau_gradient"] = agreement.kendall(scores[ATTENTION], scores[GRADIENT])
-        arrays["tau_leave_one_out"] = agreement.kendall(scores[ATTENTION], scores[LEAVE_ONE_OUT])
-        arrays["permuted"], arrays["uniform"] = agreement.replaced_weights(probe, predicted, rngs)
-        arrays["adversarial"] = agreement.adversarial_weights(probe, predicted, rngs)
-    return arrays | {name: np.moveaxis(values, 0, 1) for name, values in by_ranking.items()}, scores
-
-
-def _chunks(lengths: np.ndarray) -> list[np.ndarray]:
-    """Divide texts into successive chunks of about CHUNK_TOKENS tokens."""
-    chunk = (np.cumsum(lengths) - 1) // CHUNK_TOKENS
-    return np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(chunk)) + 1)
+def _train(
+    name: str, trained: TrainedRun, test: Sample, options: Mapping[str, Any], title: str
+) -> dict[str, np.ndarray]:
+    """The arrays of a measure that trains models."""
+    (texts, epochs), seed = options["training"][name], options["seed"]
+    train = trained.sample("train", texts, seed)
+    models = len(GUIDES) if name == "guides" else len(LAMBDAS)
+    with row_progress(f"{title}, {name}: trained on", models * epochs * len(train.texts), "texts") as advance:
+        if name == "guides":
+            return guide_results(trained.probe, train, test, epochs, seed, advance)
+        build = trained.build_untrained
+        return adversary_results(trained.probe, build, train.texts, test.texts, epochs, seed, advance)

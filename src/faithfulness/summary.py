@@ -2,59 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from src.comparison.statistics import Difference, Interval, draw_samples, estimate_difference
 from src.comparison.variants import Variant
 from src.errors import UserError
+from src.faithfulness.accuracy import accuracies
+from src.faithfulness.columns import ADVERSARIES, AGREEMENT, COLUMNS
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import RANDOM, RANKINGS
+from src.faithfulness.names import GUIDES, RANDOM, RANKINGS
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
 
-
-class Column(NamedTuple):
-    """A measure of a ranking, with its heading and the direction that is faithful."""
-
-    name: str
-    heading: str
-    short: str  # heading on the terminal
-    better: str  # high or low
-
-
-COLUMNS = (
-    Column("normalized_comprehensiveness", "comprehensiveness, normalized", "norm. compr.", "high"),
-    Column("normalized_sufficiency", "sufficiency, normalized", "norm. suff.", "low"),
-    Column("comprehensiveness_removal", "comprehensiveness", "compr.", "high"),
-    Column("sufficiency_removal", "sufficiency", "suff.", "low"),
-    Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "unknown compr.", "high"),
-    Column("sufficiency_unknown", "sufficiency, unknown token", "unknown suff.", "low"),
-    Column("soft_comprehensiveness", "soft comprehensiveness", "soft compr.", "high"),
-    Column("soft_sufficiency", "soft sufficiency", "soft suff.", "low"),
-    Column("flip", "removed until the class changes", "class flip", "low"),
-    Column("polarity", "polarity violations", "polarity", "low"),
-    Column("auprc", "AUPRC of human rationales", "human AUPRC", "high"),
-    Column("token_f1", "token F1 of human rationales", "human F1", "high"),
-    Column("iou_f1", "IOU F1 of human rationales", "human IOU", "high"),
-)
-AGREEMENT = {
-    "tau_gradient": "τ(attention, gradient)",
-    "tau_leave_one_out": "τ(attention, leave-one-out)",
-    "permuted": "TVD, permuted weights",
-    "uniform": "TVD, uniform weights",
-    "adversarial": "JSD, adversarial weights",
-}
-SEED_AGREEMENT = {
-    "seeds_classes": "predictions: same class",
-    "seeds_predictions": "predictions: 1 − TVD",
-    "seeds_predictions_above_chance": "predictions: above chance",
-    "seeds_attention": "attention: 1 − TVD",
-    "seeds_attention_above_chance": "attention: above chance",
-    "seeds_attention_top": "attention: common top 10 %",
-    "seeds_attention_divergence": "attention: JSD",
-}
+BY_TEXT = (*AGREEMENT, *GUIDES, *(name for pair in ADVERSARIES.values() for name in pair))  # arrays n of a record
 
 
 @dataclass(frozen=True)
@@ -63,12 +24,12 @@ class Estimate:
 
     Args:
         interval: 95 % interval over seeds and texts; over texts alone for one seed.
-        texts: number of texts that define the measure in every run.
+        texts: number of texts that define the measure in every run; None: all test texts.
         against_random: difference to the random ranking; None for that ranking, and for measures without rankings.
     """
 
     interval: Interval
-    texts: int
+    texts: int | None
     against_random: Difference | None = None
 
 
@@ -80,9 +41,8 @@ class VariantSummary:
     records: tuple[Record, ...]  # by seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of COLUMNS
-    agreement: Mapping[str, Estimate]  # by name of AGREEMENT
-    seed_agreement: Mapping[str, Estimate]  # by name of SEED_AGREEMENT
-    seed_values: Mapping[str, np.ndarray]  # values of the agreement by seed and text, S×n, or 1×n for two seeds
+    others: Mapping[str, Estimate]  # measures without rankings, by name of the other mappings of `columns`
+    seed_values: Mapping[str, np.ndarray]  # agreement between seeds by seed and text, S×n, or 1×n for two seeds
     curves: Mapping[str, tuple[Interval, ...]]  # by ranking, p(c) after the removal of each of SHARES and of no token
 
     @property
@@ -102,7 +62,11 @@ def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record
         common = np.intersect1d(common, other)
     if not len(common):
         raise UserError("no test text was measured in all runs: name runs of the same data")
-    return [_summarize(variant, [_select(record, common) for record in records[variant.name]]) for variant in variants]
+    accuracy = accuracies(variants)
+    return [
+        _summarize(variant, [_select(record, common) for record in records[variant.name]], accuracy[variant.name])
+        for variant in variants
+    ]
 
 
 def _select(record: Record, rows: np.ndarray) -> Record:
@@ -111,7 +75,7 @@ def _select(record: Record, rows: np.ndarray) -> Record:
     return Record(record.options, arrays)
 
 
-def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
+def _summarize(variant: Variant, records: Sequence[Record], accuracy: Mapping[str, Difference]) -> VariantSummary:
     rankings = tuple(name for name in RANKINGS if all(name in record.rankings for record in records))
     measures: dict[tuple[str, str], Estimate] = {}
     for column in COLUMNS:
@@ -119,15 +83,15 @@ def _summarize(variant: Variant, records: Sequence[Record]) -> VariantSummary:
             ranking: _stack([record.values(column.name, ranking) for record in records]) for ranking in rankings
         }
         measures |= {(ranking, column.name): estimate for ranking, estimate in _estimate(by_ranking).items()}
-    agreement: dict[str, Estimate] = {}
-    for name in AGREEMENT:
-        agreement |= _estimate({name: _stack([record.arrays.get(name) for record in records])})
     seed_values = agreement_between_seeds(records)
-    seed_agreement: dict[str, Estimate] = {}
-    for name, values in seed_values.items():
-        seed_agreement |= _estimate({name: values})
-    curves = _curves(records, rankings)
-    return VariantSummary(variant, tuple(records), rankings, measures, agreement, seed_agreement, seed_values, curves)
+    of_texts: dict[str, np.ndarray | None] = dict(seed_values)
+    of_texts |= {name: _stack([record.arrays.get(name) for record in records]) for name in BY_TEXT}
+    attention, uniform = of_texts["guide_attention"], of_texts["guide_uniform"]
+    of_texts["guide_difference"] = None if attention is None or uniform is None else attention - uniform
+    others = {name: Estimate(difference.interval, None) for name, difference in accuracy.items()}
+    for name, values in of_texts.items():
+        others |= _estimate({name: values})
+    return VariantSummary(variant, tuple(records), rankings, measures, others, seed_values, _curves(records, rankings))
 
 
 def _stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:

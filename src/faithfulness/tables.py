@@ -3,13 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from src.comparison.formatting import format_with_margin
 from src.comparison.runs import ExcludedRun
 from src.comparison.sections import Section
 from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness.claims import judge_claims
+from src.faithfulness.columns import ACCURACY, ADVERSARIES, AGREEMENT, COLUMNS, SEED_AGREEMENT, Column
 from src.faithfulness.names import RANDOM
-from src.faithfulness.summary import AGREEMENT, COLUMNS, SEED_AGREEMENT, Column, Estimate, VariantSummary
+from src.faithfulness.rankings import TOLERANCE
+from src.faithfulness.summary import Estimate, VariantSummary
 from src.reports.page.formatting import format_count
 from src.reports.tables import UNKNOWN
 
@@ -28,6 +32,17 @@ SEED_NOTE = (
     "Means over pairs of seeds and texts. 1 − TVD: the total variation distance of two seeds' class probabilities, and "
     "of their attention weights. Above chance: 1 − TVD / TVD after a random permutation (of the texts for predictions, "
     "of the tokens for attention); 1 for equal seeds, 0 for chance. Only these two columns have a common scale."
+)
+ACCURACY_NOTE = (
+    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and minus that of the variant with uniform "
+    "attention and the same other components. Guides are classifiers without context that weight words uniformly, by "
+    "the attention of the model, or by weights of their own; the difference is that of attention to uniform weights."
+)
+ADVERSARY_NOTE = (
+    "A second model learns to predict as the first, with other attention weights: it minimizes the total variation "
+    "distance (TVD) minus λ times the divergence of its weights. JSD: Jensen–Shannon divergence, at most 0.69. With "
+    "λ = 0, both show how well such a model imitates the first one at all. –: not applicable, because the attention "
+    "has not a single row of weights for each text, or its weights are uniform, or the encoder is pretrained."
 )
 CLAIMS_NOTE = (
     "Mean differences over the variants with attention, with 95 % intervals. The p-value after Holm's adjustment for "
@@ -59,13 +74,8 @@ def sections(report: Report) -> list[Section]:
             for ranking in summary.rankings
         ]
         head = ["ranking", *(f"{column.heading} ({column.better})" for column in columns)]
-        tables.append(Section(title_of(report, summary), head, rows, notes(report, summary)))
-    return tables + overview_sections(report)
-
-
-def overview_sections(report: Report) -> list[Section]:
-    """The tables of all variants together."""
-    return claim_sections(report) + agreement_sections(report)
+        tables.append(Section(title_of(report, summary), head, rows, remarks(report, summary)))
+    return tables + claim_sections(report) + variant_sections(report)
 
 
 def claim_sections(report: Report) -> list[Section]:
@@ -74,24 +84,37 @@ def claim_sections(report: Report) -> list[Section]:
     return [Section("Claims", ["claim", "verdict", "difference", "remark"], rows, CLAIMS_NOTE)] if rows else []
 
 
-def agreement_sections(report: Report) -> list[Section]:
-    """The agreement of attention with other rankings, and of seeds with each other, by variant, as far as measured."""
-    by_variant = {summary.variant.name: summary.agreement for summary in report.summaries}
-    by_seeds = {summary.variant.name: summary.seed_agreement for summary in report.summaries}
+def variant_sections(report: Report, margin: bool = True) -> list[Section]:
+    """Tables of the measures without rankings, by variant, as far as they were measured; with intervals if `margin`."""
     tables = [
-        _by_variant("Agreement of attention", AGREEMENT, by_variant, AGREEMENT_NOTE),
-        _by_variant("Agreement between seeds", SEED_AGREEMENT, by_seeds, SEED_NOTE),
+        _by_variant(report, "Agreement of attention", AGREEMENT, AGREEMENT_NOTE, margin),
+        _by_variant(report, "Agreement between seeds", SEED_AGREEMENT, SEED_NOTE, margin),
+        _by_variant(report, "Accuracy with other weights", ACCURACY, ACCURACY_NOTE, margin),
+        _adversaries(report, margin),
     ]
-    return [table for table in tables if len(table.head) > 1]
+    return [table for table in tables if table.rows and table.head != ["variant", "accuracy"]]  # known without it
 
 
-def _by_variant(
-    title: str, headings: Mapping[str, str], estimates: Mapping[str, Mapping[str, Estimate]], note: str
-) -> Section:
+def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: str, margin: bool) -> Section:
     """A table with a row for each variant, and the columns that at least one variant has."""
-    names = [name for name in headings if any(name in by_name for by_name in estimates.values())]
-    rows = [[variant, *(format_estimate(of.get(name)) for name in names)] for variant, of in estimates.items()]
+    names = [name for name in headings if any(name in summary.others for summary in report.summaries)]
+    rows = [
+        [summary.variant.name, *(format_estimate(summary.others.get(name), margin) for name in names)]
+        for summary in report.summaries
+        if names
+    ]
     return Section(title, ["variant", *(headings[name] for name in names)], rows, note)
+
+
+def _adversaries(report: Report, margin: bool) -> Section:
+    """A table with a row for each adversary of each variant."""
+    rows = [
+        [summary.variant.name, f"{strength:g}", *(format_estimate(summary.others.get(name), margin) for name in names)]
+        for summary in report.summaries
+        if any("adversary" in record.options["measures"] for record in summary.records)
+        for strength, names in ADVERSARIES.items()
+    ]
+    return Section("Adversaries", ["variant", "λ", "TVD of predictions", "JSD of attention"], rows, ADVERSARY_NOTE)
 
 
 def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
@@ -105,15 +128,18 @@ def title_of(report: Report, summary: VariantSummary) -> str:
     return f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
 
 
-def notes(report: Report, summary: VariantSummary) -> str:
-    """The caption of the table of a variant."""
-    parts = [NOTE]
+def remarks(report: Report, summary: VariantSummary) -> str:
+    """Restrictions on the table of a variant."""
+    parts = []
     if summary.seeds < MIN_SEEDS:
         parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
     estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
-    if estimate is not None and estimate.texts < report.texts:
+    if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
         parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")
+    errors = [(np.abs(record.arrays["integral_error"]) > TOLERANCE).sum() for record in summary.records]
+    if inexact := int(max(errors)):
+        parts.append(f"Integrated gradients of {format_count(inexact, 'text')} are inexact by more than {TOLERANCE}.")
     if skipped := max(record.options["skipped"] for record in summary.records):
         parts.append(f"{format_count(skipped, 'text')} without a known token were omitted.")
     return " ".join(parts)

@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from src import build
+from src.checkpoint import Card
 from src.data.batching import BatchBuilder
 from src.data.splits import sample
 from src.errors import UserError
 from src.eval import with_data
 from src.faithfulness.plausibility import mark_tokens
 from src.faithfulness.probe import Probe
+from src.models.classifier import Classifier
 
 
 class Sample(NamedTuple):
@@ -40,16 +42,12 @@ class TrainedRun:
 
     def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
         self.run = run
-        extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
-        card, (model, loss) = build.restore(str(checkpoint_path(run)), extras)
+        self._card, self.probe = restore_probe(run, trusted_modules)
+        self._extras = _extras(trusted_modules)
+        self.codec = self._card.codec
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
-        self.codec = card.codec
-        self._data = build.datamodule(
-            with_data(OmegaConf.create({"data": overrides, "extras": extras, "seed": 0}), card), card.codec
-        )
-        if torch.cuda.is_available():
-            model, loss = model.cuda(), loss.cuda()
-        self.probe = Probe(model, loss, card.codec.truncation, card.codec.tokenizer.unknown_id)
+        cfg = OmegaConf.create({"data": overrides, "extras": self._extras, "seed": 0})
+        self._data = build.datamodule(with_data(cfg, self._card), self.codec)
 
     def sample(self, split: str, count: int, seed: int) -> Sample:
         """A stratified sample of the texts of a split, at least one of each class.
@@ -65,6 +63,12 @@ class TrainedRun:
             raise UserError(f"{self.run}: the model knows no token of the {len(rows):,} selected {split} texts")
         rows = rows[~is_empty]
         return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
+
+    def build_untrained(self) -> Classifier:
+        """A new model of the same components."""
+        cfg = self._card.cfg
+        cfg.extras = self._extras
+        return build.untrained_model(cfg, self._card)[0]
 
     def words(self, rows: np.ndarray) -> list[list[str]]:
         """The words of the known tokens of these test texts."""
@@ -92,6 +96,22 @@ class TrainedRun:
         builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
         spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
         return [np.asarray(data.tokens[start : start + length], dtype=np.int64) for start, length in spans]
+
+
+def restore_probe(run: Path, trusted_modules: Sequence[str]) -> tuple[Card, Probe]:
+    """Restore the model of a run, on the GPU if there is one.
+
+    Raises:
+        UserError: if the checkpoint cannot be read.
+    """
+    card, (model, loss) = build.restore(str(checkpoint_path(run)), _extras(trusted_modules))
+    if torch.cuda.is_available():
+        model, loss = model.cuda(), loss.cuda()
+    return card, Probe(model, loss, card.codec.truncation, card.codec.tokenizer.unknown_id)
+
+
+def _extras(trusted_modules: Sequence[str]) -> DictConfig:
+    return OmegaConf.create({"trusted_modules": list(trusted_modules)})
 
 
 def checkpoint_path(run: Path) -> Path:

@@ -19,7 +19,14 @@ from tests.helpers import ROOT
 def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
     """A record of two texts, of which the second has no limits, and τ ± 0.1."""
     options: dict[str, Any] = {"format": FORMAT, "texts": 2, "seed": 0, "measures": ["removal", "limits"]}
-    options |= {"checkpoint": "", "rankings": ["attention"], "skipped": 0, "seconds": 1.0, "examples": []}
+    options |= {
+        "checkpoint": "",
+        "rankings": ["attention"],
+        "skipped": 0,
+        "seconds": 1.0,
+        "examples": [],
+        "training": {},
+    }
     arrays = {
         **{name: np.zeros(2) for name in ("rows", "lengths", "correct", "integral_error")},
         **{"probabilities": np.zeros((2, 3)), "weights": np.zeros((2, 0))},

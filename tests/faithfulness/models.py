@@ -60,7 +60,7 @@ class Read(Head):
         return torch.cat([-signal, signal], 1)
 
 
-def _probe(encoder: Encoder, attention: Attention, pooling: Pooling, feature: int) -> Probe:
+def probe_of(encoder: Encoder, attention: Attention, pooling: Pooling, feature: int) -> Probe:
     embedding = LearnedEmbedding([str(i) for i in range(24)], dim=3)
     table = torch.zeros(24, 3)
     table[GOOD, POLARITY], table[BAD, POLARITY], table[LURE, LURED] = 1, -1, 1
@@ -71,17 +71,17 @@ def _probe(encoder: Encoder, attention: Attention, pooling: Pooling, feature: in
 
 def additive() -> Probe:
     """p(good) = σ(4 Σ polarity), without attention."""
-    return _probe(Identity(3), NoAttention(3), Sum(3), POLARITY)
+    return probe_of(Identity(3), NoAttention(3), Sum(3), POLARITY)
 
 
 def honest() -> Probe:
     """Attends to the marked word and reads its polarity."""
-    return _probe(Identity(3), Attend(3, POLARITY), Sum(3), POLARITY)
+    return probe_of(Identity(3), Attend(3, POLARITY), Sum(3), POLARITY)
 
 
 def misleading() -> Probe:
     """The same predictions as those of `additive`, but the attention is forced to look at the lure."""
-    return _probe(Smear(3), Attend(3, LURED), Sum(3), TOTAL)
+    return probe_of(Smear(3), Attend(3, LURED), Sum(3), TOTAL)
 
 
 def marked_texts(count: int, length: int = 20, seed: int = 3) -> list[np.ndarray]:

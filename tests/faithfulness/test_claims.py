@@ -23,7 +23,7 @@ def summary(name: str, means: list[float], seeds: int = 5, attention: str = "bah
         arrays |= {"comprehensiveness_low": np.zeros(53), "comprehensiveness_high": np.ones(53)}
         records.append(Record({"rankings": RANKINGS}, arrays))
     variant: Any = SimpleNamespace(name=name, seeds=tuple(range(seeds)), choices={"attention": attention})
-    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {}, {}, {}, {})
+    return VariantSummary(variant, tuple(records), tuple(RANKINGS), {}, {}, {}, {})
 
 
 def verdicts(claims: list[JudgedClaim]) -> list[str]:

@@ -45,7 +45,7 @@ def test_measures_a_sweep_once(
     output = capsys.readouterr()
     assert [path.name for path in sorted(sweep.glob("faithfulness.*"))] == FILES
     assert "bahdanau: 2 seeds, 5 texts" in output.out
-    assert "Run 4 of 4: 5 of 5 texts in" in output.err
+    assert "Run 4 of 4: measured in" in output.err
     lines = read_csv(sweep / "faithfulness.csv")
     assert {line["ranking"] for line in lines} >= {
         "attention",
@@ -69,13 +69,63 @@ def test_measures_a_sweep_once(
     assert read_csv(sweep / "faithfulness.csv") == lines
 
 
+def test_records_are_extended(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Measures that are added to a record, in runs that are interrupted and repeated."""
+    folder = shutil.copytree(sweep, tmp_path / "two", ignore=shutil.ignore_patterns("faithfulness.*", "multi_head*"))
+    options = ["--texts", "5", "--train-texts", "7", "--epochs", "1"]
+    main([str(folder), *options, "--measures", "removal"])
+    first = {line["measure"]: line for line in read_csv(folder / "faithfulness.csv") if line["ranking"] == "random"}
+    steps = iter([11, 12])
+
+    def interrupt(*_: Any) -> Any:
+        if next(steps) == 12:
+            raise KeyboardInterrupt
+        return {}
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stop:
+        patch.setattr("src.faithfulness.run.adversary_results", interrupt)
+        main([str(folder), *options, "--measures", "flip", "guides", "adversary"])
+    assert stop.value.code == 130
+    capsys.readouterr()
+
+    main([str(folder), *options, "--measures", "flip", "guides", "adversary"])
+    output = capsys.readouterr()
+    assert "Run 2 of 2: measured in" in output.err and "Run 1" not in output.err
+    lines = {line["measure"]: line for line in read_csv(folder / "faithfulness.csv") if line["ranking"] == "random"}
+    assert lines.keys() == {*first, "flip"}
+    assert {name: lines[name] for name in first} == first
+    assert "guide_attention" in (folder / "faithfulness.csv").read_text()
+    assert "Adversaries" in output.out
+    main([str(folder), *options, "--measures", "removal", "flip", "guides", "adversary"])
+    assert capsys.readouterr().err == ""
+
+
+def test_the_page_of_a_run_shows_its_rankings(sweep: Path) -> None:
+    main([str(sweep / "bahdanau_1"), "--texts", "5"])
+    page = (sweep / "bahdanau_1" / "page.html").read_text(encoding="utf-8")
+    assert 'id="rankings"' in page
+    assert page.count("<figcaption") >= 3 * 7  # three texts under seven rankings
+    assert "integrated gradients" in page
+
+
+def test_damaged_records_are_reported_before_any_run_is_measured(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(sweep, tmp_path / "two", ignore=shutil.ignore_patterns("faithfulness.*"))
+    (folder / "multi_head_2" / RECORD_FILE).write_bytes(b"not a record")
+    monkeypatch.setattr("src.faithfulness.measurement.measure_run", lambda *_: pytest.fail("a run is measured"))
+    with pytest.raises(SystemExit, match=r"multi_head_2/faithfulness\.npz cannot be read"):
+        main([str(folder)])
+
+
 def test_a_single_run_of_some_measures(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = shutil.copytree(sweep / "bahdanau_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
     main([str(run), "--texts", "4", "--measures", "removal", "--out", str(tmp_path / "new" / "out")])
     assert [path.name for path in sorted((tmp_path / "new" / "out").iterdir())] == FILES
     measures = {line["measure"] for line in read_csv(tmp_path / "new" / "out" / "faithfulness.csv")}
-    assert measures == {"comprehensiveness_removal", "sufficiency_removal"}
-    assert "Agreement" not in capsys.readouterr().out
+    assert measures == {"comprehensiveness_removal", "sufficiency_removal", "accuracy"}
+    output = capsys.readouterr().out
+    assert "Agreement" not in output and "Accuracy" not in output
 
 
 def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from src.faithfulness.records import FORMAT, RECORD_FILE, Record
 
 OPTIONS: dict[str, Any] = {
     **{"format": FORMAT, "texts": 3, "seed": 0, "measures": ["removal", "limits"], "checkpoint": "abc"},
-    **{"rankings": ["attention", "random"], "skipped": 0, "seconds": 1.5},
+    **{"rankings": ["attention", "random"], "skipped": 0, "seconds": 1.5, "training": {}},
     "examples": [{"words": ["a", "b"], "label": "x", "predicted": "y"}],
 }
 
@@ -37,12 +37,28 @@ def test_a_record_is_read_as_written(tmp_path: Path) -> None:
     assert record.options == OPTIONS
     assert record.of("flip", "random").tolist() == [1.0, 0.3, 0.5]
     assert record.probability.tolist() == [0.5, 0.7, 0.9]
-    wanted = {name: OPTIONS[name] for name in ("format", "texts", "seed", "measures", "checkpoint")}
-    assert record.matches(wanted)
-    assert record.matches(wanted | {"measures": ["removal"]})
-    assert not record.matches(wanted | {"measures": ["removal", "flip"]})
-    assert not record.matches(wanted | {"checkpoint": "abd"})
-    assert not record.matches(wanted | {"texts": 4})
+
+
+def test_missing_measures() -> None:
+    record = Record(OPTIONS | {"measures": ["removal", "guides"], "training": {"guides": [11, 5]}}, {})
+    wanted = {name: OPTIONS[name] for name in ("format", "texts", "seed", "checkpoint")}
+    wanted |= {"measures": ["removal", "flip", "guides"], "training": {"guides": [11, 5]}}
+    assert record.missing(wanted | {"measures": ["removal"], "training": {}}) == []
+    assert record.missing(wanted) == ["flip"]
+    assert record.missing(wanted | {"training": {"guides": [13, 5]}}) == ["flip", "guides"]
+    for other in ({"checkpoint": "abd"}, {"texts": 4}, {"seed": 1}):
+        assert not record.is_of(wanted | other)
+        assert record.missing(wanted | other) == ["removal", "flip", "guides"]
+
+
+def test_a_record_is_extended_by_measures() -> None:
+    options = {"measures": ["guides"], "training": {"guides": [11, 5]}, "seconds": 2.5}
+    record = Record(OPTIONS, arrays()).extended(options, {"guide_uniform": np.array([0.0, 1.0, 1.0])})
+    assert record.options["measures"] == ["guides", "limits", "removal"]
+    assert record.options["training"] == {"guides": [11, 5]}
+    assert record.options["seconds"] == 4.0
+    assert record.options["rankings"] == OPTIONS["rankings"]
+    assert record.arrays.keys() == arrays().keys() | {"guide_uniform"}
 
 
 def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from src.faithfulness.erasure import normalize
 from src.faithfulness.names import MEASURES
 from src.faithfulness.probe import Probe
-from src.faithfulness.run import measure_texts
+from src.faithfulness.texts import measure_texts
 from tests.faithfulness.models import SURE, additive, honest, marked_texts, misleading
 
 COUNT = 211

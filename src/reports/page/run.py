@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from src.analysis.metrics import ClassScores, class_scores, confusion_matrix
+from src.faithfulness.records import Record
 from src.files.atomic import replace_atomically
 from src.reports.data_table import data_notes, data_rows
 from src.reports.examples import Example, read_examples
-from src.reports.files import read_history, read_predictions
+from src.reports.files import read_history, read_or_warn, read_predictions
 from src.reports.page.attention import coloured_words, token_maps
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.confusion import confusion
@@ -16,6 +17,7 @@ from src.reports.page.curves import run_curves
 from src.reports.page.document import render_page
 from src.reports.page.errors import read_errors
 from src.reports.page.formatting import format_compact, format_count, format_interval, format_score, format_time
+from src.reports.page.rankings import ranked_texts
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 from src.run_result import RunResult, Score
@@ -47,6 +49,7 @@ def run_page(run: Path) -> str | None:
     """
     result, predictions, history = RunResult.load(run), read_predictions(run), read_history(run)
     names = predictions.class_names if predictions else result.data.class_names
+    record = read_or_warn(Record.load, run)
     table, classes = None, []
     if predictions:
         scores_of_classes = class_scores(predictions.probabilities, predictions.labels, names)
@@ -64,6 +67,7 @@ def run_page(run: Path) -> str | None:
         "classes": classes,
         "errors": read_errors(run),
         "examples": [_example(example) for example in read_examples(run, names)],
+        "ranked": [] if record is None else ranked_texts(record),
     }
     if not any(sections.values()):
         return None

@@ -1,0 +1,32 @@
+"""The accuracy of each variant, and its difference to uniform attention (Wiegreffe & Pinter 2019).
+
+A model that is trained with uniform weights shows how much accuracy needs the attention at all.
+"""
+
+from collections.abc import Sequence
+
+from src.comparison.evidence import match_pairs
+from src.comparison.measurements import measure
+from src.comparison.statistics import Difference, draw_samples, estimate_difference
+from src.comparison.study import Choices, Pairing
+from src.comparison.variants import Variant
+from src.faithfulness.names import WITHOUT_ATTENTION
+
+TRAINED = Choices(names=WITHOUT_ATTENTION, is_negated=True)
+PAIRING = Pairing.model_construct(variants={"attention": TRAINED}, against={"attention": Choices(names=("uniform",))})
+
+
+def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
+    """`accuracy` on all test texts and `accuracy_difference` of each variant, by the variant's name.
+
+    The difference is that to the variant with uniform attention and otherwise the same components and options; it is
+    absent if there is no such variant, and for variants without trained attention.
+    """
+    values = [measurement.by_text["acc"] for measurement in measure(variants, ["acc"], "acc", ["acc"])]
+    drawn = draw_samples(values, seeds=[variant.seeds for variant in variants])
+    samples = {variant.name: sample for variant, sample in zip(variants, drawn, strict=True)}
+    results = {name: {"accuracy": estimate_difference([(1, sample)])} for name, sample in samples.items()}
+    for variant, rival in match_pairs(variants, PAIRING):
+        terms = [(1, samples[variant.name]), (-1, samples[rival.name])]
+        results[variant.name].setdefault("accuracy_difference", estimate_difference(terms))
+    return results

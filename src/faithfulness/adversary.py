@@ -1,0 +1,107 @@
+"""Models that are trained to predict the same with other attention weights (Wiegreffe & Pinter 2019)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from src.faithfulness.agreement import jensen_shannon
+from src.faithfulness.columns import ADVERSARIES
+from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiable_rnns
+from src.models.classifier import Classifier
+
+RATE = 3e-3  # learning rate of Adam
+SMALLEST = 1e-12  # smallest weight in a logarithm
+UNIFORM = 1e-6  # largest deviation of uniform weights
+
+
+def adversary_results(
+    probe: Probe,
+    build: Callable[[], Classifier],
+    train: Texts,
+    test: Texts,
+    epochs: int,
+    seed: int,
+    advance: Callable[[int], None],
+) -> dict[str, np.ndarray]:
+    """How far adversaries differ from the model on n test texts: n each, by the names of ADVERSARIES.
+
+    An adversary is a new model of the same components, with the word vectors of the first. It minimizes the mean over
+    training texts of TVD(p, q) − λ KL(a ‖ b) for each λ of LAMBDAS, where p and a are its predictions and attention
+    weights, q and b those of the model.
+
+    Args:
+        probe: the model.
+        build: creates an untrained model of the same components.
+        train, test: texts.
+        epochs: passes over the training texts for each λ.
+        seed: seed of the initial parameters and of the order of texts.
+        advance: called with the number of texts after each training step.
+
+    Returns:
+        The total variation distance of the predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in
+        [0, ln 2]. Both are NaN if the attention has not a single row of weights for each text, its weights are uniform,
+        or the encoder is pretrained.
+    """
+    results = {name: np.full(len(test), np.nan) for names in ADVERSARIES.values() for name in names}
+    if not _is_applicable(probe, train):
+        return results
+    for strength, (distances, divergences) in ADVERSARIES.items():
+        adversary = _train(probe, build, train, strength, epochs, seed, advance)
+        for rows, tokens, mask in probe.batches(test, QUADRATIC_TOKENS):
+            with torch.inference_mode():
+                distance, first, second = _compare(probe, adversary, tokens, mask)
+                results[distances][rows] = distance.cpu().numpy()
+                results[divergences][rows] = jensen_shannon(first, second).cpu().numpy()
+    return results
+
+
+@torch.inference_mode()
+def _is_applicable(probe: Probe, texts: Texts) -> bool:
+    if probe.model.encoder.is_pretrained:
+        return False
+    for _, tokens, mask in probe.batches(texts, QUADRATIC_TOKENS):
+        weights = probe.model.weights(tokens, mask)  # N×H×T×L
+        if weights.shape[2] != 1:
+            return False
+        uniform = (mask / mask.sum(1, keepdim=True))[:, None, None, :]
+        if (weights - uniform).abs().max() > UNIFORM:
+            return True
+    return False
+
+
+def _train(
+    probe: Probe,
+    build: Callable[[], Classifier],
+    texts: Texts,
+    strength: float,
+    epochs: int,
+    seed: int,
+    advance: Callable[[int], None],
+) -> Classifier:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        adversary = build().to(probe.device).eval()
+    adversary.embedding.load_state_dict(probe.model.embedding.state_dict())
+    adversary.embedding.requires_grad_(False)
+    optimizer = torch.optim.Adam([p for p in adversary.parameters() if p.requires_grad], RATE)
+    with differentiable_rnns():
+        for rows, tokens, mask in probe.shuffled_batches(texts, epochs, seed):
+            distance, first, second = _compare(probe, adversary, tokens, mask)
+            ratio = first.clamp(min=SMALLEST) / second.clamp(min=SMALLEST)
+            divergence = torch.xlogy(first, ratio).sum(3).mean((1, 2))  # N
+            optimizer.zero_grad()
+            (distance - strength * divergence).mean().backward()
+            optimizer.step()
+            advance(len(rows))
+    return adversary
+
+
+def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The total variation distance N of the predictions, and the weights N×H×1×L of the adversary and the model."""
+    with torch.no_grad():
+        logits, weights = probe.model.forward_with_weights(tokens, mask)
+    other_logits, other_weights = adversary.forward_with_weights(tokens, mask)
+    difference = probe.loss.probabilities(other_logits) - probe.loss.probabilities(logits)
+    return difference.abs().sum(1) / 2, other_weights, weights

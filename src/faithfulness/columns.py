@@ -1,0 +1,56 @@
+"""The names of measures in records and tables, with their headings."""
+
+from typing import NamedTuple
+
+from src.faithfulness.names import LAMBDAS
+
+
+class Column(NamedTuple):
+    """A measure of a ranking, with its heading and the direction that is faithful."""
+
+    name: str
+    heading: str
+    short: str  # heading on the terminal
+    better: str  # high or low
+
+
+COLUMNS = (
+    Column("normalized_comprehensiveness", "comprehensiveness, normalized", "norm. compr.", "high"),
+    Column("normalized_sufficiency", "sufficiency, normalized", "norm. suff.", "low"),
+    Column("comprehensiveness_removal", "comprehensiveness", "compr.", "high"),
+    Column("sufficiency_removal", "sufficiency", "suff.", "low"),
+    Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "unknown compr.", "high"),
+    Column("sufficiency_unknown", "sufficiency, unknown token", "unknown suff.", "low"),
+    Column("soft_comprehensiveness", "soft comprehensiveness", "soft compr.", "high"),
+    Column("soft_sufficiency", "soft sufficiency", "soft suff.", "low"),
+    Column("flip", "removed until the class changes", "class flip", "low"),
+    Column("polarity", "polarity violations", "polarity", "low"),
+    Column("auprc", "AUPRC of human rationales", "human AUPRC", "high"),
+    Column("token_f1", "token F1 of human rationales", "human F1", "high"),
+    Column("iou_f1", "IOU F1 of human rationales", "human IOU", "high"),
+)
+AGREEMENT = {
+    "tau_gradient": "τ with gradient",
+    "tau_leave_one_out": "τ with leave-one-out",
+    "permuted": "TVD, permuted weights",
+    "uniform": "TVD, uniform weights",
+    "adversarial": "JSD, adversarial weights",
+}
+SEED_AGREEMENT = {
+    "seeds_classes": "classes: equal",
+    "seeds_predictions": "classes: 1 − TVD",
+    "seeds_predictions_above_chance": "classes: above chance",
+    "seeds_attention": "weights: 1 − TVD",
+    "seeds_attention_above_chance": "weights: above chance",
+    "seeds_attention_top": "weights: common top 10 %",
+    "seeds_attention_divergence": "weights: JSD",
+}
+ACCURACY = {
+    "accuracy": "accuracy",
+    "accuracy_difference": "minus uniform attention",
+    "guide_uniform": "guide, uniform weights",
+    "guide_attention": "guide, attention",
+    "guide_difference": "difference",
+    "guide_learned": "guide, own weights",
+}
+ADVERSARIES = {strength: (f"adversary_tvd_{strength:g}", f"adversary_jsd_{strength:g}") for strength in LAMBDAS}

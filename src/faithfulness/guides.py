@@ -1,0 +1,99 @@
+"""Simple models guided by the attention weights of another model (Wiegreffe & Pinter 2019).
+
+A guide reads a text without context: an affine map and tanh of each word vector, and a sum with weights. If the
+attention weights of a trained model make it more accurate than uniform weights, they mark words that matter to a model
+which did not learn them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from src.faithfulness.names import GUIDES
+from src.faithfulness.probe import Probe, Scores, Texts, pad
+from src.faithfulness.trained import Sample
+from src.models.masking import masked_softmax
+
+HIDDEN, RATE = 128, 1e-3  # features of a state, and the learning rate of Adam
+
+
+class Guide(nn.Module):
+    """Logits of Σ_i w_i tanh(A x_i + b) from word vectors x_i.
+
+    Args:
+        input_dim: D, features of a word vector.
+        classes: C.
+    """
+
+    def __init__(self, input_dim: int, classes: int) -> None:
+        super().__init__()
+        self.states = nn.Linear(input_dim, HIDDEN)
+        self.score = nn.Linear(HIDDEN, 1, bias=False)
+        self.head = nn.Linear(HIDDEN, classes)
+
+    def forward(self, embeddings: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
+        """N×L×D vectors, N×L bool, weights w N×L, or None for its own, a softmax of linear scores → N×C."""
+        states = torch.tanh(self.states(embeddings))  # N×L×HIDDEN
+        if weights is None:
+            weights = masked_softmax(self.score(states).squeeze(2), mask)
+        return self.head(torch.einsum("nl,nld->nd", weights, states))
+
+
+def guide_results(
+    probe: Probe, train: Sample, test: Sample, epochs: int, seed: int, advance: Callable[[int], None]
+) -> dict[str, np.ndarray]:
+    """Whether guides classify each of n test texts correctly: 0 or 1 by name of GUIDES, n each.
+
+    Their weights are uniform, those of the model's attention, or learned by the guide itself. All guides start from the
+    same parameters and read the word vectors of the model, which stay as they are.
+
+    Args:
+        probe: the model.
+        train, test: texts with labels.
+        epochs: passes over the training texts.
+        seed: seed of the initial parameters and of the order of texts.
+        advance: called with the number of texts after each training step.
+    """
+    weigh: dict[str, Callable[[Texts], Scores | None]] = {
+        "guide_uniform": lambda texts: [np.full(len(text), 1 / len(text)) for text in texts],
+        "guide_attention": probe.attention,
+        "guide_learned": lambda texts: None,
+    }
+    results = {}
+    for name in GUIDES:
+        guide = _train(probe, train, weigh[name](train.texts), epochs, seed, advance)
+        results[name] = _is_correct(probe, guide, test, weigh[name](test.texts))
+    return results
+
+
+def _train(
+    probe: Probe, sample: Sample, weights: Scores | None, epochs: int, seed: int, advance: Callable[[int], None]
+) -> Guide:
+    classes = probe.probabilities(sample.texts[:1]).shape[1]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        guide = Guide(probe.model.embedding.output_dim, classes).to(probe.device)
+    optimizer = torch.optim.Adam(guide.parameters(), RATE)
+    for rows, tokens, mask in probe.shuffled_batches(sample.texts, epochs, seed):
+        logits = guide(probe.model.embed(tokens, mask), mask, _padded(weights, rows, mask))
+        labels = torch.from_numpy(sample.labels[rows]).to(probe.device)
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(logits, labels).backward()
+        optimizer.step()
+        advance(len(rows))
+    return guide
+
+
+@torch.inference_mode()
+def _is_correct(probe: Probe, guide: Guide, sample: Sample, weights: Scores | None) -> np.ndarray:
+    correct = np.zeros(len(sample.texts))
+    for rows, tokens, mask in probe.batches(sample.texts):
+        logits = guide(probe.model.embed(tokens, mask), mask, _padded(weights, rows, mask))
+        correct[rows] = logits.argmax(1).cpu().numpy() == sample.labels[rows]
+    return correct
+
+
+def _padded(weights: Scores | None, rows: np.ndarray, mask: Tensor) -> Tensor | None:
+    return None if weights is None else torch.from_numpy(pad(weights, rows, mask.shape[1])).to(mask.device)

@@ -1,0 +1,56 @@
+"""Components that cannot be measured are named."""
+
+import pytest
+from torch import Tensor
+
+from src.errors import UserError
+from src.faithfulness.measurable import require_measurable
+from src.models.attention.none import NoAttention
+from src.models.component import Attention, Encoder
+from src.models.encoder.identity import Identity
+from src.models.pooling.sum import Sum
+from src.models.types import Encoded
+from tests.faithfulness.models import POLARITY, Attend, Smear, additive, honest, misleading, probe_of
+
+
+class Detached(Smear):
+    """Computes no gradients."""
+
+    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+        return super().forward(states.detach(), mask)
+
+
+class WithoutWeights(NoAttention):
+    """Has no weights."""
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        raise NotImplementedError("weights are not stored")
+
+
+class Transposed(Attend):
+    """Has weights of a wrong shape."""
+
+    def weights(self, encoded: Encoded) -> Tensor:
+        return super().weights(encoded)[..., :2]
+
+
+def test_models_with_all_results_pass() -> None:
+    for probe in (additive(), honest(), misleading()):
+        require_measurable(probe, "run")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "attention", "message"),
+    [
+        (Detached(3), NoAttention(3), r"model\.encoder \(Detached\) cannot be measured: its result has no gradient"),
+        (
+            Identity(3),
+            WithoutWeights(3),
+            r"model\.attention \(WithoutWeights\) cannot be measured: NotImplementedError: weights are not stored",
+        ),
+        (Identity(3), Transposed(3, POLARITY), r"model\.attention \(Transposed\) cannot be measured: .*N×H×T×L"),
+    ],
+)
+def test_a_component_that_cannot_be_measured_is_named(encoder: Encoder, attention: Attention, message: str) -> None:
+    with pytest.raises(UserError, match=rf"^outputs/run: {message}"):
+        require_measurable(probe_of(encoder, attention, Sum(3), POLARITY), "outputs/run")
