@@ -4,6 +4,7 @@ A new interpreter takes seconds of CPU time to import torch and Lightning. `subp
 interpreter proves: which modules a command imports, signals and closed streams at its start, exit handlers.
 """
 
+import atexit
 import importlib
 import multiprocessing
 import os
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -108,8 +110,12 @@ def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], st
     processes._fresh = sys.platform == "linux"
     processes.note_start = lambda: None
     sys.argv = [flag, *arguments]
-    if flag == "-m":
-        prepare()
-        runpy.run_module(program, run_name="__main__", alter_sys=True)
-    else:
-        exec(compile(program, "<string>", "exec"), sys.modules["__main__"].__dict__)
+    try:
+        if flag == "-m":
+            prepare()
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            exec(compile(program, "<string>", "exec"), sys.modules["__main__"].__dict__)
+    finally:  # as a new interpreter; multiprocessing would first wait for joblib's workers, which end after minutes
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()

@@ -1,7 +1,6 @@
 """Runs sweeps of small jobs on the bundled CSV, and reads their results."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,8 @@ def start_sweep(folder: Path, *arguments: str) -> Fork:
     return Fork(words, options, merge=True)
 
 
-def run_sweep(folder: Path, *arguments: str, in_new_interpreter: bool = False) -> tuple[int, str]:
-    """Run a sweep, and return its exit code and output.
-
-    Args:
-        folder: the working directory.
-        arguments: the command line.
-        in_new_interpreter: start Python anew. Forked processes wait minutes for the workers of some launchers.
-    """
-    if in_new_interpreter:
-        words, options = command(folder, "train", *arguments)
-        words[2] = "tests.sweep.quick"
-        result = subprocess.run(words, **options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        assert "Traceback" not in result.stdout, result.stdout
-        return result.returncode, result.stdout
+def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Run a sweep in `folder`, and return its exit code and output."""
     process = start_sweep(folder, *arguments)
     output, _ = process.communicate()
     assert "Traceback" not in output, output

@@ -9,18 +9,25 @@ from src.extras import launcher_install_hint
 from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
 
-@pytest.mark.parametrize(("launcher", "options"), [("joblib", ["hydra.launcher.n_jobs=2"]), ("submitit_local", [])])
-def test_parallel_jobs_tokenize_once(launcher: str, options: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("launcher", "seeds", "options"), [("joblib", [1, 2], ["hydra.launcher.n_jobs=2"]), ("submitit_local", [1], [])]
+)
+def test_jobs_run_in_the_processes_of_a_launcher(
+    launcher: str, seeds: list[int], options: list[str], tmp_path: Path
+) -> None:
+    """Two parallel jobs tokenize the texts once."""
     pytest.importorskip(f"hydra_plugins.hydra_{launcher.removesuffix('_local')}_launcher")
     sweep = tmp_path / "sweep"
-    overrides = ("seed=1,2", "trainer.max_epochs=1", *SMALL, f"hydra/launcher={launcher}", *options)
-    code, output = run_sweep(tmp_path, "-m", *overrides, f"hydra.sweep.dir={sweep}", in_new_interpreter=True)
+    overrides = ("trainer.max_epochs=1", *SMALL, f"hydra/launcher={launcher}", *options)
+    line = ("-m", f"seed={','.join(map(str, seeds))}", *overrides, f"hydra.sweep.dir={sweep}")
+    code, output = run_sweep(tmp_path, *line)
     assert code == 0, output
-    assert "2 completed." in output
-    assert [record["seed"] for record in read_results(sweep).values()] == [1, 2]
+    assert f"{len(seeds)} completed." in output
+    assert [record["seed"] for record in read_results(sweep).values()] == seeds
     tokenized = [path for path in sweep.glob("*/train.log") if "Tokenized" in path.read_text()]
     assert len(tokenized) == 1
-    assert all("test/acc" in path.read_text() for path in sweep.glob("[01]_*/output.txt"))
+    outputs = [path.read_text() for path in sweep.glob("[01]_*/output.txt")]
+    assert len(outputs) == len(seeds) and all("test/acc" in text for text in outputs)
 
 
 def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
