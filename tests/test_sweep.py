@@ -72,10 +72,10 @@ def imdb(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The folders of two variants with two seeds each."""
+    """The folders of two variants."""
     folder = tmp_path_factory.mktemp("sweep")
     path = f"data.path={imdb(folder / 'imdb')}"
-    variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=1,2")
+    variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=7")
     small = ("data.limit=20", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=[csv,wandb]")
     run(folder, "train", "-m", *variants, path, *small)
     (multirun,) = (folder / "outputs" / "twenty_variants" / "multiruns").iterdir()
@@ -84,10 +84,10 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def test_each_job_has_a_folder_and_a_result_of_its_own(sweep: list[Path]) -> None:
     results = [json.loads((folder / "result.json").read_text()) for folder in sweep]
-    assert [result["status"] for result in results] == ["completed"] * 4
-    jobs = {(result["choices"]["attention"], result["seed"]) for result in results}
-    assert jobs == {("none", 1), ("none", 2), ("bahdanau", 1), ("bahdanau", 2)}
-    assert [folder.name.split("_")[0] for folder in sweep] == ["0", "1", "2", "3"]
+    assert [result["status"] for result in results] == ["completed"] * 2
+    jobs = [(result["choices"]["attention"], result["seed"]) for result in results]
+    assert jobs == [("none", 7), ("bahdanau", 7)]
+    assert [folder.name for folder in sweep] == ["0_attention-none", "1_attention-bahdanau"]
     assert len({result["data"]["fingerprint"] for result in results}) == 1
     assert all(result["metrics"]["test/acc"]["n"] == 10 for result in results)
     for folder in sweep:
@@ -97,7 +97,7 @@ def test_each_job_has_a_folder_and_a_result_of_its_own(sweep: list[Path]) -> Non
 
 def test_each_job_has_a_wandb_run_of_its_own(sweep: list[Path]) -> None:
     logs = [recorded(folder) for folder in sweep]
-    assert len({log["run_id"] for log in logs}) == 4
+    assert len({log["run_id"] for log in logs}) == 2
     for folder, log in zip(sweep, logs, strict=True):
         assert log["state"] == "finished"
         begun = records(folder, "run")[0]
