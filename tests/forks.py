@@ -39,6 +39,13 @@ def preload() -> None:
                 importlib.import_module(name)
 
 
+def server() -> "multiprocessing.context.ForkServerContext":
+    """The context whose processes are forked from the server."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.preload"])
+    return context
+
+
 class Fork:
     """A command in a forked process, with the interface of `subprocess.Popen`.
 
@@ -50,14 +57,14 @@ class Fork:
     """
 
     def __init__(self, line: Sequence[str], options: Mapping[str, Any], input: str = "", merge: bool = False) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["tests.preload"])
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", delete=False) as file:
             file.write(input)
         self._streams = [Path(file.name), *(Path(f"{file.name}.{name}") for name in ("out", "err"))]
         if merge:
             self._streams[2] = self._streams[1]
-        self._process = context.Process(target=_execute, args=(line[1:], options["cwd"], options["env"], self._streams))
+        self._process = server().Process(
+            target=_execute, args=(line[1:], options["cwd"], options["env"], self._streams)
+        )
         self._process.start()
         self.pid = int(self._process.pid or 0)
 
@@ -94,6 +101,7 @@ def complete(line: Sequence[str], options: Mapping[str, Any], input: str = "") -
 
 def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path]) -> None:
     """Do in a forked process what `python -m <module>` or `python -c <code>` does in a new one."""
+    atexit._clear()  # the server's own handlers, one of which removes a folder of W&B that all processes use
     for number, path in enumerate(streams):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_APPEND
         os.dup2(os.open(path, flags, 0o600), number)

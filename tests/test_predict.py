@@ -16,10 +16,21 @@ import pytest
 from src.analysis.ensemble import Ensemble
 from src.predict import main
 from src.reports import table_writer
+from tests.forks import complete
 from tests.helpers import command, run, trained
 
 NAMES = ["negative", "neutral", "positive"]
 ODD = 'Truly = 10/10, "great"! {a: [b]} ${c} ça 映画 🎬 # it\'s'
+TERMINAL = """
+import os, sys
+reader, terminal = os.openpty()
+for stream in (0, 1):
+    os.dup2(terminal, stream)
+from src.predict import main
+main()
+sys.stdout.flush()
+sys.stderr.write(os.read(reader, 100_000).decode())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -265,17 +276,11 @@ def test_a_pipe_is_answered_in_json_lines(checkpoint: Path, tmp_path: Path) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no pty")
 def test_a_terminal_gets_a_table(checkpoint: Path, tmp_path: Path) -> None:
-    import pty
-
-    reader, writer = pty.openpty()
-    line, options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=an excellent product")
-    process = subprocess.run(line, **options, stdin=writer, stdout=writer, check=False)
-    os.close(writer)
-    output = os.read(reader, 100_000).decode()
-    os.close(reader)
+    (python, *_), options = command(tmp_path, "predict")
+    process = complete([python, "-c", TERMINAL, f"ckpt_path={checkpoint}", "text=an excellent product"], options)
     assert process.returncode == 0
-    assert "most attended" in output
-    assert "{" not in output
+    assert "most attended" in process.stderr
+    assert "{" not in process.stderr
 
 
 def test_it_starts_without_what_only_training_needs(checkpoint: Path, tmp_path: Path) -> None:

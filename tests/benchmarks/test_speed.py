@@ -2,21 +2,38 @@
 
 import json
 import subprocess
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from benchmarks import command, memory, speed
+from benchmarks import command, contestant, memory, speed
 from benchmarks.baselines import padded
 from benchmarks.contestant import Contestant
 from benchmarks.workloads import BARE, HEED, PACKED, PADDED, WORKLOADS
 
 
+class ContestantInThisProcess(AbstractContextManager[Any]):
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.readers = contestant.readers(job)
+
+    def ready(self) -> None:
+        pass
+
+    def read(self, name: str, reviews: int) -> float:
+        return self.readers[name](reviews)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 def test_the_speed_of_all_contestants_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(speed, "Contestant", ContestantInThisProcess)
+    monkeypatch.setattr(contestant, "reuse_freed_memory", lambda: None)
     peaks = {HEED: 7.0, PADDED: None, PACKED: 5.0, BARE: 3.0}
     monkeypatch.setattr(speed, "peaks", lambda *_: peaks)
     out = tmp_path / "out"

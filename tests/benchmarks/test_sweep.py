@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import sweep
 from src.errors import UserError
+from tests.sweep.sweeps import start_sweep
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
@@ -14,6 +15,7 @@ def test_memory_is_measured_after_each_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sweep, "AFTER", 1)
+    monkeypatch.setattr(sweep, "train", lambda line: start_sweep(tmp_path, *line))
     out = tmp_path / "out"
     sweep.main(tmp_path, ["--only=memory", "--jobs=2", f"--out={out}"])
     record = json.loads((out / "sweep.json").read_text())["sweep"]["memory"]

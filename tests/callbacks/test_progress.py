@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,9 +14,21 @@ import pytest
 
 from src.callbacks import progress
 from src.run_result import RunResult
+from tests.forks import complete
 from tests.helpers import command, train
 
 OPTIONS = ("callbacks=[checkpoints,early_stopping,progress]", "test=false", "trainer.max_epochs=3")
+CLOSED_PIPE = """
+import os, sys
+reader, writer = os.pipe()
+os.close(reader)
+os.dup2(writer, 1)
+sys.stdout = open(1, "w", closefd=False)
+from src.process.startup import prepare
+prepare()
+from src.train import main
+main()
+"""
 EPOCH = (
     r"Epoch {} of 3: train/loss [\d.]+, train/acc [\d.]+, val/loss [\d.]+, val/acc [\d.]+, [\d,]+ texts/s"
     r"(, [\d.]+ (s|min) left)?$"
@@ -117,12 +128,8 @@ def test_epochs_and_steps_are_limited_together(
 
 
 def test_a_closed_pipe_does_not_end_the_training(tmp_path: Path) -> None:
-    line, options = command(
-        tmp_path, "train", "model.encoder.hidden_dim=6", "trainer.max_epochs=2", "logger=csv", "hydra.run.dir=run"
-    )
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-    assert process.stdout is not None
-    process.stdout.close()
-    process.communicate()
+    small = ("model.encoder.hidden_dim=6", "trainer.max_epochs=2", "logger=csv", "hydra.run.dir=run")
+    (python, *_), options = command(tmp_path, "train")
+    complete([python, "-c", CLOSED_PIPE, *small], options)
     assert (tmp_path / "run" / "checkpoints" / "best.ckpt").exists()
     assert RunResult.load(tmp_path / "run").metrics

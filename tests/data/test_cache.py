@@ -1,7 +1,6 @@
 """The cache of tokenized data sets."""
 
 import errno
-import multiprocessing
 import os
 import resource
 import time
@@ -15,6 +14,7 @@ from src.data import cache
 from src.data.cache import code_version, load_or_build
 from src.data.tokenized import TokenizedCorpus, TokenizedSplit
 from src.errors import UserError
+from tests.forks import server
 
 
 def make_corpus(seed: int = 0) -> TokenizedCorpus:
@@ -149,7 +149,7 @@ def slow_job(folder: Path) -> None:
 
 
 def test_parallel_jobs_build_once(tmp_path: Path) -> None:
-    jobs = [multiprocessing.get_context("spawn").Process(target=slow_job, args=(tmp_path,)) for _ in range(2)]
+    jobs = [server().Process(target=slow_job, args=(tmp_path,)) for _ in range(2)]
     for job in jobs:
         job.start()
     for job in jobs:

@@ -3,16 +3,15 @@
 import ctypes
 import os
 import platform
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from src.kernels import malloc as memory
+from tests.forks import complete
+from tests.helpers import command
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = 2_000_000 * 4 // 4096  # of the tensor below
 STEPS = """
 import resource, torch
@@ -26,8 +25,10 @@ for _ in range(60):
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such option")
-def test_after_some_steps_none_asks_the_system_for_memory() -> None:
-    process = subprocess.run([sys.executable, "-c", STEPS], cwd=ROOT, capture_output=True, text=True, check=True)
+def test_after_some_steps_none_asks_the_system_for_memory(tmp_path: Path) -> None:
+    (python, *_), options = command(tmp_path, "train")
+    process = complete([python, "-c", STEPS], options)
+    assert process.returncode == 0, process.stderr
     faults = [int(line) for line in process.stdout.split()]
     assert sum(faults[-20:]) < PAGES  # each of them has as many where memory is given back
 

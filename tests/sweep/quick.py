@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from src.sweep import processes
+import src.run
 from src.train import main
 
 
@@ -10,10 +10,6 @@ def draw_nothing(folder: Path) -> list[Path]:
     return []
 
 
+src.run.draw_all = draw_nothing
 if __name__ == "__main__":
-    processes.IMPORTED += (f"tests.sweep.{Path(__file__).stem}",)  # imported before jobs are forked
     main()
-else:
-    import src.run
-
-    src.run.draw_all = draw_nothing
