@@ -30,7 +30,7 @@ def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Ite
     last = start
     columns = (TextColumn("{task.description}", markup=False), BarColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(verb, total=total)
+        task = bar.add_task(describe_progress(verb, 0, total, 0, noun), total=total)
 
         def advance(count: int) -> None:
             nonlocal rows, last

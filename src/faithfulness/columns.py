@@ -15,16 +15,16 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("normalized_comprehensiveness", "comprehensiveness, normalized", "norm. compr.", "high"),
-    Column("normalized_sufficiency", "sufficiency, normalized", "norm. suff.", "low"),
+    Column("normalized_comprehensiveness", "normalized comprehensiveness", "norm. compr.", "high"),
+    Column("normalized_sufficiency", "normalized sufficiency", "norm. suff.", "low"),
     Column("comprehensiveness_removal", "comprehensiveness", "compr.", "high"),
     Column("sufficiency_removal", "sufficiency", "suff.", "low"),
+    Column("flip", "removed until the class changes", "class flip", "low"),
+    Column("polarity", "polarity violations", "polarity", "low"),
     Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "unknown compr.", "high"),
     Column("sufficiency_unknown", "sufficiency, unknown token", "unknown suff.", "low"),
     Column("soft_comprehensiveness", "soft comprehensiveness", "soft compr.", "high"),
     Column("soft_sufficiency", "soft sufficiency", "soft suff.", "low"),
-    Column("flip", "removed until the class changes", "class flip", "low"),
-    Column("polarity", "polarity violations", "polarity", "low"),
     Column("auprc", "AUPRC of human rationales", "human AUPRC", "high"),
     Column("token_f1", "token F1 of human rationales", "human F1", "high"),
     Column("iou_f1", "IOU F1 of human rationales", "human IOU", "high"),
@@ -38,9 +38,9 @@ AGREEMENT = {
 }
 SEED_AGREEMENT = {
     "seeds_classes": "classes: equal",
-    "seeds_predictions": "classes: 1 − TVD",
+    "seeds_predictions": "classes: 1 − TVD",
     "seeds_predictions_above_chance": "classes: above chance",
-    "seeds_attention": "weights: 1 − TVD",
+    "seeds_attention": "weights: 1 − TVD",
     "seeds_attention_above_chance": "weights: above chance",
     "seeds_attention_top": "weights: common top 10 %",
     "seeds_attention_divergence": "weights: JSD",

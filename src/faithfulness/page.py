@@ -103,8 +103,8 @@ def _ranking_table(summary: VariantSummary, name: str) -> ChartTable:
 
 
 def _forest(summaries: Sequence[VariantSummary], name: str) -> dict[str, ChartTable]:
-    """A table of the variants for each ranking, the highest value first."""
-    tables, columns = {}, _columns(summaries)
+    """A table of the variants for each ranking, the highest value first, with the charted measure alone."""
+    tables, columns = {}, {name: _columns(summaries)[name]}
     for ranking in RANKINGS:
         rows = [_row(s.variant.name, s, ranking, name, list(columns)) for s in summaries if ranking in s.rankings]
         rows.sort(key=lambda row: -np.inf if row.value is None else row.value, reverse=True)

@@ -30,18 +30,23 @@ from src.process.console import OutputConsole
 from src.reports.page.formatting import MINUS
 from src.reports.tables import files_table
 
+MAX_COLUMNS = 6  # measures in a table of 100 characters
+
 
 def render_terminal(report: Report) -> RenderableType:
     """The tables without intervals, which do not fit into 100 columns, and the claims."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
-        columns = measured_columns([summary])
-        heads = ["", *(f"{column.short} ({'+' if column.better == 'high' else MINUS})" for column in columns)]
-        rows = []
-        for ranking in summary.rankings:
-            estimates = [summary.measures.get((ranking, column.name)) for column in columns]
-            rows.append([ranking, *(format_estimate(estimate, margin=False) for estimate in estimates)])
-        parts += _table(Section(title_of(report, summary), heads, rows, remarks(report, summary)))
+        measured, title = measured_columns([summary]), title_of(report, summary)
+        for start in range(0, len(measured), MAX_COLUMNS):
+            columns = measured[start : start + MAX_COLUMNS]
+            heads = ["", *(f"{column.short} ({'+' if column.better == 'high' else MINUS})" for column in columns)]
+            rows = []
+            for ranking in summary.rankings:
+                estimates = [summary.measures.get((ranking, column.name)) for column in columns]
+                rows.append([ranking, *(format_estimate(estimate, margin=False) for estimate in estimates)])
+            is_last = start + MAX_COLUMNS >= len(measured)
+            parts += _table(Section(title, heads, rows, remarks(report, summary) if is_last else ""))
     parts += [Text(f"{NOTE} (+): high is faithful. The files have the intervals."), Text()]
     for section in variant_sections(report, margin=False):
         parts += _table(section)

@@ -41,9 +41,10 @@ ACCURACY_NOTE = (
 ADVERSARY_NOTE = (
     "A second model learns to predict as the first, with other attention weights: it minimizes the total variation "
     "distance (TVD) minus λ times the divergence of its weights. JSD: Jensen–Shannon divergence, at most 0.69. With "
-    "λ = 0, both show how well such a model imitates the first one at all. –: not applicable, because the attention "
-    "has not a single row of weights for each text, or its weights are uniform, or the encoder is pretrained."
+    "λ = 0, both show how well such a model imitates the first one at all. Not applicable: the attention has not a "
+    "single row of weights for each text, or its weights are uniform, or the encoder is pretrained."
 )
+NOT_APPLICABLE = "not applicable"
 CLAIMS_NOTE = (
     "Mean differences over the variants with attention, with 95 % intervals. The p-value after Holm's adjustment for "
     "the claims decides the verdict, which needs five seeds."
@@ -69,6 +70,8 @@ def sections(report: Report) -> list[Section]:
     tables = []
     for summary in report.summaries:
         columns = measured_columns([summary])
+        if not columns:
+            continue
         rows = [
             [ranking, *(format_estimate(summary.measures.get((ranking, column.name))) for column in columns)]
             for ranking in summary.rankings
@@ -108,12 +111,16 @@ def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: s
 
 def _adversaries(report: Report, margin: bool) -> Section:
     """A table with a row for each adversary of each variant."""
-    rows = [
-        [summary.variant.name, f"{strength:g}", *(format_estimate(summary.others.get(name), margin) for name in names)]
-        for summary in report.summaries
-        if any("adversary" in record.options["measures"] for record in summary.records)
-        for strength, names in ADVERSARIES.items()
-    ]
+    rows = []
+    for summary in report.summaries:
+        by_strength = {
+            strength: [format_estimate(summary.others.get(name), margin) for name in names]
+            for strength, names in ADVERSARIES.items()
+            if any(name in summary.others for name in names)
+        }
+        rows += [[summary.variant.name, f"{strength:g}", *cells] for strength, cells in by_strength.items()]
+        if not by_strength and any("adversary" in record.options["measures"] for record in summary.records):
+            rows.append([summary.variant.name, UNKNOWN, NOT_APPLICABLE, NOT_APPLICABLE])
     return Section("Adversaries", ["variant", "λ", "TVD of predictions", "JSD of attention"], rows, ADVERSARY_NOTE)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from src.cli.progress import row_progress
+from src.errors import UserError
 from src.faithfulness import agreement, limits, measures
 from src.faithfulness.erasure import rank
 from src.faithfulness.measures import Predicted
@@ -30,11 +31,18 @@ def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any],
         sample: n test texts.
         options: the result of `options_of`, with measures that train no models.
         title: first words of the line of progress.
+
+    Raises:
+        UserError: if the only measure is `plausibility`, and the data have no rationales.
     """
     start = time.perf_counter()
     rows, labels, texts, skipped = sample
     seed = options["seed"]
     marks = trained.marks(rows) if "plausibility" in options["measures"] else None
+    if marks is None and options["measures"] == ["plausibility"]:
+        raise UserError(
+            f"{trained.run}: plausibility needs texts with human rationales, as those of data=eraser_movies"
+        )
     share = float(np.concatenate(marks).mean()) if marks else 0.0
     lengths = np.array([len(text) for text in texts])
     readable = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])

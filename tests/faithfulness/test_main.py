@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 from src.faithfulness.__main__ import main
 from src.faithfulness.records import RECORD_FILE, Record
 from tests.helpers import train
+from tests.reports.page.browser import needs_browser, visit
+from tests.reports.page.reader import check_page
 
 FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
 
@@ -57,6 +60,11 @@ def test_measures_a_sweep_once(
         if line["measure"].startswith("normalized_"):
             assert 0 <= float(line["value"]) <= 1
     page = (sweep / "faithfulness.html").read_text(encoding="utf-8")
+    check_page(page)
+    forest = page.split('id="forest"')[1].split("</section>")[0]
+    ticks = {float(tick) for tick in re.findall(r"<text[^>]*>([^<]+)</text>", forest)}
+    assert {0.0, 1.0} <= ticks and min(ticks) == 0 and max(ticks) == 1  # two seeds have very wide intervals
+    assert "…" not in output.out  # no truncated number
     assert "Exploratory: fewer than 5 seeds." in page
     assert 'id="forest"' in page and 'id="curves"' in page and 'id="texts"' in page
 
@@ -95,7 +103,7 @@ def test_records_are_extended(sweep: Path, tmp_path: Path, capsys: pytest.Captur
     assert lines.keys() == {*first, "flip"}
     assert {name: lines[name] for name in first} == first
     assert "guide_attention" in (folder / "faithfulness.csv").read_text()
-    assert "Adversaries" in output.out
+    assert "Adversaries" in output.out and "not applicable" in output.out
     main([str(folder), *options, "--measures", "removal", "flip", "guides", "adversary"])
     assert capsys.readouterr().err == ""
 
@@ -103,9 +111,27 @@ def test_records_are_extended(sweep: Path, tmp_path: Path, capsys: pytest.Captur
 def test_the_page_of_a_run_shows_its_rankings(sweep: Path) -> None:
     main([str(sweep / "bahdanau_1"), "--texts", "5"])
     page = (sweep / "bahdanau_1" / "page.html").read_text(encoding="utf-8")
+    check_page(page)
     assert 'id="rankings"' in page
     assert page.count("<figcaption") >= 3 * 7  # three texts under seven rankings
     assert "integrated gradients" in page
+
+
+SWITCH = """
+const names = ["rankings", "curves", "texts"];
+const panes = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)].filter((pane) => pane.checkVisibility());
+const visible = () => names.map((name) => panes(name).map((pane) => pane.dataset.value));
+const before = visible();
+for (const name of names) document.querySelector(`input[name="${name}"][value="multi_head"]`).click();
+return [before, visible()];
+"""
+
+
+@needs_browser
+def test_a_browser_switches_variants(sweep: Path, tmp_path: Path) -> None:
+    main([str(sweep), "--texts", "5"])
+    html = (sweep / "faithfulness.html").read_text(encoding="utf-8")
+    assert visit(html, tmp_path, SWITCH) == [[["bahdanau"]] * 3, [["multi_head"]] * 3]
 
 
 def test_damaged_records_are_reported_before_any_run_is_measured(
@@ -140,6 +166,7 @@ def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> No
     (run / RECORD_FILE).write_bytes(b"not a record")
     assert message(str(run)).startswith(f"Error: {run / RECORD_FILE} cannot be read (is damaged: ")
     (run / RECORD_FILE).unlink()
+    assert "plausibility needs texts with human rationales" in message(str(run), "--measures", "plausibility")
     (run / "checkpoints" / "best.ckpt").write_bytes(b"not a checkpoint")
     assert message(str(run)).startswith(f"Error: {run}/checkpoints/best.ckpt")
     shutil.rmtree(run / "checkpoints")
