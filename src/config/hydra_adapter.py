@@ -32,8 +32,7 @@ SEARCH_PATH = "hydra.searchpath"
 
 
 class Loader(ConfigLoaderImpl):
-    """Hydra's loader of config files. It reads each file once, composes each selection of files once, and applies
-    options to a copy.
+    """Hydra's loader of config files. It composes each selection of files once, and applies options to a copy.
 
     Reading and merging files takes 0.1 s, applying options some milliseconds.
 
@@ -80,15 +79,8 @@ class Loader(ConfigLoaderImpl):
         """
         key = config_name, tuple(search)
         if key not in self._files:
-            self._files[key] = super()._parse_overrides_and_create_caching_repo(config_name, list(search))[1]
+            self._files[key] = self._parse_overrides_and_create_caching_repo(config_name, list(search))[1]
         return self._files[key]
-
-    def _parse_overrides_and_create_caching_repo(
-        self, config_name: str | None, overrides: list[str]
-    ) -> tuple[list[Override], CachingConfigRepository]:
-        """Hydra's method returns a repository that has not read any file yet."""
-        parsed = OverridesParser.create().parse_overrides(overrides)
-        return parsed, self.files(config_name, _search_path(parsed))
 
     def load_configuration(
         self,
@@ -114,7 +106,7 @@ class Loader(ConfigLoaderImpl):
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
         """The lines that select files, and the overrides of options; overrides with several values are in neither."""
         single = [override for override in overrides if not override.is_sweep_override()]
-        search = _search_path(single)
+        search = [str(override.input_line) for override in single if override.get_key_element() == SEARCH_PATH]
         files = self.files(config_name, search)
         selections, options = list(search), []
         for override in single:
@@ -131,11 +123,6 @@ class Loader(ConfigLoaderImpl):
         cfg = super().load_configuration(config_name, list(selections), run_mode)
         self._compositions[config_name, run_mode, selections] = cfg
         return cfg
-
-
-def _search_path(overrides: Sequence[Override]) -> list[str]:
-    """The overrides that add folders."""
-    return [str(override.input_line) for override in overrides if override.get_key_element() == SEARCH_PATH]
 
 
 def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:

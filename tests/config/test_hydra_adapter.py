@@ -84,3 +84,9 @@ def test_a_loader_is_sent_without_its_compositions(loader: Loader) -> None:
 def test_no_other_module_imports_hydras_private_packages() -> None:
     modules = [path for path in (ROOT / "src").rglob("*.py") if "hydra._internal" in path.read_text(encoding="utf-8")]
     assert [path.relative_to(ROOT) for path in modules] == [Path("src/config/hydra_adapter.py")]
+
+
+def test_a_composition_does_not_depend_on_earlier_ones() -> None:
+    loader = Loader(CONF, "train")
+    compose(loader, ["experiment=best_bilstm"])  # fills the node param_groups of the primary config
+    assert compose(loader, ["model/encoder=rnn"]).param_groups == {}
