@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hydra.utils import instantiate
 
 from src.extras import launcher_install_hint
+from tests.helpers import repository
 from tests.sweep.sweeps import SMALL, read_results, run_sweep
 
 
@@ -61,14 +63,8 @@ def test_slurm_options_reach_the_submission_script(tmp_path: Path, monkeypatch: 
     """Submitit's script requests a signal before the time limit, so that the job is saved and requeued."""
     submitit = pytest.importorskip("submitit")
     monkeypatch.setattr("shutil.which", lambda name, *args: f"/usr/bin/{name}")
-    from hydra import compose, initialize_config_dir
-    from hydra.utils import instantiate
-
-    from tests.helpers import CONF
-
-    with initialize_config_dir(CONF, version_base="1.3"):
-        overrides = ["hydra/launcher=slurm", "hydra.launcher.partition=long", f"hydra.sweep.dir={tmp_path}"]
-        cfg = compose("train", overrides, return_hydra_config=True)
+    overrides = ["hydra/launcher=slurm", "hydra.launcher.partition=long", f"hydra.sweep.dir={tmp_path}"]
+    cfg = repository("train").compose(overrides)
     launcher = instantiate(cfg.hydra.launcher)
     options = {name: value for name, value in launcher.params.items() if name not in ("submitit_folder",)}
     max_requeues = options.pop("max_num_timeout")
