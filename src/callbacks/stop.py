@@ -25,7 +25,9 @@ class StopOnSignal(pl.Callback):
     """Raises `Interrupted` after SIGINT, SIGTERM or SIGHUP, between two steps, after saving `last.ckpt`.
 
     Outside training, and at a second signal, it raises immediately. After the last step of an epoch, validation is
-    finished first, because training resumes exactly only from within or after a complete epoch.
+    finished first, because training resumes exactly only from within or after a complete epoch. Python ignores an
+    exception that a signal raises within a `__del__` method, so the signal is checked again before training and between
+    test batches.
 
     Args:
         checkpoint: the file to save when training stops within an epoch.
@@ -49,9 +51,10 @@ class StopOnSignal(pl.Callback):
         self._previous = {}
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
-        if self.signum == signum or not self.fitting:
-            raise Interrupted(signum)
+        repeated = self.signum == signum
         self.signum = signum
+        if repeated or not self.fitting:
+            raise Interrupted(signum)
         announce(f"\n{signal.Signals(signum).name}: stopping after this step; repeat to stop immediately")
 
     def check(self) -> None:
@@ -65,6 +68,7 @@ class StopOnSignal(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.install()  # Lightning's handler would exit with code 0, even during validation
+        self.check()
         self.fitting = True
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -77,6 +81,9 @@ class StopOnSignal(pl.Callback):
         if self.signum is not None and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
             trainer.save_checkpoint(self.checkpoint)
             self.check()
+
+    def on_test_batch_start(self, *args: Any, **options: Any) -> None:
+        self.check()
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.check()  # the previous epoch was saved at its end

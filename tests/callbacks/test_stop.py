@@ -62,6 +62,20 @@ def test_the_second_signal_stops_at_once(stop: StopOnSignal) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("begin", ["on_train_start", "on_test_batch_start"])
+def test_a_signal_within_a_destructor_stops_at_the_next_hook(stop: StopOnSignal, begin: str) -> None:
+    """Python ignores the exception that the handler raises there."""
+
+    class Interrupting:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    Interrupting()  # is deleted at once
+    with pytest.raises(Interrupted, match="SIGINT"):
+        getattr(stop, begin)(trainer(last=False), Mock())
+
+
 def test_nothing_stops_without_a_signal(stop: StopOnSignal) -> None:
     training = trainer(last=False)
     stop.on_train_start(training, Mock())
