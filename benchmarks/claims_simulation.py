@@ -16,8 +16,9 @@ import numpy as np
 from src.comparison import statistics
 from src.comparison.evidence import Evidence, find_twins, gather_evidence, match_pairs_by_rival
 from src.comparison.runs import FinishedRun
-from src.comparison.statistics import LEVEL, draw_samples
+from src.comparison.statistics import LEVEL
 from src.comparison.study import DEFAULT_STUDY, load_study
+from src.comparison.two_level_bootstrap import draw_samples
 from src.comparison.variants import Variant
 from src.run_result import RunResult
 

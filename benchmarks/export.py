@@ -19,7 +19,7 @@ from rich.console import Console
 from benchmarks import command
 from benchmarks.measure import Reader, Spread, in_turn
 from src import build
-from src.data.batching import Batch
+from src.data.padded_batches import Batch
 from src.portable.onnx_model import PortableModel, convert, feed, load_session, require_packages
 from src.portable.quantization import quantize
 

@@ -20,9 +20,9 @@ from src.callbacks.predictions import Predictions
 from src.callbacks.speed import Speed
 from src.checkpoint import Card
 from src.cli.entry import CONF
-from src.data.batching import BatchBuilder
+from src.data.batch_order import Plan
 from src.data.loaders import Batches, ShuffledBatches
-from src.data.order import Plan
+from src.data.padded_batches import BatchBuilder
 
 STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # callbacks that read every step; the CSV log does, too
 

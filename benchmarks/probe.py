@@ -9,7 +9,8 @@ from typing import Any
 import pytorch_lightning as pl
 
 from benchmarks import memory
-from src.data import batching
+from src.data import padded_batches
+from src.data.padded_batches import Batch
 
 
 class Probe(pl.Callback):
@@ -26,7 +27,7 @@ class Probe(pl.Callback):
     def __init__(self, path: str, significant_bits: int | None = None) -> None:
         self.path = Path(path)
         if significant_bits is not None:
-            batching.SIGNIFICANT_BITS = significant_bits
+            padded_batches.SIGNIFICANT_BITS = significant_bits
         self.resident: list[tuple[int, float]] = []
         self.texts = 0
         self.cpu_seconds: float | None = None
@@ -42,7 +43,7 @@ class Probe(pl.Callback):
             self.cpu_seconds = sum(os.times()[:4])
 
     def on_train_batch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: batching.Batch, batch_idx: int
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
         self.texts += len(batch.labels)
         if trainer.global_step % 10 == 0 and (megabytes := memory.megabytes("VmRSS")) is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from src.checkpoint import Card
-    from src.data.batching import BatchBuilder
+    from src.data.padded_batches import BatchBuilder
 
 log = logging.getLogger(__name__)
 HARMLESS = {  # options of the data that do not change the splits
@@ -48,7 +48,7 @@ def main(cfg: DictConfig) -> None:
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
     """The evaluated split in batches of a model's own tokens; None if the first model reads the same tokens."""
     from src import build
-    from src.data.batching import BatchBuilder
+    from src.data.padded_batches import BatchBuilder
 
     if card.codec.reads_as(first.codec):
         return None

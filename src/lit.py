@@ -14,8 +14,8 @@ from torchmetrics.classification import MulticlassAccuracy
 
 from src.analysis.explanation import Explanation, explain
 from src.checkpoint import read_checkpoint
-from src.data.batching import Batch
 from src.data.codec import Codec
+from src.data.padded_batches import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 

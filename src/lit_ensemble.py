@@ -10,8 +10,8 @@ from torchmetrics import MetricCollection
 from src.analysis.ensemble import Ensemble
 from src.analysis.explanation import Explanation
 from src.checkpoint import Card
-from src.data.batching import Batch, BatchBuilder
 from src.data.codec import Codec
+from src.data.padded_batches import Batch, BatchBuilder
 from src.lit import LitClassifier
 from src.models.component import Embedding
 from src.models.loss import CrossEntropy

@@ -1,7 +1,9 @@
-"""Suggestions of valid names for a misspelt name."""
+"""Messages about a misspelt name, with suggestions of valid names."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+
+from src.formatting import format_names
 
 LONGEST_NAME = 100  # characters; longer names get no suggestions
 SYNONYMS = {  # names of options in other programs → the end of the path in Heed
@@ -86,6 +88,10 @@ def _shared(name: str, other: str) -> int:
 
 def did_you_mean(names: list[str]) -> str:
     return f"; did you mean {' or '.join(names)}?" if names else ""
+
+
+def no_such_choice(name: object, choices: list[str]) -> str:
+    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({format_names(sorted(choices))})"
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

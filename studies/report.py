@@ -23,15 +23,8 @@ from src.comparison.measurements import measure
 from src.comparison.page import render
 from src.comparison.rows import difference_verdict
 from src.comparison.runs import FinishedRun, find_runs
-from src.comparison.statistics import (
-    Difference,
-    Interval,
-    Sample,
-    draw_samples,
-    estimate_difference,
-    holm,
-    mean_over_seeds,
-)
+from src.comparison.statistics import Interval, holm, mean_over_seeds
+from src.comparison.two_level_bootstrap import Difference, Sample, draw_samples, estimate_difference
 from src.comparison.variants import Variant, group_runs
 from src.process.exits import exit_with_message
 from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file

@@ -15,8 +15,8 @@ import torch
 from src import build
 from src.checkpoint import Card, load_checkpoint, read_checkpoint
 from src.config.keys import MODEL_COMPONENTS
-from src.data.batching import Truncation
 from src.data.codec import Codec
+from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from src.errors import UserError
 from src.lit import ValidatedCheckpointIO

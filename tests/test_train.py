@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.batching import Batch
+from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
 from tests.helpers import train

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from src.analysis.explanation import Explanation, explain, known_tokens
+from src.data.batch_order import by_length
 from src.data.codec import Codec
-from src.data.order import by_length
 from src.errors import UserError
 from src.formatting import format_list
 from src.models.classifier import Classifier

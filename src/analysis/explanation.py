@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.batching import Batch
+from src.data.batch_order import by_length
 from src.data.codec import Codec
-from src.data.order import by_length
+from src.data.padded_batches import Batch
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 

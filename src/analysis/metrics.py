@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from src.analysis.bootstrap import confusion_scores, replicates
+from src.analysis.resampling import confusion_scores, replicates
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 from torchmetrics.classification import MulticlassConfusionMatrix
 
-from src.analysis.bootstrap import confusion_scores
+from src.analysis.resampling import confusion_scores
 
 
 class ConfusionScore(MulticlassConfusionMatrix):
-    """A score of the confusion table, as `src.analysis.bootstrap.confusion_scores` computes it.
+    """A score of the confusion table, as `src.analysis.resampling.confusion_scores` computes it.
 
     Args:
         num_classes: C.

@@ -8,7 +8,7 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
-from src.analysis.bootstrap import RESAMPLES, resample_counts
+from src.analysis.resampling import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 
-from src.data.batching import Batch
+from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.files.plain import require
 

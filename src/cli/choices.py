@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from src.cli.parsing import ParsedOverride
 from src.config.composition import Repository
-from src.config.mistakes import Mistake, no_such_choice
+from src.config.mistakes import Mistake
 from src.config.required import required_message
 from src.extras import launcher_install_hint
 from src.formatting import format_names, format_value
-from src.suggestions import nearest
+from src.suggestions import nearest, no_such_choice
 
 Groups = Mapping[str, list[str]]  # group → its choices
 

@@ -11,13 +11,13 @@ from omegaconf import DictConfig, OmegaConf
 from src.cli.choices import Groups
 from src.cli.parsing import ParsedOverride
 from src.config.keys import paths_in, present_name
-from src.config.mistakes import Mistake, no_such_choice
+from src.config.mistakes import Mistake
 from src.config.options import WITHIN
 from src.config.places import place_at
 from src.config.required import required_message
 from src.config.validation import option_at
 from src.formatting import format_names
-from src.suggestions import did_you_mean, nearest
+from src.suggestions import did_you_mean, nearest, no_such_choice
 
 Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as written
 

@@ -14,8 +14,9 @@ from src.comparison.evidence import (
     twin_names,
 )
 from src.comparison.formatting import format_p_value
-from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, holm
+from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
 from src.comparison.study import ClaimDefinition, choice_of
+from src.comparison.two_level_bootstrap import Difference
 from src.comparison.variants import Variant
 
 NO_TWINS: Twins = {}

@@ -14,8 +14,8 @@ from src.comparison.measurements import Measurement, measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import LOWER_IS_BETTER, SCORES, added_metric, added_names
-from src.comparison.statistics import Sample, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
+from src.comparison.two_level_bootstrap import Sample, draw_samples
 from src.comparison.variants import Variant, group_runs
 from src.config.metrics import default_metrics
 from src.errors import UserError

@@ -7,8 +7,9 @@ import numpy as np
 
 from src.comparison.formatting import label
 from src.comparison.measurements import RUN_STATISTICS, sample_runs
-from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, Sample, estimate_difference, holm
+from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
 from src.comparison.study import Choices, ClaimDefinition, Pairing, choice_of, matches
+from src.comparison.two_level_bootstrap import Difference, Sample, estimate_difference
 from src.comparison.variants import Variant
 
 Pair = tuple[Variant, Variant]  # the variant that the claim favours, and its rival

@@ -11,7 +11,7 @@ import numpy as np
 from src.comparison.folds import pool_folds
 from src.comparison.runs import FinishedRun
 from src.comparison.scores import ScoreByText, scores_by_text
-from src.comparison.statistics import Sample
+from src.comparison.two_level_bootstrap import Sample
 from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.names import ATTENTION

@@ -7,17 +7,8 @@ from typing import Literal
 import numpy as np
 
 from src.comparison.measurements import FAITHFULNESS, Measurement, sample_runs
-from src.comparison.statistics import (
-    LEVEL,
-    MIN_SEEDS,
-    Difference,
-    Interval,
-    Sample,
-    estimate_difference,
-    holm,
-    mcnemar,
-    mean_over_seeds,
-)
+from src.comparison.statistics import LEVEL, MIN_SEEDS, Interval, holm, mcnemar, mean_over_seeds
+from src.comparison.two_level_bootstrap import Difference, Sample, estimate_difference
 from src.comparison.variants import Variant
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the columns of every table

@@ -5,7 +5,7 @@ import re
 from hydra.errors import HydraException, MissingConfigException
 from yaml import YAMLError
 
-from src.config.mistakes import no_such_choice
+from src.suggestions import no_such_choice
 
 ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable options", "\n    full_key")
 

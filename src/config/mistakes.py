@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from src.formatting import format_count, format_names
-from src.suggestions import did_you_mean, nearest
+from src.formatting import format_count
 
 WIDEST = 48  # characters of the left column; a longer entry gets its own line
 
@@ -14,10 +13,6 @@ class Mistake(NamedTuple):
 
     entry: str
     message: str
-
-
-def no_such_choice(name: object, choices: list[str]) -> str:
-    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({format_names(sorted(choices))})"
 
 
 def format_mistakes(mistakes: Iterable[Mistake]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.batching import Batch, BatchBuilder, Truncation
+from src.data.padded_batches import Batch, BatchBuilder, Truncation
 from src.data.trained_tokenizer import Tokenizer
 from src.files.plain import require
 

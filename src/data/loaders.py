@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from src.data.batching import Batch, BatchBuilder
-from src.data.order import Plan
+from src.data.batch_order import Plan
+from src.data.padded_batches import Batch, BatchBuilder
 from src.errors import UserError
 
 

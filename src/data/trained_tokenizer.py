@@ -9,7 +9,7 @@ import tokenizers
 from rich.console import Console
 from rich.progress import track
 
-from src.data.batching import PAD_ID
+from src.data.padded_batches import PAD_ID
 from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary

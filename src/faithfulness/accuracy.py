@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from src.comparison.evidence import match_pairs
 from src.comparison.measurements import measure
-from src.comparison.statistics import Difference, draw_samples, estimate_difference
 from src.comparison.study import Choices, Pairing
+from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
 from src.comparison.variants import Variant
 from src.faithfulness.names import WITHOUT_ATTENTION
 

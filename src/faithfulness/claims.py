@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison.formatting import format_p_value
-from src.comparison.statistics import LEVEL, MIN_SEEDS, Difference, draw_samples, estimate_difference, holm
+from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
+from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
 from src.faithfulness import seeds
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
 from src.faithfulness.summary import VariantSummary

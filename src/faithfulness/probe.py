@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from src.data.batching import Truncation
-from src.data.order import shuffled
+from src.data.batch_order import shuffled
+from src.data.padded_batches import Truncation
 from src.data.trained_tokenizer import UNKNOWN_ID
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss

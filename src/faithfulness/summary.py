@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from src.comparison.statistics import Difference, Interval, draw_samples, estimate_difference
+from src.comparison.statistics import Interval
+from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
 from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.accuracy import accuracies

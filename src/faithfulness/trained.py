@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.checkpoint import Card
-from src.data.batching import BatchBuilder
+from src.data.padded_batches import BatchBuilder
 from src.data.splits import sample
 from src.errors import UserError
 from src.eval import with_data

@@ -88,9 +88,9 @@ class Attention(Component):
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """The results of `forward` and `weights`."""
 
-    @abstractmethod
     def forward(self, encoded: Encoded) -> Encoded:
         """States N×L×D → states N×T×D' and a summary N×D'."""
+        return self.forward_with_weights(encoded)[0]
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
         """The result of `forward` with other weights N×H×T×L in place of the computed weights.

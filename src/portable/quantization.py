@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.data.batching import Batch
+from src.data.padded_batches import Batch
 from src.portable.onnx_model import feed, load_session, quiet
 
 RESAMPLES = 1000

@@ -11,7 +11,7 @@ import torch
 from src import build
 from src.analysis.explanation import Explanation, explain
 from src.checkpoint import Card
-from src.data.batching import Truncation
+from src.data.padded_batches import Truncation
 from src.models.attention.simple_self import SimpleSelfAttention
 from src.models.classifier import Classifier
 from src.models.embedding.glove import GloveEmbedding

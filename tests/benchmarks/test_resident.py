@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import memory, probe, resident
-from src.data import batching
+from src.data import padded_batches
 
 
 def test_each_setting_is_trained_and_its_memory_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,8 +49,8 @@ def test_invalid_options_end_in_a_message(tmp_path: Path, argument: str, capsys:
 
 
 def test_the_probe_sets_the_padded_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SIGNIFICANT_BITS", batching.SIGNIFICANT_BITS)
-    truncation = batching.Truncation(500, "first")
+    monkeypatch.setattr(padded_batches, "SIGNIFICANT_BITS", padded_batches.SIGNIFICANT_BITS)
+    truncation = padded_batches.Truncation(500, "first")
     assert truncation.padded_length(257) == 288
     probe.Probe("probe.json", significant_bits=5)
     assert truncation.padded_length(257) == 272

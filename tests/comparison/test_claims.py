@@ -11,9 +11,9 @@ from src.comparison.claims import Claim, judge_claims
 from src.comparison.comparison import compare
 from src.comparison.page import render
 from src.comparison.runs import find_runs
-from src.comparison.statistics import Sample, draw_samples
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.tables import render_markdown, render_terminal
+from src.comparison.two_level_bootstrap import Sample, draw_samples
 from src.comparison.variants import Variant, group_runs
 from tests.comparison.runs import make_probabilities, write_run
 

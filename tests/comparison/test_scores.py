@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from src.analysis.bootstrap import replicates
 from src.analysis.metrics import evaluate, losses
+from src.analysis.resampling import replicates
 from src.comparison.scores import SCORES, scores_by_text
 from tests.reports.runs import predictions
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.batching import Truncation
 from src.data.codec import Codec
+from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 
 NAMES = ("bad", "good")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from src.data.batching import Truncation
-from src.data.order import shuffled
+from src.data.batch_order import shuffled
+from src.data.padded_batches import Truncation
 from src.data.sources.table import Table
 from src.data.tokenizer import Word
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from src.data.batching import Truncation
+from src.data.padded_batches import Truncation
 from src.faithfulness.probe import Probe
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.batching import Truncation
+from src.data.padded_batches import Truncation
 from src.faithfulness.erasure import counts, normalize, remove, retain
 from src.faithfulness.limits import search_limits
 from src.faithfulness.measures import Predicted

@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from src.comparison.statistics import draw_samples, estimate_difference
+from src.comparison.two_level_bootstrap import draw_samples, estimate_difference
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
 

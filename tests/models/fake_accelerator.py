@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 from torchmetrics import MetricCollection
 
-from src.data.batching import Batch
+from src.data.padded_batches import Batch
 from src.lit import LitClassifier
 from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from src.data.batching import Batch
+from src.data.padded_batches import Batch
 from src.portable import quantization
 
 

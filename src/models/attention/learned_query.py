@@ -38,8 +38,8 @@ class LearnedQueryAttention(QueryAttention):
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return keys @ self.question
 
-    def _scores(self, encoded: Encoded) -> Tensor:
-        scores = super()._scores(encoded)  # N×T
+    def _scaled_scores(self, encoded: Encoded) -> Tensor:
+        scores = super()._scaled_scores(encoded)  # N×T
         if self.edges is None:
             return scores
         step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # without the first step

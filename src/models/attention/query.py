@@ -41,25 +41,21 @@ class QueryAttention(Attention):
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         """The score of each state for the query: N×D, N×T×D → N×T."""
 
-    def _scores(self, encoded: Encoded) -> Tensor:
+    def _scaled_scores(self, encoded: Encoded) -> Tensor:
         scores = self.score(encoded.summary, encoded.states)
         require_shape(self, "score", scores, "N×T", encoded.mask.shape)
         return self.scale * scores
 
-    def _weights(self, encoded: Encoded) -> Tensor:
-        return masked_softmax(self._scores(encoded), encoded.mask)
+    def _row_weights(self, encoded: Encoded) -> Tensor:
+        return masked_softmax(self._scaled_scores(encoded), encoded.mask)
 
     def weights(self, encoded: Encoded) -> Tensor:
         """Attention weights N×1×1×T: they sum to 1 over real states, padding gets 0."""
-        return self._weights(encoded)[:, None, None, :]
-
-    def forward(self, encoded: Encoded) -> Encoded:
-        """The context vector as a sequence of length one: N×T×D → N×1×D."""
-        return self.forward_with_weights(encoded)[0]
+        return self._row_weights(encoded)[:, None, None, :]
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """The results of `forward` and `weights`; computes the scores once."""
-        weights = self._weights(encoded)  # N×T
+        """The context vector as a sequence of length one, N×T×D → N×1×D, and the weights; computes the scores once."""
+        weights = self._row_weights(encoded)  # N×T
         return self._mix(encoded, self.dropout(weights)), weights[:, None, None, :]
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:

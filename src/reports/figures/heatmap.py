@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
+from src.reports.figures.colours import INK, WEIGHTS
+from src.reports.figures.style import label_words, new_figure, user_text
 from src.reports.words import clean_text, colour_limit
 
 MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # words on an axis of a single map, and in the grid of heads

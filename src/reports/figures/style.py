@@ -1,4 +1,4 @@
-"""Common style of all figures: sizes, colours, fonts; atomic saving."""
+"""Common style of all figures: sizes, axes, fonts; atomic saving."""
 
 import logging
 import re
@@ -18,9 +18,6 @@ from src.reports.words import clean_text
 
 log = logging.getLogger(__name__)
 DPI = 150
-WEIGHTS = "Blues"  # one hue, light to dark: readable in grey and with colour blindness
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito 2008
-INK, GREY = "#111827", "#6b7280"
 SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans", "Symbola")
 
 

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from src import build
 from src.checkpoint import Card
-from src.data.batching import Truncation
 from src.data.codec import Codec
+from src.data.padded_batches import Truncation
 from src.data.tokenizer import Pretrained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from src.analysis.auroc import auroc
-from src.analysis.bootstrap import RESAMPLES, confusion_scores, replicates
 from src.analysis.metrics import confusion_matrix, evaluate, losses
+from src.analysis.resampling import RESAMPLES, confusion_scores, replicates
 from tests.reports.runs import predictions
 
 

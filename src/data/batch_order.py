@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-CHUNK = 50  # batches that are sorted together: enough to save padding, few enough for a random order
+BATCHES_PER_BUCKET = 50  # batches that are sorted together: enough to save padding, few enough for a random order
 
 Plan = list[np.ndarray]
 
@@ -36,7 +36,7 @@ def shuffled(
     bounds = _bounds(len(rows), batch_size, world_size)
     steps = (len(bounds) - 1) // world_size
     if buckets:
-        chunk = min(CHUNK, max(1, steps // 8)) * world_size
+        chunk = min(BATCHES_PER_BUCKET, max(1, steps // 8)) * world_size
         for start, stop in pairwise([*bounds[:-1:chunk], bounds[-1]]):
             chunk_rows = rows[start:stop]
             rows[start:stop] = chunk_rows[np.argsort(lengths[chunk_rows], kind="stable")]
