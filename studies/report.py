@@ -23,6 +23,7 @@ from src.comparison.measurements import measure
 from src.comparison.page import render
 from src.comparison.rows import difference_verdict
 from src.comparison.runs import FinishedRun, find_runs
+from src.comparison.scores import scores_by_text
 from src.comparison.statistics import Interval, holm, mean_over_seeds
 from src.comparison.two_level_bootstrap import Difference, Sample, draw_samples, estimate_difference
 from src.comparison.variants import Variant, group_runs
@@ -99,23 +100,30 @@ class StudyResults:
     def _twenty(self) -> dict[tuple[str, str], Variant]:
         return _by_choice(group_runs(self.runs(*TWENTY)))
 
-    def accuracy(self, encoder: str, attention: str) -> float:
-        """The mean accuracy of a variant of the main table over seeds, in %; nan if it is not released."""
+    def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
+        """The mean score of a variant of the main table over seeds, in %; nan if it is not released."""
         variant = self._twenty.get((encoder, attention))
-        return 100 * mean_over_seeds([_accuracy(run) for run in variant.runs]).value if variant else nan
+        return 100 * mean_over_seeds([_score(run, metric) for run in variant.runs]).value if variant else nan
 
-    def gain(self, encoder: str, attention: str, baseline: str) -> str:
-        """The difference of two mean accuracies in points, with its sign."""
-        return f"{self.accuracy(encoder, attention) - self.accuracy(encoder, baseline):+.1f}"
+    def accuracies(self, encoder: str, attention: str) -> str:
+        """The accuracy of each seed of a variant of the main table in %, in the order of the seeds."""
+        variant = self._twenty.get((encoder, attention))
+        runs = sorted(variant.runs, key=lambda run: run.seed) if variant else []
+        *first, last = [f"{100 * _score(run):.1f}" for run in runs] or [NOT_MEASURED]
+        return " and ".join([", ".join(first), last] if first else [last])
 
-    def accuracy_rows(self, *sweeps: str) -> Iterator[list[str]]:
-        """Rows of mean accuracies ± half of their intervals over seeds, by encoder and attention."""
+    def gain(self, encoder: str, attention: str, baseline: str, metric: str = "acc") -> str:
+        """The difference of two mean scores in points, with its sign."""
+        return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
+
+    def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
+        """Rows of mean scores ± half of their intervals over seeds, by encoder and attention."""
         by_choice = _by_choice(group_runs(self.runs(*sweeps or TWENTY)))
         for encoder in ENCODERS:
             variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
-            yield [f"`{encoder}`", *(format_accuracy(variant) for variant in variants)]
+            yield [f"`{encoder}`", *(format_mean(variant, metric) for variant in variants)]
 
-    def difference_rows(self, baseline: str) -> Iterator[list[str]]:
+    def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
         """Rows of the differences of each attention to another attention with the same encoder."""
         attentions = ATTENTIONS[ATTENTIONS.index(baseline) + 1 :]
         pairs = [
@@ -123,7 +131,7 @@ class StudyResults:
             for encoder, attention in product(ENCODERS, attentions)
             if {(encoder, attention), (encoder, baseline)} <= self._twenty.keys()
         ]
-        for row in compare_pairs(pairs):
+        for row in compare_pairs(pairs, metric):
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
 
     def other_rows(self) -> Iterator[list[str]]:
@@ -134,7 +142,7 @@ class StudyResults:
         rows = compare_pairs([(variant, baseline) for variant in others.values() for baseline in baselines])
         for to_none, to_uniform in zip(rows[::2], rows[1::2], strict=True):
             variant = to_none.variant
-            yield [f"`{variant.choices['attention']}`", format_accuracy(variant), *to_none.cells[:2], *to_uniform.cells]
+            yield [f"`{variant.choices['attention']}`", format_mean(variant), *to_none.cells[:2], *to_uniform.cells]
 
     def cost_rows(self) -> Iterator[list[str]]:
         """Rows of the cost: seconds of the fastest and the median epoch, parameters and peak memory, by variant."""
@@ -163,7 +171,7 @@ class StudyResults:
             if not runs:
                 yield [f"`{name}`", *[NOT_MEASURED] * 3]
                 continue
-            accuracies = [_accuracy(run) for run in runs]
+            accuracies = [_score(run) for run in runs]
             seconds = [run.result.seconds.fit or 0.0 for run in runs]
             each = ", ".join(f"{100 * value:.2f}" for value in accuracies)
             duration = f"{min(seconds):.0f} to {max(seconds):.0f}"
@@ -189,7 +197,7 @@ class StudyResults:
         return [self.folder / sweep for sweep in sweeps if self.has(sweep)]
 
     def _preset_cells(self, runs: Sequence[FinishedRun]) -> list[str]:
-        accuracies = [_accuracy(run) for run in runs]
+        accuracies = [_score(run) for run in runs]
         score, epochs = runs[0].result.metrics["test/acc"], len(runs[0].result.seconds.per_epoch)
         single = Interval(accuracies[0], score.low, score.high)
         interval = mean_over_seeds(accuracies) if len(runs) > 1 else single
@@ -198,12 +206,12 @@ class StudyResults:
         return [format_interval(interval), f"{score.n:,}", trained, f"{runs[0].result.parameters.trainable:,}"]
 
 
-def compare_pairs(pairs: Sequence[tuple[Variant, Variant]]) -> list[DifferenceRow]:
-    """Differences in accuracy of pairs of variants on the same texts, adjusted (Holm) for all pairs."""
+def compare_pairs(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc") -> list[DifferenceRow]:
+    """Differences in a metric of pairs of variants on the same texts, adjusted (Holm) for all pairs."""
     variants = list({id(variant): variant for pair in pairs for variant in pair}.values())
-    measurements = measure(variants, ["acc"], "acc", ["acc"])
+    measurements = measure(variants, [metric], metric, [metric])
     drawn = draw_samples(
-        [measurement.by_text["acc"] for measurement in measurements],
+        [measurement.by_text[metric] for measurement in measurements],
         seeds=[measurement.seeds for measurement in measurements],
     )
     samples: Mapping[int, Sample] = {id(variant): sample for variant, sample in zip(variants, drawn, strict=True)}
@@ -215,11 +223,11 @@ def compare_pairs(pairs: Sequence[tuple[Variant, Variant]]) -> list[DifferenceRo
     ]
 
 
-def format_accuracy(variant: Variant | None) -> str:
-    """The mean over seeds ± half of its 95 % interval, in %."""
+def format_mean(variant: Variant | None, metric: str = "acc") -> str:
+    """The mean of a metric over seeds ± half of its 95 % interval, in %."""
     if variant is None:
         return NOT_MEASURED
-    mean, low, _ = mean_over_seeds([_accuracy(run) for run in variant.runs])
+    mean, low, _ = mean_over_seeds([_score(run, metric) for run in variant.runs])
     return f"{100 * mean:.1f}" + ("" if low is None else f" ± {100 * (mean - low):.1f}")
 
 
@@ -281,9 +289,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("The report agrees with the released records" if not changed else f"Wrote {', '.join(map(str, changed))}")
 
 
-def _accuracy(run: FinishedRun) -> float:
+def _score(run: FinishedRun, metric: str = "acc") -> float:
     predictions = run.predictions()
-    return float((predictions.probabilities.argmax(1) == predictions.labels).mean())
+    return float(scores_by_text(predictions.probabilities, predictions.labels, [metric])[metric].mean())
 
 
 def _by_choice(variants: Sequence[Variant]) -> dict[tuple[str, str], Variant]:

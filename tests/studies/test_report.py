@@ -53,11 +53,22 @@ def test_numbers_of_the_main_table(records, tmp_path):
 
 def test_differences_to_the_same_encoder(records, tmp_path):
     _, path = write(records, tmp_path)
-    differences = path.read_text().partition("### Differences to no attention")[2].partition("### Claims")[0]
+    differences = path.read_text().partition("### Differences to no attention")[2].partition("### AUROC")[0]
     rows = {row.variant.name: row for row in compare([records / "all"], baseline="lstm none").rows}
     value, low, high = rows["lstm · bahdanau"].difference
     assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in differences
     assert differences.count("exploratory") == 6  # two encoders: 2 differences to none and 1 to uniform
+
+
+def test_areas_and_their_differences(records, tmp_path):
+    _, path = write(records, tmp_path)
+    section = path.read_text().partition("### AUROC")[2].partition("### Claims")[0]
+    compared = compare([records / "all"], baseline="lstm uniform", metric="auroc").rows
+    rows = {row.variant.name: row for row in compared}
+    mean, low, _ = rows["lstm · bahdanau"].metrics["auroc"]
+    assert f" | {100 * mean:.1f} ± {100 * (mean - low):.1f} | not measured |" in section
+    value, low, high = rows["lstm · bahdanau"].difference
+    assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in section
 
 
 def test_check_names_each_file_that_differs(records, tmp_path):
