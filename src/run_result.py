@@ -216,7 +216,7 @@ class RunResult:
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:
-        """Return the names of these fields that have no value."""
+        """Return those of the names whose fields have no value."""
         return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
 
     def score(self, name: str) -> float | None:

@@ -83,10 +83,9 @@ class StudyResults:
         """Whether a part of the main table is released."""
         return bool(self._folders(TWENTY))
 
-    @property
-    def main_seeds(self) -> str:
-        """The smallest and the largest number of seeds of a variant of the main table, such as 2 to 3 seeds."""
-        counts = sorted(len(variant.runs) for variant in self._twenty.values())
+    def seeds(self, *sweeps: str) -> str:
+        """The number of seeds of the sweeps' variants, such as 2 to 3 seeds; by default those of the main table."""
+        counts = sorted(len(variant.runs) for variant in group_runs(self.runs(*sweeps or TWENTY)))
         if counts[0] == counts[-1]:
             return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
         return f"{counts[0]} to {counts[-1]} seeds"
@@ -117,7 +116,7 @@ class StudyResults:
         return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
 
     def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Rows of mean scores ± half of their intervals over seeds, by encoder and attention."""
+        """Rows of mean scores ± the half-width of their intervals over seeds, by encoder and attention."""
         by_choice = _by_choice(group_runs(self.runs(*sweeps or TWENTY)))
         for encoder in ENCODERS:
             variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
@@ -135,7 +134,7 @@ class StudyResults:
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
 
     def other_rows(self) -> Iterator[list[str]]:
-        """Rows of the other attentions with a BiLSTM: accuracy, and differences to `none` and `uniform`."""
+        """Rows of the other attentions with a BiLSTM: accuracy, and differences from `none` and `uniform`."""
         others = _by_choice(group_runs(self.runs("other_attentions")))
         seeds = {run.seed for variant in others.values() for run in variant.runs}
         baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in ("none", "uniform")]
@@ -224,7 +223,7 @@ def compare_pairs(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc")
 
 
 def format_mean(variant: Variant | None, metric: str = "acc") -> str:
-    """The mean of a metric over seeds ± half of its 95 % interval, in %."""
+    """The mean of a metric over seeds ± the half-width of its 95 % interval, in %."""
     if variant is None:
         return NOT_MEASURED
     mean, low, _ = mean_over_seeds([_score(run, metric) for run in variant.runs])

@@ -71,7 +71,7 @@ def missing_tasks(
         plan: the plan.
         results: folder of the released files.
         names: sweeps to run.
-        seeds: seeds to run; None takes those of the plan.
+        seeds: seeds to run; None means those of the plan.
         is_quick: run the first seed of each sweep only.
     """
     planned = {name: plan.sweeps[name].seeds[:1] if is_quick else plan.sweeps[name].seeds for name in names}

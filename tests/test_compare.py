@@ -31,7 +31,7 @@ def test_writes_into_the_sweep_and_prints(sweep: Path, capsys: pytest.CaptureFix
 def test_out_and_baseline(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(sweep), "--out", str(tmp_path / "new" / "folder"), "--baseline", "keras", "--metric", "auroc"])
     assert [path.name for path in sorted((tmp_path / "new" / "folder").iterdir())] == FILES
-    assert "Differences in AUROC to keras" in capsys.readouterr().out
+    assert "Differences in AUROC from keras" in capsys.readouterr().out
 
 
 def test_several_folders_write_to_the_default_folder(

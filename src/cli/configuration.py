@@ -101,7 +101,7 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
 
 
 def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find missing tags, if they are enforced. Default tags count only if they are typed."""
+    """Find missing tags, if they are enforced. Default tags count only if the user gives them on the command line."""
     is_default = task.get("tags") in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
     if OmegaConf.select(task, "extras.enforce_tags") is True and "tags" in task and (is_default or not task.tags):
         yield Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[baseline,imdb]")

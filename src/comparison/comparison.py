@@ -1,4 +1,4 @@
-"""Compare finished runs: a ranking of variants, differences to a baseline, and claims."""
+"""Compare finished runs: a ranking of variants, differences from a baseline, and claims."""
 
 import shlex
 from collections.abc import Iterable, Sequence

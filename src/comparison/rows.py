@@ -1,4 +1,4 @@
-"""One row for each variant: scores, difference to the baseline, cost and verdict."""
+"""One row for each variant: scores, difference from the baseline, cost and verdict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -13,14 +13,15 @@ from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
 
 SCORES = (
-    "Mean over seeds ± half of the 95 % interval of the mean over all seeds (Student's t), on these {texts:,} test "
-    "texts. For calibration error, lower is better. ensemble: {metric} of the averaged probabilities of all seeds."
+    "Mean over seeds ± the half-width of the 95 % interval of the mean over all seeds (Student's t), on these "
+    "{texts:,} test texts. For calibration error, lower is better. ensemble: {metric} of the averaged probabilities "
+    "of all seeds."
 )
 DIFFERENCES = (
-    "Difference to the baseline ± half of its 95 % interval, from a two-level bootstrap (seeds × texts) with "
-    "Student's t, unadjusted; p by the same bootstrap, then after Holm's adjustment for all {num_tests} differences of "
-    "the table; the adjusted p decides the verdict. McNemar: in k of n seeds the exact test finds a difference of the "
-    "same sign at 5 %. tie: no significant difference; exploratory: fewer than {min_seeds} seeds."
+    "Difference from the baseline ± the half-width of its 95 % interval, from a two-level bootstrap (seeds × texts) "
+    "with Student's t, unadjusted; p by the same bootstrap, then after Holm's adjustment for all {num_tests} "
+    "differences of the table; the adjusted p decides the verdict. McNemar: in k of n seeds the exact test finds a "
+    "difference of the same sign at 5 %. tie: no significant difference; exploratory: fewer than {min_seeds} seeds."
 )
 COST = (
     "Seconds: training time of an epoch without validation, median over epochs, mean over seeds. Memory: the maximum "
@@ -37,8 +38,9 @@ RULES = (
 
 
 FAITHFULNESS_NOTE = (
-    "From the records of `python -m src.faithfulness`, mean over seeds ± half of the 95 % interval (Student's t). "
-    "Normalized comprehensiveness: 0 is the lowest and 1 the highest that a ranking of the words can reach."
+    "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
+    "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest that a ranking of the words can "
+    "reach."
 )
 
 
@@ -80,7 +82,7 @@ def _name(row: Row) -> str:
 
 
 def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
-    title = f"Differences in {label(comparison.metric)} to {comparison.baseline.variant.name}"
+    title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
     rows = [
         [
             row.variant.name,

@@ -77,7 +77,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
       the estimate is small by chance where t is large by chance, and with the estimate itself, p was below 5 % in up to
       5.8 % of cases with five seeds, and in up to 12 % with two.
 
-    A variant of one seed adds no uncertainty of the seeds: the result then holds for that trained model only.
+    A variant with one seed adds no variance between seeds: the result then applies only to that trained model.
 
     Args:
         terms: weights and samples, each sample once.

@@ -1,4 +1,4 @@
-"""Group runs that differ only in seed and fold into variants, and name each by its differences to the others."""
+"""Group runs that differ only in seed and fold into variants, and name each by its differences from the others."""
 
 import json
 from collections.abc import Mapping, Sequence

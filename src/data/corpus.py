@@ -11,7 +11,7 @@ import numpy as np
 
 from src.data.spool import StoredTexts
 from src.errors import UserError
-from src.formatting import LISTED_VALUES, format_list, format_repr
+from src.formatting import LISTED_VALUES, format_count, format_list, format_repr
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> S
     labels = _class_numbers(split.labels, len(texts), f"{place}.labels")
     if len(outside := np.flatnonzero((labels < 0) | (labels >= num_classes))):
         raise UserError(
-            f"{place}.labels: {len(outside):,} are out of range, first labels[{outside[0]}] = {labels[outside[0]]}; "
+            f"{place}.labels: {format_count(len(outside), 'label')} out of range, the first is labels[{outside[0]}] = "
+            f"{labels[outside[0]]}; "
             f"with {num_classes} class_names they must be 0 to {num_classes - 1}"
         )
     groups = None if split.groups is None else np.asarray(split.groups)

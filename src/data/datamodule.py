@@ -42,14 +42,14 @@ class TextDataModule(pl.LightningDataModule, ABC):
         test_fraction: fraction of the training split to hold out first if the source has no test split; in (0, 1).
         split_seed: seed of the held-out rows and of the sample for `limit`; separate from `seed`, so that runs with
             several seeds share one split and one cache.
-        limit: largest number of texts per split, a stratified sample; None takes all.
+        limit: largest number of texts per split, a stratified sample; None means all.
         folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
             `test_fraction`.
         fold: number of the fold that is the test split, from 0 to folds - 1.
         length_buckets: train on batches of texts of similar length, which saves padding.
         on_device: store all tokens of a split on the trainer's device.
         cache_dir: folder of the tokenized data; None: the folder `heed` in the user's cache.
-        seed: seed of the training order; None takes torch's seed.
+        seed: seed of the training order; None means torch's seed.
         progress: show progress bars while tokenizing.
 
     Raises:

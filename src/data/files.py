@@ -47,7 +47,7 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Ite
 
     Args:
         path: path of the file.
-        source: the name of the file in messages; None takes its path.
+        source: the name of the file in messages; None means its path.
         pipes: also open pipes, such as a shell's `<(…)` and usually `/dev/stdin`.
 
     Raises:
@@ -70,7 +70,7 @@ def open_text(
 
     Args:
         path: path of the file.
-        source: the name of the file in messages; None takes its path.
+        source: the name of the file in messages; None means its path.
         pipes: also open pipes.
         newline: argument of `open`.
 

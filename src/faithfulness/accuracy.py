@@ -1,4 +1,4 @@
-"""The accuracy of each variant, and its difference to uniform attention (Wiegreffe & Pinter 2019).
+"""The accuracy of each variant, and its difference from uniform attention (Wiegreffe & Pinter 2019).
 
 A model that is trained with uniform weights shows how much accuracy needs the attention at all.
 """

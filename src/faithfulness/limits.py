@@ -126,7 +126,10 @@ def search_blocks(
     """Select all tokens of the next share at once; returns the highest (sign 1) or lowest mean drop over the shares.
 
     Args:
-        text, probability, sign, retain: as above.
+        text: L token ids.
+        probability: p(c) of the whole text.
+        sign: 1 to search for the highest drop, -1 for the lowest.
+        retain: the selected tokens remain alone, as for sufficiency.
         others: scores of the tokens, L each, high if a token supports the class.
         rng: for the perturbations.
     """

@@ -1,6 +1,6 @@
 """Agreement between seeds: how much their predictions, and their attention weights, differ on the same texts.
 
-Wiegreffe and Pinter (2019) compare attention between seeds, because differences to other weights have no scale
+Wiegreffe and Pinter (2019) compare attention between seeds, because differences from other weights have no scale
 otherwise. To compare predictions and attention, which have different numbers of classes and tokens, the agreement
 above chance relates the total variation distance of two seeds to its mean after a random permutation (of the texts for
 predictions, of the text's tokens for attention): 1 − distance / distance after permutation, the form of Krippendorff's

@@ -26,7 +26,7 @@ class Estimate:
     Args:
         interval: 95 % interval over seeds and texts; over texts alone for one seed.
         texts: number of texts that define the measure in every run; None: all test texts.
-        against_random: difference to the random ranking; None for that ranking, and for measures without rankings.
+        against_random: difference from the random ranking; None for that ranking, and for measures without rankings.
     """
 
     interval: Interval
@@ -102,7 +102,7 @@ def _stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """The mean of each measure S×n, on the texts that define all of them, and its difference to the random ranking."""
+    """The mean of each measure S×n, on the texts that define all, and its difference from the random ranking."""
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():

@@ -18,10 +18,10 @@ from src.reports.page.formatting import format_count
 from src.reports.tables import UNKNOWN
 
 NOTE = (
-    "Means over seeds and texts ± half of their 95 % interval (two levels: seeds × texts; with one seed, texts alone). "
-    "* differs from the random ranking (unadjusted 5 %). Comprehensiveness and sufficiency: the drop of the predicted "
-    "class's probability without the highest 1, 5, 10, 20 and 50 % of the tokens, and with these alone; means over the "
-    "five. Normalized: 0 is the lowest and 1 the highest value that a search over rankings reaches."
+    "Means over seeds and texts ± the half-width of their 95 % interval (two levels: seeds × texts; with one seed, "
+    "texts alone). * differs from the random ranking (unadjusted 5 %). Comprehensiveness and sufficiency: the drop of "
+    "the predicted class's probability without the highest 1, 5, 10, 20 and 50 % of the tokens, and with these alone; "
+    "means over the five. Normalized: 0 is the lowest and 1 the highest value that a search over rankings reaches."
 )
 AGREEMENT_NOTE = (
     "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and other rankings, the "

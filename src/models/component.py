@@ -98,7 +98,7 @@ class Attention(Component):
         Raises:
             NotImplementedError: by default, and if the result is not a mixture of states.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not mix states by given weights")
+        raise NotImplementedError(f"{type(self).__name__} cannot mix states with weights that are passed to it")
 
 
 class Head(Component):

@@ -19,7 +19,7 @@ class Sublayer(nn.Module):
 
     Args:
         input_dim: D, features of x.
-        output_dim: D', features of f(x); None takes D.
+        output_dim: D', features of f(x); None means D.
         residual: add x to f(x).
         norm: position of layer norm: none, pre, post or both.
         norm_eps: added to the variance in layer norm.

@@ -45,7 +45,7 @@ def test_numbers() -> None:
 
 def test_markdown_has_every_section_and_complete_tables(comparison: Comparison) -> None:
     text = render_markdown(comparison)
-    for title in ("## Scores", "## Differences in accuracy to none", "## Cost", "## Claims", "## Not compared"):
+    for title in ("## Scores", "## Differences in accuracy from none", "## Cost", "## Claims", "## Not compared"):
         assert f"\n{title}\n" in text
     tables = [[line for line in block.split("\n")] for block in text.split("\n\n") if block.startswith("|")]
     assert len(tables) == 3

@@ -53,11 +53,11 @@ def test_numbers_of_the_main_table(records, tmp_path):
 
 def test_differences_to_the_same_encoder(records, tmp_path):
     _, path = write(records, tmp_path)
-    differences = path.read_text().partition("### Differences to no attention")[2].partition("### AUROC")[0]
+    differences = path.read_text().partition("### Differences from no attention")[2].partition("### AUROC")[0]
     rows = {row.variant.name: row for row in compare([records / "all"], baseline="lstm none").rows}
     value, low, high = rows["lstm · bahdanau"].difference
     assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in differences
-    assert differences.count("exploratory") == 6  # two encoders: 2 differences to none and 1 to uniform
+    assert differences.count("exploratory") == 6  # two encoders: 2 differences from none and 1 to uniform
 
 
 def test_areas_and_their_differences(records, tmp_path):

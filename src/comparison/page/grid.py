@@ -17,7 +17,7 @@ class Cell(NamedTuple):
     """The score of one variant."""
 
     score: str
-    margin: float | None  # half of the interval
+    margin: float | None  # half-width of the interval
     depth: float  # depth of the colour: 0 for the worst variant, 1 for the best
 
 

@@ -1,4 +1,4 @@
-"""Page sections: the variants ranked by each score, and their differences to the baseline."""
+"""Page sections: the variants ranked by each score, and their differences from the baseline."""
 
 from typing import NamedTuple
 
@@ -89,5 +89,5 @@ def differences(comparison: Comparison) -> ChartTable | None:
     if not rows:
         return None
     scale = linear_scale([0.0, *(x for row in rows for x in (row.value, row.low, row.high) if x is not None)])
-    description = f"Difference in {label(comparison.metric)} to the baseline with its interval"
+    description = f"Difference in {label(comparison.metric)} from the baseline with its interval"
     return ChartTable(scale, ("Difference", "95 % interval", "p (Holm)", "McNemar", "Verdict"), rows, description)

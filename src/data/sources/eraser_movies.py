@@ -31,8 +31,12 @@ def _characters(text: str, spans: Any, place: str) -> list[tuple[int, int]]:
     """Convert spans of tokens to spans of characters."""
     tokens = [match.span() for match in re.finditer(r"\S+", text)]
     try:
-        return [(tokens[span["start"]][0], tokens[span["end"] - 1][1]) for span in spans]
+        bounds = [(span["start"], span["end"]) for span in spans]
+        if not all(0 <= start < end <= len(tokens) for start, end in bounds):
+            raise IndexError
+        return [(tokens[start][0], tokens[end - 1][1]) for start, end in bounds]
     except (IndexError, KeyError, TypeError):
         raise UserError(
-            f"{place}: the column 'rationale' must have spans {{start, end}} of the {len(tokens):,} tokens of the text"
+            f"{place}: the column 'rationale' must contain spans {{start, end}} with 0 ≤ start < end ≤ "
+            f"{len(tokens):,}, the number of tokens of the text"
         ) from None

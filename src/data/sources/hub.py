@@ -29,7 +29,7 @@ class HubSet:
         text: name of the column of texts.
         label: name of the column of labels.
         on_bad_rows: "error" or "drop".
-        classes: the allowed classes in order; None takes those of the data set.
+        classes: the allowed classes in order; None means those of the data set.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Hub(TextDataModule):
         val_split: name of the validation split; None holds out `val_fraction` of the training rows.
         test_split: name of the test split; None holds out `test_fraction`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
-        labels: the allowed classes in order; None takes those of the data set.
+        labels: the allowed classes in order; None means those of the data set.
         loading: options of `TextDataModule`.
     """
 

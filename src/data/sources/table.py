@@ -25,7 +25,7 @@ class Table(TextDataModule):
         val_path: a file of the same columns to validate on; None holds out `val_fraction` of `path`.
         test_path: a file of the same columns to test on; None holds out `test_fraction` of `path`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
-        labels: the allowed classes in order; None takes those of the training file, sorted.
+        labels: the allowed classes in order; None means those of the training file, sorted.
         delimiter: delimiter of CSV and TSV files: a character or its name; None detects it.
         loading: options of `TextDataModule`.
     """
@@ -55,7 +55,7 @@ class Table(TextDataModule):
         self.classes = parse_class_names(labels)
         self.delimiter = parse_delimiter(delimiter)
         if delimiter is not None and not {file_format(path) for path in self.paths.values()} & set(DELIMITED):
-            raise ValueError(f"delimiter={delimiter!r}: only for {' and '.join(DELIMITED)} files; set null")
+            raise ValueError(f"delimiter={delimiter!r}: only for {' and '.join(DELIMITED)} files; set delimiter=null")
 
     def require_columns(self) -> None:
         """Check the columns of all files, from their headers.

@@ -13,7 +13,7 @@ class AdditiveAttention(QueryAttention):
     """score(q, h) = vᵀ tanh(W [h; q] + b), computed as tanh(W_h h + W_q q + b) so that q is projected once.
 
     Args:
-        attention_dim: A, size of the hidden layer; None takes D.
+        attention_dim: A, size of the hidden layer; None means D.
         bias: add b.
         options: options of `QueryAttention`.
 

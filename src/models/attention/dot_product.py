@@ -20,7 +20,7 @@ class DotProductAttention(SelfAttention):
 
     Args:
         input_dim: D, features of a state.
-        output_dim: D', features of a mixture; None takes D.
+        output_dim: D', features of a mixture; None means D.
         options: options of `SelfAttention`.
 
     Attributes:

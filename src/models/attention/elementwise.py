@@ -25,7 +25,7 @@ class ElementwiseMixing(nn.Module):
 
     Args:
         input_dim: D, features of a state.
-        expanded_dim: De, features of E; None takes D.
+        expanded_dim: De, features of E; None means D.
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.
         dropout: probability in [0, 1) of dropping an attention weight while training.

@@ -28,7 +28,7 @@ class GlobalVector(nn.Module):
     def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
         super().__init__()
         if output_dim < 1:
-            raise ValueError(f"a global vector of {output_dim} features must have at least 1")
+            raise ValueError(f"the global vector must have at least 1 feature, not {output_dim}")
         if norm not in ("none", "layer", "batch"):
             raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
         self.scores = Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias

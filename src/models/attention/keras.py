@@ -16,8 +16,8 @@ class KerasAttention(DotProductAttention):
     Args:
         input_dim: D, features of a state.
         score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which needs N×L×L×D numbers.
-        use_scale: learn s, a scalar that starts at 1; without it s = 1, so the scores are not divided by √D. (c also
-            starts at 1, and is always learned.)
+        use_scale: learn the scale s of the scores, which starts at 1; false: s = 1, so the scores are not divided by
+            √D. The factor c of score_mode=concat also starts at 1 and is always learned.
         options: options of `SelfAttention`.
 
     Raises:

@@ -10,7 +10,7 @@ class LuongConcatAttention(AdditiveAttention):
 
     Args:
         input_dim: D, features of a state.
-        attention_dim: A, size of the hidden layer; None takes D.
+        attention_dim: A, size of the hidden layer; None means D.
         bias: add a bias inside the tanh. The paper has none; the twenty-model report's code (its eq. 10) has one.
         scaled: divide the scores by √D.
         dropout: probability in [0, 1) of dropping a weight while training.

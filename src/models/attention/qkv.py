@@ -14,7 +14,7 @@ class QkvAttention(DotProductAttention):
 
     Args:
         input_dim: D, features of a state.
-        attention_units: A, features of queries, keys and values, and of the result; None takes D.
+        attention_units: A, features of queries, keys and values, and of the result; None means D.
         bias: add the three biases. (b_k adds the same number to all scores of a query, so it gets no gradient.)
         scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × the text's real tokens), the
             error in the from-scratch document; none: 1, as in Keras' layer.

@@ -20,7 +20,7 @@ class SelfAttention(Attention):
 
     Args:
         input_dim: D, features of a state.
-        output_dim: D', features of a mixture; None takes D.
+        output_dim: D', features of a mixture; None means D.
         residual: add the state to its mixture.
         norm: layer norm of the states before mixing (pre), of the result (post), both or none.
         norm_eps: added to the variance in layer norm.

@@ -22,7 +22,7 @@ class GloveEmbedding(LearnedEmbedding):
 
     Args:
         vocabulary: the tokens by id.
-        path: a GloVe `.txt`, or a `.zip` that contains one; None takes the bundled 10,000 most frequent words × 50.
+        path: a GloVe `.txt`, or a `.zip` that contains one; None means the bundled 10,000 most frequent words × 50.
         dim: D, features of the file's vectors.
         freeze: do not train the vectors.
         unknown: treatment of words without a vector: `keep` gives them random vectors with the standard deviation of

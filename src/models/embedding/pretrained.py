@@ -18,7 +18,7 @@ class PretrainedEmbedding(LearnedEmbedding):
     Args:
         vocabulary: the tokens by id.
         name_or_path: the model's folder, or its name on the hub.
-        dim: D, features of a vector; None takes the model's.
+        dim: D, features of a vector; None means the model's.
         freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.

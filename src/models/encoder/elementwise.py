@@ -15,9 +15,9 @@ class Elementwise(Stack):
 
     Args:
         input_dim: features of an embedded token.
-        dim: D, features of a state; None takes `input_dim`.
+        dim: D, features of a state; None means `input_dim`.
         layers: number of blocks before the last layer.
-        expanded_dim: De, features of each block's E and of its feed-forward hidden layer; None takes D.
+        expanded_dim: De, features of each block's E and of its feed-forward hidden layer; None means D.
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.
         activation: relu or gelu.

@@ -14,14 +14,14 @@ class Hybrid(Stack):
 
     Args:
         input_dim: features of an embedded token.
-        dim: D, features of a state; None takes `input_dim`.
+        dim: D, features of a state; None means `input_dim`.
         layers: number of blocks.
         window: visible tokens on each side.
         heads: heads of the windowed attention; must divide D.
         global_vector: add elementwise mixing by a global vector E to every block.
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.
-        feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
+        feed_forward_dim: hidden features of the feed-forward network; None means 4 D.
         activation: relu or gelu.
         norm: pre or post.
         dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.

@@ -10,10 +10,10 @@ class Transformer(Stack):
 
     Args:
         input_dim: features of an embedded token.
-        dim: D, features of a state; None takes `input_dim`.
+        dim: D, features of a state; None means `input_dim`.
         layers: number of blocks.
         heads: heads of each attention; must divide D.
-        feed_forward_dim: hidden features of the feed-forward network; None takes 4 D.
+        feed_forward_dim: hidden features of the feed-forward network; None means 4 D.
         activation: relu or gelu.
         norm: pre (Xiong et al. 2020) or post (Vaswani et al. 2017).
         dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.

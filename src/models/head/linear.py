@@ -13,7 +13,7 @@ class LinearHead(Head):
         input_dim: D, features of a pooled text.
         num_logits: number of logits of the loss.
         dropout: probability in [0, 1) of dropping a feature.
-        init_std: standard deviation of the initial W, with zero b; None takes torch's default.
+        init_std: standard deviation of the initial W, with zero b; None means torch's default.
         freeze: do not train W and b, so that only the preceding components learn.
 
     Raises:

@@ -22,7 +22,7 @@ class MlpHead(Head):
         activation: relu, gelu or tanh.
         dropout: probability in [0, 1) before every linear layer.
         init: glorot_uniform: weights from U(-b, b) with b = √(6 / (inputs + outputs)) of their layer (Glorot & Bengio
-            2010, eq. 16) and zero biases, as in Keras' Dense; None takes torch's default.
+            2010, eq. 16) and zero biases, as in Keras' Dense; None means torch's default.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -103,5 +103,5 @@ def test_options_out_of_range_are_refused() -> None:
         ElementwiseAttention(D, gate="relu")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="vector_norm='group' must be one of none, layer, batch"):
         ElementwiseAttention(D, vector_norm="group")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a global vector of 0 features must have at least 1"):
+    with pytest.raises(ValueError, match="the global vector must have at least 1 feature, not 0"):
         ElementwiseAttention(D, expanded_dim=0)
