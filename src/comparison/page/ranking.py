@@ -88,6 +88,7 @@ def differences(comparison: Comparison) -> ChartTable | None:
             rows.append(ChartRow(row.variant.name, value, low, high, cells, row.verdict))
     if not rows:
         return None
-    scale = linear_scale([0.0, *(x for row in rows for x in (row.value, row.low, row.high) if x is not None)])
+    ends = [0.0, *(x for row in rows for x in (row.value, row.low, row.high) if x is not None)]
+    scale = linear_scale(ends, ticks=3)  # the labels of negative ticks are wide
     description = f"Difference in {label(comparison.metric)} from the baseline with its interval"
     return ChartTable(scale, ("Difference", "95 % interval", "p (Holm)", "McNemar", "Verdict"), rows, description)
