@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.comparison import statistics
+from src.comparison import two_level_bootstrap
 from src.comparison.evidence import Evidence, find_twins, gather_evidence, match_pairs_by_rival
 from src.comparison.runs import FinishedRun
 from src.comparison.statistics import LEVEL
@@ -134,7 +134,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
     options = parser.parse_args()
-    statistics.RESAMPLES = options.resamples
+    two_level_bootstrap.RESAMPLES = options.resamples
     print(f"False positives at a nominal 5 %, {options.sweeps:,} sweeps each ± standard error")
     print(f"{'set-up':<40}{'separate':>16}{'twins merged, seeds joint':>30}")
     for setup in SETUPS:
