@@ -40,8 +40,8 @@ class Truncation:
     def padded_length(self, longest: int) -> int:
         """The padded length of a batch whose longest text has `longest` tokens: the bound of its padding bucket.
 
-        Kernels are compiled for every new shape and cached, and freed memory fits the next batch of the same length. Up
-        to 1,000 tokens there are 64 padded lengths, which costs 3 % more padding than 112.
+        Kernels are compiled for every new shape and cached, and freed memory fits the next batch of the same length.
+        For texts of up to 1,000 tokens there are 64 padded lengths; they cost 3 % more padding than 112 lengths would.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)

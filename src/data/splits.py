@@ -76,7 +76,7 @@ def hold_out(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide rows in two, with each class in proportion and at least once on both sides.
+    """Divide the rows into two stratified parts.
 
     A class with a single row (or group) is not held out.
 

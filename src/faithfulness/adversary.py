@@ -41,8 +41,8 @@ def adversary_results(
 
     Returns:
         The total variation distance of the predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in
-        [0, ln 2]. Both are NaN if the attention has not a single row of weights for each text, its weights are uniform,
-        or the encoder is pretrained.
+        [0, ln 2]. Both are NaN if the attention does not have exactly one row of weights for each text, its weights are
+        uniform, or the encoder is pretrained.
     """
     results = {name: np.full(len(test), np.nan) for names in ADVERSARIES.values() for name in names}
     if not _is_applicable(probe, train):

@@ -41,7 +41,7 @@ def replaced_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Total variation distance of the prediction, n each: median over 100 permuted weights, and for uniform weights.
 
-    Jain & Wallace 2019, algorithm 2. NaN if the attention is not a single row of weights for each text.
+    Jain & Wallace 2019, algorithm 2. NaN if the attention does not have exactly one row of weights for each text.
     """
     permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):

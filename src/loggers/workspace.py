@@ -39,7 +39,7 @@ class Scope:
 
     @classmethod
     def of(cls, runs: Sequence[FinishedRun]) -> "Scope":
-        """Return the scope of these runs, by their sweeps or names, and of the options that vary among them.
+        """Return the scope that selects these runs, by sweep or by name, with the options that vary among them.
 
         Raises:
             UserError: if none of the runs was logged to W&B.

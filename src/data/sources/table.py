@@ -78,8 +78,9 @@ class Table(TextDataModule):
         for split in ("val", "test"):
             if self.is_training and split in self.paths and self.paths[split].samefile(self.paths["train"]):
                 raise UserError(
-                    f"data.{split}_path={self.paths[split]}: is the same file as data.path, so the model would train "
-                    f"on all of its texts; give another file, or null to hold out data.{split}_fraction of data.path"
+                    f"data.{split}_path={self.paths[split]}: is the same file as data.path, so the model would be "
+                    f"trained on the texts of this split; name another file, or null to hold out data.{split}_fraction "
+                    "of data.path"
                 )
         examples = {
             split: select_examples(
