@@ -79,8 +79,13 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
     schema.add(predictions.examples())
     blank, unknown = array("q"), array("q")  # row or line numbers
     count = 0
-    with stopped_by_exception(), write_table(out, schema) as write, row_progress("Classified", total) as advance:
+    with (
+        stopped_by_exception() as check_signal,
+        write_table(out, schema) as write,
+        row_progress("Classified", total) as advance,
+    ):
         for rows, texts in source.chunks():
+            check_signal()
             selection = [i for i, text in enumerate(texts) if text.strip()]
             probabilities, is_unknown = ensemble.classify([texts[i] for i in selection], batch_size)
             columns = predictions.values(len(texts), selection, probabilities, is_unknown)

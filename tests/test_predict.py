@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -198,10 +199,28 @@ def test_a_bad_row_is_reported_before_any_is_classified(
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
 
 
+class Interrupting:
+    """Sends a signal while it is deleted, where Python ignores the exception that the handler raises."""
+
+    def __init__(self, signum: int) -> None:
+        self.signum = signum
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), self.signum)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("send", [lambda signum: os.kill(os.getpid(), signum), Interrupting], ids=["", "in __del__"])
 def test_a_signal_leaves_the_earlier_file(
-    predict: Any, ragged: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, signum: int
+    predict: Any,
+    ragged: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    signum: int,
+    send: Callable[[int], Any],
 ) -> None:
     monkeypatch.setattr("src.data.readers.CHUNK", 7)
     classify = Ensemble.classify
@@ -211,7 +230,7 @@ def test_a_signal_leaves_the_earlier_file(
         sizes.append(len(texts))
         if len(sizes) == 3:
             assert (tmp_path / f".out.{ending}.part").exists()
-            os.kill(os.getpid(), signum)
+            send(signum)  # an object is deleted at once
         return classify(self, texts, batch_size)
 
     monkeypatch.setattr(Ensemble, "classify", interrupted)

@@ -4,7 +4,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TextIO
@@ -36,20 +36,30 @@ def stopping_signals() -> tuple[signal.Signals, ...]:
 
 
 @contextmanager
-def stopped_by_exception() -> Iterator[None]:
+def stopped_by_exception() -> Iterator[Callable[[], None]]:
     """Let a signal raise a KeyboardInterrupt with its number in the block, so that temporary files are removed.
 
     Further signals are ignored until the end of the block.
+
+    Yields:
+        A function that raises the exception again if a signal was received: Python ignores an exception that a signal
+        raises within a `__del__` method.
     """
+    received: list[int] = []
 
     def handle(signum: int, frame: FrameType | None) -> None:
         for each in previous:
             signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt(signum)
+        received.append(signum)
+        check()
+
+    def check() -> None:
+        if received:
+            raise KeyboardInterrupt(received[0])
 
     previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
     try:
-        yield
+        yield check
     finally:
         for signum, handler in previous.items():
             signal.signal(signum, handler)
