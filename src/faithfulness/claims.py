@@ -24,7 +24,7 @@ class JudgedClaim(NamedTuple):
     text: str
     verdict: str  # supported, not supported or inconclusive
     numbers: str  # the difference with its unit, and p
-    variants: str  # variants that differ significantly in the opposite direction, or the reason of a missing verdict
+    remark: str  # variants that differ significantly in the opposite direction, or the reason of a missing verdict
 
 
 class Claim(NamedTuple):

@@ -83,8 +83,11 @@ def sections(report: Report) -> list[Section]:
 
 def claim_sections(report: Report) -> list[Section]:
     """The claims about rankings; empty if they cannot be judged."""
-    rows = [list(claim) for claim in judge_claims(report.summaries)]
-    return [Section("Claims", ["claim", "verdict", "difference", "remark"], rows, CLAIMS_NOTE)] if rows else []
+    claims = judge_claims(report.summaries)
+    columns = 4 if any(claim.remark for claim in claims) else 3
+    rows = [list(claim[:columns]) for claim in claims]
+    heads = ["claim", "verdict", "difference", "remark"][:columns]
+    return [Section("Claims", heads, rows, CLAIMS_NOTE)] if rows else []
 
 
 def variant_sections(report: Report, margin: bool = True) -> list[Section]:
@@ -146,7 +149,9 @@ def remarks(report: Report, summary: VariantSummary) -> str:
         parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")
     errors = [(np.abs(record.arrays["integral_error"]) > TOLERANCE).sum() for record in summary.records]
     if inexact := int(max(errors)):
-        parts.append(f"Integrated gradients of {format_count(inexact, 'text')} are inexact by more than {TOLERANCE}.")
+        parts.append(
+            f"Integrated gradients are inexact by more than {TOLERANCE} for {format_count(inexact, 'text')} of a seed."
+        )
     if skipped := max(record.options["skipped"] for record in summary.records):
         parts.append(f"{format_count(skipped, 'text')} without a known token were omitted.")
     return " ".join(parts)

@@ -34,7 +34,7 @@ def test_verdicts() -> None:
     claims = judge_claims([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
     assert verdicts(claims) == ["supported", "supported", "not supported"]
     assert claims[0].numbers.startswith("+0.3")
-    assert claims[2].variants == "the opposite is shown for a, b"
+    assert claims[2].remark == "the opposite is shown for a, b"
 
 
 def test_variants_without_attention_do_not_count() -> None:
@@ -47,7 +47,7 @@ def test_variants_without_attention_do_not_count() -> None:
 def test_few_seeds_give_no_verdict() -> None:
     claims = judge_claims([summary("a", [0.6, 0.7, 0.2, 0.2], seeds=4)])
     assert verdicts(claims) == ["inconclusive"] * 3
-    assert claims[0].variants == "fewer than 5 seeds"
+    assert claims[0].remark == "fewer than 5 seeds"
 
 
 @pytest.mark.parametrize("means", [[0.2, 0.2, 0.2, 0.2]])
