@@ -16,6 +16,7 @@ from src.models.loss import Loss
 BATCH_TOKENS = 32_000  # tokens in a batch, with padding; gradients need about four times the memory
 QUADRATIC_TOKENS = 4_000  # tokens in a batch if token × token weights are in memory
 TRAINING_BATCH = 32  # texts
+LARGEST = 1e30  # of scores; float32 holds it
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
@@ -137,14 +138,17 @@ class Probe:
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Scores by a method that maps embeddings N×L×D, masks and classes to attributions N×L×D and their errors N."""
+        """Scores by a method that maps embeddings N×L×D, masks and classes to attributions N×L×D and their errors N.
+
+        An error that overflows is NaN.
+        """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with differentiable_rnns():
             for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
                 embeddings = self.model.embed(tokens, mask).detach()
                 attributions, deltas = method(embeddings, mask, self._tensor(classes[rows]))
                 _distribute(scores, rows, texts, attributions.detach().float().sum(2) * mask)
-                errors[rows] = deltas.detach().cpu().numpy()
+                errors[rows] = deltas.detach().nan_to_num(torch.nan, torch.nan, torch.nan).cpu().numpy()
         return scores, errors
 
     def _of_class(self, logits: Tensor, classes: Tensor) -> Tensor:
@@ -162,7 +166,11 @@ def differentiable_rnns() -> Iterator[None]:
 
 
 def _distribute(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
-    """Store values N×L, without padding, as the scores of these rows."""
+    """Store values N×L, without padding, as the scores of these rows.
+
+    Gradients of a recurrent encoder may overflow: infinite values become ±LARGEST, and undefined values 0.
+    """
+    values = values.nan_to_num(0.0, LARGEST, -LARGEST)
     for row, line in zip(rows.tolist(), values.double().cpu().numpy(), strict=True):
         scores[row] = line[: len(texts[row])]
 

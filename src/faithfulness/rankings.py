@@ -58,17 +58,22 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
     """Integrated gradients of the class's probability, from zero embeddings (Sundararajan, Taly & Yan 2017, eq. 1).
 
     Returns:
-        The scores, and for each text the difference of their sum to p(c|x) − p(c|zeros), n.
+        The scores, and for each text the difference of their sum to p(c|x) − p(c|zeros), n; NaN if it overflows.
     """
     scores, errors = _integrate(probe, texts, classes, STEPS[0])
     for steps in STEPS[1:]:
-        rows = np.flatnonzero(np.abs(errors) > TOLERANCE).tolist()
+        rows = np.flatnonzero(is_inexact(errors)).tolist()
         if not rows:
             break
         better, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], steps)
         for row, values in zip(rows, better, strict=True):
             scores[row] = values
     return scores, errors
+
+
+def is_inexact(errors: np.ndarray) -> np.ndarray:
+    """Whether each error of an integral exceeds the tolerance, bool; an error that overflowed (NaN) does."""
+    return ~(np.abs(errors) <= TOLERANCE)
 
 
 def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:

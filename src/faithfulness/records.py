@@ -35,7 +35,7 @@ RANGES = {  # range of the values of each array
         ),
         (0.0, 1.0),
     ),
-    **dict.fromkeys(("integral_error", "soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
+    **dict.fromkeys(("soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
     **dict.fromkeys(("tau_gradient", "tau_leave_one_out"), (-1.01, 1.01)),
     **dict.fromkeys(("comprehensiveness_low", "comprehensiveness_high"), (-1.01, 1.01)),
     **dict.fromkeys(("sufficiency_low", "sufficiency_high"), (-1.01, 1.01)),

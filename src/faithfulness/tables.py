@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from src.comparison.formatting import format_with_margin
 from src.comparison.runs import ExcludedRun
 from src.comparison.sections import Section
@@ -12,7 +10,7 @@ from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness.claims import judge_claims
 from src.faithfulness.columns import ACCURACY, ADVERSARIES, AGREEMENT, COLUMNS, SEED_AGREEMENT, Column
 from src.faithfulness.names import RANDOM
-from src.faithfulness.rankings import TOLERANCE
+from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.reports.page.formatting import format_count
 from src.reports.tables import UNKNOWN
@@ -147,7 +145,7 @@ def remarks(report: Report, summary: VariantSummary) -> str:
     if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
         parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")
-    errors = [(np.abs(record.arrays["integral_error"]) > TOLERANCE).sum() for record in summary.records]
+    errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
     if inexact := int(max(errors)):
         parts.append(
             f"Integrated gradients are inexact by more than {TOLERANCE} for {format_count(inexact, 'text')} of a seed."

@@ -37,6 +37,15 @@ class Smear(Encoder):
         return Encoded(smeared, mask, masked_mean(smeared, mask))
 
 
+class Overflowing(Identity):
+    """Passes states on; gradients overflow, as those of a recurrent encoder may: inf, or NaN where they are zero."""
+
+    def forward(self, states: Tensor, mask: Tensor) -> Encoded:
+        if states.requires_grad:
+            states.register_hook(lambda gradient: gradient * 1e38 * 1e38)
+        return super().forward(states, mask)
+
+
 class Attend(QueryAttention):
     """Attends to the tokens with a large value of a feature."""
 
@@ -72,6 +81,11 @@ def probe_of(encoder: Encoder, attention: Attention, pooling: Pooling, feature: 
 def additive() -> Probe:
     """p(good) = σ(4 Σ polarity), without attention."""
     return probe_of(Identity(3), NoAttention(3), Sum(3), POLARITY)
+
+
+def overflowing() -> Probe:
+    """p(good) = σ(4 Σ polarity), with gradients that overflow."""
+    return probe_of(Overflowing(3), NoAttention(3), Sum(3), POLARITY)
 
 
 def honest() -> Probe:

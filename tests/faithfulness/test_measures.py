@@ -9,7 +9,8 @@ from src.faithfulness.agreement import adversarial_weights, jensen_shannon, kend
 from src.faithfulness.erasure import counts, rank, remove, replace, retain
 from src.faithfulness.measures import Predicted, flip_grid, scale_scores
 from src.faithfulness.probe import Probe
-from tests.faithfulness.models import BAD, GOOD, LURE, NEUTRAL, SURE, additive, honest, misleading
+from src.faithfulness.rankings import integrated_gradients, is_inexact
+from tests.faithfulness.models import BAD, GOOD, LURE, NEUTRAL, SURE, additive, honest, misleading, overflowing
 
 
 def predict(probe: Probe, *texts: list[int]) -> Predicted:
@@ -34,6 +35,17 @@ def test_erasures_of_positions() -> None:
     assert retain(text, positions).tolist() == [7, 7]
     assert replace(text, positions, 1).tolist() == [1, 8, 9, 1]
     assert text.tolist() == [7, 8, 9, 7]
+
+
+def test_gradients_that_overflow_rank_tokens() -> None:
+    texts, classes = [np.array([NEUTRAL, GOOD, BAD])] * 2, np.array([1, 0])
+    scores = overflowing().gradient_times_input(texts, classes)
+    assert [rank(values, np.random.default_rng(0)).tolist() for values in scores] == [[1, 0, 2], [2, 0, 1]]
+    scores, errors = integrated_gradients(overflowing(), texts, classes)
+    assert np.isfinite(scores).all()
+    assert np.isnan(errors).all()
+    assert is_inexact(errors).all()
+    assert not is_inexact(integrated_gradients(additive(), texts, classes)[1]).any()
 
 
 def test_equal_scores_are_in_random_order() -> None:

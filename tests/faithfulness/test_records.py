@@ -22,7 +22,7 @@ def arrays() -> dict[str, np.ndarray]:
         "correct": np.array([True, False, True]),
         "probabilities": np.array([[0.5, 0.5], [0.7, 0.3], [0.1, 0.9]]),
         "weights": np.full((3, 5), 0.2),
-        "integral_error": np.zeros(3),
+        "integral_error": np.array([0.0, 6.04, np.nan]),  # it has no bound, and NaN means that it overflowed
         "comprehensiveness_removal": np.full((3, 2, 5), 0.25),
         "flip": np.array([[0.1, 1.0], [0.2, 0.3], [np.nan, 0.5]]),
         "scores": np.zeros((2, 2)),
