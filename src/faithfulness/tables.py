@@ -147,9 +147,8 @@ def remarks(report: Report, summary: VariantSummary) -> str:
         parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")
     errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
     if inexact := int(max(errors)):
-        parts.append(
-            f"Integrated gradients are inexact by more than {TOLERANCE} for {format_count(inexact, 'text')} of a seed."
-        )
+        texts = format_count(inexact, "text")
+        parts.append(f"Integrated gradients are inexact by more than {TOLERANCE} for up to {texts} per seed.")
     if skipped := max(record.options["skipped"] for record in summary.records):
         parts.append(f"{format_count(skipped, 'text')} without a known token were omitted.")
     return " ".join(parts)
