@@ -16,6 +16,7 @@ from src.faithfulness.summary import summarize
 from src.faithfulness.tables import Report
 from src.faithfulness.trained import restore_probe
 from src.formatting import format_duration
+from src.kernels.malloc import limit_compiled_kernels
 from src.reports.files import read_or_warn
 from src.reports.page.run import write_page
 
@@ -46,6 +47,7 @@ def measure(
         UserError: if there is no run, if runs differ in their data, or if a checkpoint or a record
             is damaged, or if a component of a model cannot be measured.
     """
+    limit_compiled_kernels()
     runs, excluded = find_runs(folders)
     require_same_data(runs)
     variants = group_runs(runs)

@@ -1,4 +1,4 @@
-"""Memory: options of malloc for its reuse, and the check that a model fits."""
+"""Memory: options of malloc for its reuse, a limit of cached kernels, and the check that a model fits."""
 
 import ctypes
 import os
@@ -34,6 +34,15 @@ def reuse_freed_memory() -> None:
     if set_option is not None:
         set_option(M_TRIM_THRESHOLD, NEVER)
         set_option(M_MMAP_THRESHOLD, LARGE)
+
+
+def limit_compiled_kernels() -> None:
+    """Limit the kernels that oneDNN caches, for programs whose batches have ever new shapes.
+
+    An LSTM's kernels take about half a megabyte for each shape. Call this function before the first batch. The
+    environment variable ONEDNN_PRIMITIVE_CACHE_CAPACITY takes precedence.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 
 def machine_memory() -> int | None:

@@ -24,6 +24,30 @@ for _ in range(60):
 """
 
 
+SHAPES = """
+import os, torch
+from src.kernels.malloc import limit_compiled_kernels
+limit_compiled_kernels()
+lstm = torch.nn.LSTM(7, 11, bidirectional=True).eval()
+with torch.inference_mode():
+    for length in range(1, 601):
+        lstm(torch.ones(length, 3, 7))
+        if length in (200, 600):
+            pages = int(open("/proc/self/statm", encoding="ascii").read().split()[1])
+            print(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the test reads resident memory from /proc")
+def test_new_shapes_do_not_grow_memory(tmp_path: Path) -> None:
+    """Without the limit, 400 new shapes take about 200 MB."""
+    (python, *_), options = command(tmp_path, "train")
+    process = complete([python, "-c", SHAPES], options)
+    assert process.returncode == 0, process.stderr
+    before, after = map(float, process.stdout.split())
+    assert after - before < 50
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such option")
 def test_after_some_steps_none_asks_the_system_for_memory(tmp_path: Path) -> None:
     (python, *_), options = command(tmp_path, "train")
