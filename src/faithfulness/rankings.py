@@ -11,10 +11,9 @@ from src.errors import UserError
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
 
-# Steps of the integral; texts with a larger error than TOLERANCE take the next number. More steps help hardly any text:
-# in recurrent encoders, p may jump along the path, within a relative change of the embeddings of 10⁻⁷.
-STEPS = (16, 64)
+STEPS = (16, 64)  # steps of the integral; the second number for texts with an error between TOLERANCE and JUMP
 TOLERANCE = 0.005  # error of the integrals' sum, in units of probability
+JUMP = 0.05  # larger errors: p jumps along the path, often within a relative change of 10⁻⁷; more steps do not help
 
 
 def rank_tokens(
@@ -60,12 +59,11 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
     Returns:
         The scores, and for each text the difference of their sum to p(c|x) − p(c|zeros), n; NaN if it overflows.
     """
-    scores, errors = _integrate(probe, texts, classes, STEPS[0])
-    for steps in STEPS[1:]:
-        rows = np.flatnonzero(is_inexact(errors)).tolist()
-        if not rows:
-            break
-        better, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], steps)
+    few, many = STEPS
+    scores, errors = _integrate(probe, texts, classes, few)
+    rows = np.flatnonzero(is_inexact(errors) & (np.abs(errors) <= JUMP)).tolist()
+    if rows:
+        better, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], many)
         for row, values in zip(rows, better, strict=True):
             scores[row] = values
     return scores, errors

@@ -17,7 +17,7 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 5  # 5: at most 64 steps of integrated gradients
+FORMAT = 6  # 6: more steps of integrated gradients only for small errors
 SPEC = {
     **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
     "training": {str: [int]},  # texts and epochs by measure that trains models
