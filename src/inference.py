@@ -88,8 +88,8 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Collection[st
         trusted_modules: your own packages whose classes the checkpoints may name.
 
     Raises:
-        UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a class that is not trusted; or
-            if the list is empty, or names models of different classes.
+        UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a Python class that is not
+            trusted; or if the list is empty, or its models do not predict the same classes.
     """
     extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
     paths = str(path) if isinstance(path, str | Path) else [str(item) for item in path]

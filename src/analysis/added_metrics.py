@@ -33,7 +33,7 @@ class AddedMetric:
         return float(self._metric.compute())
 
     def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Metric:
-        """The score with its 95 % interval, from the numbers of `by_group` with Student's t."""
+        """The score with its 95 % interval: Student's t on the numbers that `by_group` returns."""
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):
             return Metric(None, None, None, n)
@@ -54,7 +54,7 @@ class AddedMetric:
         group.
 
         Returns:
-            One number per group; None if the texts, or those outside a group, do not define the score.
+            One number per group; None if the score is undefined for all texts, or for those outside a group.
         """
         n = len(labels)
         groups = GROUPS if n >= 2 * GROUPS else n

@@ -1,4 +1,4 @@
-"""Area under the ROC curve: of weighted texts, and as the contribution of each text.
+"""Area under the ROC curve for weighted texts, and the contribution of each text to it.
 
 The area is the fraction of pairs of a text of the class and a text of another class whose scores are in the right
 order; ties count half (Mann and Whitney 1947). With two classes it is the area of class 1, otherwise the mean over the

@@ -18,7 +18,7 @@ MAX_DRAWS = 5_000_000  # text indices drawn in one call; limits memory
 def replicates(
     probabilities: np.ndarray, labels: np.ndarray, losses: dict[str, np.ndarray], rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """Every score of every resample; NaN if a resample does not define the score.
+    """Every score of every resample; NaN if the score is undefined for a resample.
 
     Args:
         probabilities: n×C.

@@ -139,13 +139,13 @@ def gradient_variation(run: Path) -> float | None:
 
 
 def attention_faithfulness(run: Path) -> float | None:
-    """The normalized comprehensiveness of attention: mean over the texts that define it, 0 to 1."""
+    """The normalized comprehensiveness of attention, 0 to 1: mean over the texts for which it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Kendall's τ of attention weights with |gradient × input|: mean over the texts that define it, -1 to 1."""
+    """Kendall's τ of attention with |gradient × input|, -1 to 1: mean over the texts for which it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
 

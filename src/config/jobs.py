@@ -1,4 +1,4 @@
-"""The names of jobs and their folders; resolvers of the files in conf/."""
+"""The names of jobs and their folders, and the OmegaConf resolvers that the files in conf/ use."""
 
 import re
 from collections import Counter

@@ -128,7 +128,7 @@ class Tokenizer:
 
 
 def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: list[str]) -> list[tokenizers.Encoding]:
-    """Encode `texts` with one of the two functions of the library.
+    """Encode `texts` with `encode_batch` or `encode_batch_fast` of a `tokenizers.Tokenizer`.
 
     Raises:
         UserError: if a pretrained tokenizer has no token for an unknown word or letter.
