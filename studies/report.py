@@ -168,7 +168,7 @@ class StudyResults:
         for name in sweeps:
             runs = self.runs(name)
             if not runs:
-                yield [f"`{name}`", "no released records: [NOTES.md](../benchmarks/NOTES.md)", "", ""]
+                yield [f"`{name}`", *[NOT_MEASURED] * 3]
                 continue
             accuracies = [_score(run) for run in runs]
             seconds = [run.result.seconds.fit or 0.0 for run in runs]
