@@ -48,7 +48,7 @@ class DifferenceRow(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """better, worse or tie; exploratory with fewer than five seeds."""
+        """better, worse or not significant; exploratory with fewer than five seeds."""
         seeds = min(len(self.variant.runs), len(self.baseline.runs))
         return difference_verdict(self.difference.value, self.p_adjusted, seeds)
 

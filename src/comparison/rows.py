@@ -12,7 +12,7 @@ from src.comparison.two_level_bootstrap import Difference, Sample, estimate_diff
 from src.comparison.variants import Variant
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the columns of every table
-Verdict = Literal["baseline", "better", "worse", "tie", "exploratory"]
+Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
     if seeds < MIN_SEEDS:
         return "exploratory"
     if p_adjusted is None or p_adjusted >= LEVEL:
-        return "tie"
+        return "not significant"
     return "better" if gain > 0 else "worse"
 
 

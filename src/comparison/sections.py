@@ -21,7 +21,7 @@ DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval, from a two-level bootstrap (seeds × texts) "
     "with Student's t, unadjusted; p by the same bootstrap, then after Holm's adjustment for all {num_tests} "
     "differences of the table; the adjusted p decides the verdict. McNemar: in k of n seeds the exact test finds a "
-    "difference of the same sign at 5 %. tie: no significant difference; exploratory: fewer than {min_seeds} seeds."
+    "difference of the same sign at 5 %. Exploratory: fewer than {min_seeds} seeds."
 )
 COST = (
     "Seconds: training time of an epoch without validation, median over epochs, mean over seeds. Memory: the maximum "

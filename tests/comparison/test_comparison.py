@@ -22,7 +22,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ranks_and_judges(sweep: Path) -> None:
     result = compare([sweep])
     assert [row.variant.name for row in result.rows] == ["bahdanau", "uniform", "none", "keras"]
-    assert [row.verdict for row in result.rows] == ["better", "tie", "baseline", "worse"]
+    assert [row.verdict for row in result.rows] == ["better", "not significant", "baseline", "worse"]
     assert result.baseline is result.rows[2]
     assert result.num_tests == 3
     assert (result.texts, result.class_names, result.is_single_run) == (401, ("class 0", "class 1"), False)

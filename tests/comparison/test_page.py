@@ -67,7 +67,7 @@ def test_every_verdict_on_a_claim_has_a_style(comparison: Comparison) -> None:
     check_page(html)
     for verdict in get_args(Verdict):
         kind = html.split(f">{verdict}</span>")[0].rsplit('class="verdict ', 1)[1].rstrip('"')
-        assert kind == "tie" or f".verdict.{kind}::before" in html, verdict
+        assert kind == "inconclusive" or f".verdict.{kind}::before" in html, verdict
 
 
 def test_variants_are_ranked_by_each_score_and_by_calibration_error_ascending(

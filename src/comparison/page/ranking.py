@@ -85,7 +85,7 @@ def differences(comparison: Comparison) -> ChartTable | None:
                 UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
                 row.verdict,
             )
-            rows.append(ChartRow(row.variant.name, value, low, high, cells, row.verdict))
+            rows.append(ChartRow(row.variant.name, value, low, high, cells, row.verdict.replace(" ", "-")))
     if not rows:
         return None
     ends = [0.0, *(x for row in rows for x in (row.value, row.low, row.high) if x is not None)]
