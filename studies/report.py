@@ -76,7 +76,11 @@ class StudyResults:
 
     def runs(self, *sweeps: str) -> tuple[FinishedRun, ...]:
         """The runs of sweeps with all their seeds; sweeps that are not released have no runs."""
-        return find_runs(folders).runs if (folders := self._folders(sweeps)) else ()
+        return tuple(run for name in sweeps for run in self._runs.get(name, ()))
+
+    @cached_property
+    def _runs(self) -> dict[str, tuple[FinishedRun, ...]]:
+        return {name: find_runs([self.folder / name]).runs for name in self.plan.sweeps if self.has(name)}
 
     @property
     def has_main_table(self) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import Field, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
@@ -11,6 +12,7 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 NUMBER, TEXT = (float, None), (str, None)
+_type_hints = cache(get_type_hints)  # evaluating annotations takes longer than converting a record
 
 
 def read_json(path: Path, spec: Any) -> Any:
@@ -86,7 +88,7 @@ def plain_record(value: Any) -> Any:
 
 def _typed_fields(kind: Any) -> list[tuple[Field[Any], Any]]:
     """The fields of a dataclass with their types; the type of `type | None` is `type`."""
-    hints = get_type_hints(kind)
+    hints = _type_hints(kind)
     return [(entry, _without_none(hints[entry.name])) for entry in fields(kind)]
 
 
