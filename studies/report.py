@@ -1,6 +1,7 @@
-"""Write docs/results.md and docs/results/comparison.html from the released records: `python -m studies.report`.
+"""Write docs/results.md, and the page and the figure in docs/results, from the released records.
 
-`python -m studies.report --check` computes everything again and compares it with the two files.
+`python -m studies.report --check` computes everything again and compares it with the report and the page. It does not
+compare the figure, which depends on the version of matplotlib.
 """
 
 import argparse
@@ -28,11 +29,13 @@ from src.comparison.statistics import Interval, holm, mean_over_seeds
 from src.comparison.two_level_bootstrap import Difference, Sample, draw_samples, estimate_difference
 from src.comparison.variants import Variant, group_runs
 from src.process.exits import exit_with_message
+from src.reports.figures.style import save_figure
+from studies.figure import draw_accuracies
 from studies.plan import RESULTS, ROOT, Plan, load_plan, release_file
 from studies.release import unpack_release
 
 REPORT = ROOT / "docs" / "results.md"
-PAGE = "comparison.html"
+PAGE, FIGURE = "comparison.html", "accuracy.png"
 NOT_MEASURED = "not measured"
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
@@ -108,11 +111,17 @@ class StudyResults:
         variant = self._twenty.get((encoder, attention))
         return 100 * mean_over_seeds([_score(run, metric) for run in variant.runs]).value if variant else nan
 
+    def accuracy_by_variant(self) -> dict[tuple[str, str], list[float]]:
+        """The accuracy of each seed in %, in the order of the seeds, by encoder and attention of the main table."""
+        return {
+            choices: [100 * _score(run) for run in sorted(variant.runs, key=lambda run: run.seed)]
+            for choices, variant in self._twenty.items()
+        }
+
     def accuracies(self, encoder: str, attention: str) -> str:
         """The accuracy of each seed of a variant of the main table in %, in the order of the seeds."""
-        variant = self._twenty.get((encoder, attention))
-        runs = sorted(variant.runs, key=lambda run: run.seed) if variant else []
-        *first, last = [f"{100 * _score(run):.1f}" for run in runs] or [NOT_MEASURED]
+        values = self.accuracy_by_variant().get((encoder, attention), [])
+        *first, last = [f"{value:.1f}" for value in values] or [NOT_MEASURED]
         return " and ".join([", ".join(first), last] if first else [last])
 
     def gain(self, encoder: str, attention: str, baseline: str, metric: str = "acc") -> str:
@@ -150,7 +159,7 @@ class StudyResults:
     def cost_rows(self) -> Iterator[list[str]]:
         """Rows of the cost: seconds of the fastest and the median epoch, parameters and peak memory, by variant."""
         variants = group_runs(self.runs(*TWENTY, "other_attentions"))
-        for variant in sorted(variants, key=lambda variant: ENCODERS.index(variant.choices["encoder"])):
+        for variant in sorted(variants, key=_row_order):
             runs = variant.runs
             epochs = sorted(epoch for run in runs for epoch in run.result.seconds.per_epoch)
             memory = max((run.result.peak_memory_mb.process or 0.0 for run in runs), default=0.0)
@@ -257,11 +266,11 @@ def render_report(results: StudyResults) -> str:
 
 
 def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
-    """Write the report and the page of the comparison, and return their paths.
+    """Write the report, the page of the comparison and the figure; return the paths of changed texts.
 
     Args:
-        check: write nothing, and return the paths of the files that disagree with the records.
-        results: folder of the released records and of the page.
+        check: write nothing, and return the paths of the texts that disagree with the records.
+        results: folder of the released records, of the page and of the figure.
         report: path of the report.
     """
     plan = load_plan()
@@ -274,6 +283,8 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
         contents = {report: render_report(study)}
         if study.has_main_table:
             contents[results / PAGE] = render(study.comparison)
+            if not check:
+                save_figure(draw_accuracies(study.accuracy_by_variant(), ENCODERS, ATTENTIONS), results / FIGURE)
     changed = [path for path, text in contents.items() if not _has_content(path, text)]
     for path in [] if check else changed:
         path.write_text(contents[path], encoding="utf-8")
@@ -295,6 +306,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _score(run: FinishedRun, metric: str = "acc") -> float:
     predictions = run.predictions()
     return float(scores_by_text(predictions.probabilities, predictions.labels, [metric])[metric].mean())
+
+
+def _row_order(variant: Variant) -> tuple[int, int]:
+    """The encoder's number and the attention's, those of the main table first."""
+    attention = variant.choices["attention"]
+    number = ATTENTIONS.index(attention) if attention in ATTENTIONS else len(ATTENTIONS)
+    return ENCODERS.index(variant.choices["encoder"]), number
 
 
 def _by_choice(variants: Sequence[Variant]) -> dict[tuple[str, str], Variant]:

@@ -39,7 +39,7 @@ def write(records, tmp_path):
 
 
 def test_numbers_of_the_main_table(records, tmp_path):
-    _, path = write(records, tmp_path)
+    results, path = write(records, tmp_path)
     text = path.read_text()
     rows = {row.variant.name: row for row in compare([records / "all"]).rows}
     for encoder in ("lstm", "bilstm"):
@@ -49,6 +49,7 @@ def test_numbers_of_the_main_table(records, tmp_path):
             assert cell == f"{100 * mean:.1f} ± {100 * (mean - low):.1f}"
         assert cells[4] == "not measured"
     assert "| `rnn` | not measured |" in text
+    assert (results / "accuracy.png").stat().st_size > 10_000
 
 
 def test_differences_to_the_same_encoder(records, tmp_path):
