@@ -1,5 +1,6 @@
 """The process of a job."""
 
+import atexit
 import multiprocessing
 import sys
 from pathlib import Path
@@ -21,7 +22,8 @@ def test_a_job_reuses_freed_memory_before_its_task(tmp_path: Path, monkeypatch: 
     module.main = SimpleNamespace(__wrapped__=lambda cfg: record("task"))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(child, "reuse_freed_memory", lambda: record("memory"))
-    monkeypatch.setattr(child, "_set_up_process", lambda hydra, folder: None)
+    # The child must not run the exit handlers of the tests' process, which can wait for services of the parent.
+    monkeypatch.setattr(child, "_set_up_process", lambda hydra, folder: atexit._clear())
     runtime = {"output_dir": str(tmp_path)}
     hydra = OmegaConf.create({"hydra": {"runtime": runtime, "overrides": {"task": ["seed=3"]}}})
     cfg = OmegaConf.create({"train": False, "ckpt_path": None})
