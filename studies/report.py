@@ -39,6 +39,7 @@ PAGE, FIGURE = "comparison.html", "accuracy.png"
 NOT_MEASURED = "not measured"
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
+OTHER_BASELINES = ATTENTIONS[:3]  # of the attentions beyond the report
 
 
 class DifferenceRow(NamedTuple):
@@ -147,14 +148,16 @@ class StudyResults:
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
 
     def other_rows(self) -> Iterator[list[str]]:
-        """Rows of the other attentions with a BiLSTM: accuracy, and differences from `none` and `uniform`."""
+        """Rows of the other attentions with a BiLSTM: accuracy, AUROC, and each `OTHER_BASELINES` with p."""
         others = _by_choice(group_runs(self.runs("other_attentions")))
         seeds = {run.seed for variant in others.values() for run in variant.runs}
-        baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in ("none", "uniform")]
+        baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
         rows = compare_pairs([(variant, baseline) for variant in others.values() for baseline in baselines])
-        for to_none, to_uniform in zip(rows[::2], rows[1::2], strict=True):
-            variant = to_none.variant
-            yield [f"`{variant.choices['attention']}`", format_mean(variant), *to_none.cells[:2], *to_uniform.cells]
+        for first in range(0, len(rows), len(baselines)):
+            variant = rows[first].variant
+            differences = [cell for row in rows[first : first + len(baselines)] for cell in row.cells[:2]]
+            name = f"`{variant.choices['attention']}`"
+            yield [name, format_mean(variant), format_mean(variant, "auroc"), *differences]
 
     def cost_rows(self) -> Iterator[list[str]]:
         """Rows of the cost: seconds of the fastest and the median epoch, parameters and peak memory, by variant."""

@@ -72,6 +72,19 @@ def test_areas_and_their_differences(records, tmp_path):
     assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in section
 
 
+def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
+    _, path = write(records, tmp_path)
+    section = path.read_text().partition("with the other attentions")[2].partition("###")[0]
+    seed_1 = [*records.glob("all/*seed-1"), *records.glob("other/*")]
+    rows = {row.variant.name: row for row in compare(seed_1, baseline="bilstm bahdanau").rows}
+    mean, _, _ = rows["bilstm · qkv"].metrics["acc"]
+    value, low, high = rows["bilstm · qkv"].difference
+    cells = next(line for line in section.splitlines() if line.startswith("| `qkv` |")).strip("| ").split(" | ")
+    assert cells[1] == f"{100 * mean:.1f}"
+    assert cells[7] == f"{100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+    assert len(cells) == 9 and "one seed" in section
+
+
 def test_check_names_each_file_that_differs(records, tmp_path):
     results, path = write(records, tmp_path)
     assert report.write_report(check=True, results=results, report=path) == []
