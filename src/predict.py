@@ -101,7 +101,7 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
 
 
 def _read_schema(source: "TextSource", schema: "Schema") -> int:
-    """Read all rows, add their columns to the schema, and return their number."""
+    """Read all rows, add their columns to the schema, and return the number of rows."""
     from src.cli.progress import row_progress
 
     total, has_text = 0, False

@@ -107,9 +107,13 @@ class StudyResults:
     def _twenty(self) -> dict[tuple[str, str], Variant]:
         return _by_choice(group_runs(self.runs(*TWENTY)))
 
+    @cached_property
+    def _others(self) -> dict[tuple[str, str], Variant]:
+        return _by_choice(group_runs(self.runs("other_attentions")))
+
     def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
-        """The mean score of a variant of the main table over seeds, in %; nan if it is not released."""
-        variant = self._twenty.get((encoder, attention))
+        """The mean score of a variant over its seeds, in %; nan if it is not released."""
+        variant = (self._twenty | self._others).get((encoder, attention))
         return 100 * mean_over_seeds([_score(run, metric) for run in variant.runs]).value if variant else nan
 
     def accuracy_by_variant(self) -> dict[tuple[str, str], list[float]]:
@@ -149,10 +153,9 @@ class StudyResults:
 
     def other_rows(self) -> Iterator[list[str]]:
         """Rows of the other attentions with a BiLSTM: accuracy, AUROC, and each `OTHER_BASELINES` with p."""
-        others = _by_choice(group_runs(self.runs("other_attentions")))
-        seeds = {run.seed for variant in others.values() for run in variant.runs}
+        seeds = {run.seed for variant in self._others.values() for run in variant.runs}
         baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
-        rows = compare_pairs([(variant, baseline) for variant in others.values() for baseline in baselines])
+        rows = compare_pairs([(variant, baseline) for variant in self._others.values() for baseline in baselines])
         for first in range(0, len(rows), len(baselines)):
             variant = rows[first].variant
             differences = [cell for row in rows[first : first + len(baselines)] for cell in row.cells[:2]]

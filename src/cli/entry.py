@@ -117,7 +117,7 @@ def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
         else:
             validate_config(cfg, command)
         if OmegaConf.select(cfg, "sweep.dry_run"):
-            raise UserError("sweep.dry_run=true prints the plan of a sweep: add -m")
+            raise UserError("sweep.dry_run=true applies only to sweeps: add -m")
         log_config(cfg)
         reuse_freed_memory()
         return task(cfg)

@@ -37,10 +37,10 @@ class TextSource:
     has_records: bool = False
 
     def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
-        """Yield some rows at a time, with the text of each; it may be blank.
+        """Yield the rows in chunks, each row with its text, which may be blank.
 
         Raises:
-            UserError: if the source cannot be read, lacks the column, or has a value in it that is not a text.
+            UserError: if the source cannot be read, lacks the column, or has a value in this column that is not a text.
         """
         names: dict[str, None] = {}
         for rows in self.read_rows():

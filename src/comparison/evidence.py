@@ -57,14 +57,14 @@ def format_difference(definition: ClaimDefinition, difference: Difference) -> st
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
     if metric == "gradient_variation":  # a difference of logarithms
-        form = "the rivals' gradient norm varies {} times as much"
-        sentence = form if is_lower else "the gradient norm varies {} times as much as the rivals'"
+        names = ("against", "variants") if is_lower else ("variants", "against")
+        sentence = "the gradient norm varies {{}} times as much in `{}` as in `{}`".format(*names)
         texts = [f"{np.exp(number):.2f}" for number in (value, low, high) if number is not None]
     else:
         if is_lower:
             value, low, high = 0 - value, high and 0 - high, low and 0 - low
         factor, digits, unit = {
-            "attended_share": (100, 1, "points of attended words, exp(entropy) / length"),
+            "attended_share": (100, 1, "percentage points of the words attended to, exp(entropy) / length"),
             "attention_faithfulness": (1, 3, f"in {label('attention_faithfulness')}"),
             "gradient_agreement": (1, 3, f"in {label('gradient_agreement')}"),
             "nll": (1, 4, "in negative log-likelihood"),

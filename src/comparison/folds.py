@@ -1,4 +1,4 @@
-"""Cross-validation: the folds of a seed are one model's predictions for all texts."""
+"""Cross-validation: the predictions of a seed's folds are joined and count as those of one model."""
 
 from collections.abc import Sequence
 from dataclasses import replace

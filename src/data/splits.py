@@ -146,7 +146,7 @@ class _Units(NamedTuple):
     divisible: np.ndarray  # units of the classes that have two or more units
 
     def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of the other units and the rows of these, both ascending."""
+        """The rows that remain and the rows of the units that are held out, each in ascending order."""
         is_held_out = np.isin(self.of_row, units)
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 

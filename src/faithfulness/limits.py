@@ -30,7 +30,7 @@ Search = Generator[Request, list, float]  # its texts get a probability or the s
 
 
 class State(NamedTuple):
-    """The selected tokens, which are removed or retained, and the sum of the drops over the shares so far."""
+    """The selected tokens, which are removed or retained, and the sum of the drops in probability so far."""
 
     selected: np.ndarray  # L bool
     total: float

@@ -1,4 +1,4 @@
-"""Measure the runs below folders; the record of each run is written to its folder and reused."""
+"""Measure the runs in folders and their subfolders; the record of each run is written to its folder and reused."""
 
 import sys
 import time

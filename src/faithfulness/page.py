@@ -83,7 +83,7 @@ def _row(label: str, summary: VariantSummary, ranking: str, name: str, columns: 
 
 
 def _clip(end: float | None, name: str) -> float | None:
-    """The end of an interval within the range of a measure: with two seeds, intervals reach far outside."""
+    """An end of an interval, limited to the range of the measure; with two seeds, intervals extend far beyond it."""
     return None if end is None else float(np.clip(end, 0 if name.startswith("normalized") else -1, 1))
 
 

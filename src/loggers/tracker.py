@@ -130,7 +130,7 @@ def costs(result: RunResult) -> dict[str, float]:
 
 
 def name_pictures(pictures: Sequence[Path]) -> dict[str, Path]:
-    """Return PNG files by name; files of texts get a running number: strip_test_417.png → strip_1.
+    """Return PNG files by name; pictures of single texts are numbered from 1: strip_test_417.png → strip_1.
 
     Runs show different texts, but a dashboard needs the same names in all runs.
     """

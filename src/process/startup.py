@@ -16,7 +16,7 @@ _pid = 0
 
 
 def prepare() -> None:
-    """Handle signals with one line of output, and open closed standard streams on the null device."""
+    """Let a signal end the program with one line of output; connect standard streams that are closed to os.devnull."""
     global _pid
     _pid = os.getpid()
     _open_standard_streams()

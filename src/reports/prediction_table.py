@@ -55,7 +55,7 @@ class PredictionColumns:
     def values(
         self, size: int, rows: Sequence[int], probabilities: np.ndarray, is_unknown: np.ndarray
     ) -> dict[str, list[Any]]:
-        """The columns of n rows; rows without a prediction have None there.
+        """The columns that describe the predictions of n rows, with None in rows without a prediction.
 
         Args:
             size: n.

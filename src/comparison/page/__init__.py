@@ -58,7 +58,7 @@ def _curves(comparison: Comparison) -> dict[str, dict[str, str] | dict[str, list
 
 
 def _confusions(comparison: Comparison) -> list[Confusion]:
-    """A table for each variant, summed over seeds."""
+    """The confusion matrix of each variant, summed over its seeds."""
     tables = []
     for variant in comparison.variants:
         predictions = [run.predictions() for run in variant.runs]

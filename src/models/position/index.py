@@ -1,4 +1,4 @@
-"""The position of the from-scratch document: the raw index as an additional feature."""
+"""Positions as the document of `attention_from_scratch` encodes them: the index as an additional feature."""
 
 import torch
 from torch import Tensor

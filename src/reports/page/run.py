@@ -27,7 +27,7 @@ UNBOUNDED = ("brier", "nll")  # scores that can exceed 1
 
 
 def write_page(run: Path) -> Path | None:
-    """Write `page.html` into the folder of a run; None if the run has no content for a page.
+    """Write `page.html` into the folder of a run; return its path, or None if the run has no content for a page.
 
     Raises:
         UserError: a file of the run cannot be read.
