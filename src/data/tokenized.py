@@ -99,7 +99,7 @@ def _encode(
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
-    """Name the classes that a held-out split lacks, because they have a single row, or fewer rows than folds."""
+    """Warn of the classes that a held-out split lacks, because they have a single row, or fewer rows than folds."""
     splits: list[TokenizedSplit] = [getattr(data, name) for name in SPLITS]
     labels = np.concatenate([split.labels for split in splits if split.origin == "train"])
     counts = np.bincount(labels, minlength=len(data.class_names))

@@ -28,7 +28,7 @@ class JudgedClaim(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim about each variant: a difference of two values is positive."""
+    """A claim about each variant: the mean of a difference is positive."""
 
     text: str
     unit: str

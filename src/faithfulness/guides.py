@@ -47,7 +47,7 @@ def guide_results(
     """Whether guides classify each of n test texts correctly: 0 or 1 by name of GUIDES, n each.
 
     Their weights are uniform, those of the model's attention, or learned by the guide itself. All guides start from the
-    same parameters and read the word vectors of the model, which stay as they are.
+    same parameters and read the word vectors of the model, which are not trained.
 
     Args:
         probe: the model.

@@ -157,7 +157,7 @@ def search_blocks(
 
 
 def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray, sign: int) -> None:
-    """Add the selection of a state and these positions; of equal selections, the best sum of drops remains."""
+    """Add a candidate: a state's selection extended by these positions; equal selections keep the best sum."""
     selected = state.selected.copy()
     selected[positions] = True
     key = selected.tobytes()

@@ -22,7 +22,7 @@ class Cell(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Tables of two factors."""
+    """Tables of scores by two factors."""
 
     title: str
     corner: str

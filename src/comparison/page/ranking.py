@@ -73,7 +73,7 @@ def numbers(comparison: Comparison) -> Numbers:
 
 
 def differences(comparison: Comparison) -> ChartTable | None:
-    """A row with its interval for each variant except the baseline."""
+    """A row for each variant except the baseline: its difference, with the interval."""
     rows = []
     for row in comparison.rows:
         if row.difference is not None:

@@ -47,7 +47,7 @@ class Text(NamedTuple):
 
 
 class Reviews(NamedTuple):
-    """The texts of the section by name."""
+    """The texts of this page section, by their names."""
 
     seed: int
     titles: dict[str, str]
