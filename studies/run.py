@@ -8,6 +8,7 @@ All sweeps run with the first seed, then all with the second, and so on. Interru
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ from studies.release import write_release
 
 OUTPUTS = Path("outputs/study")
 QUICK = ("data.limit=60", "trainer.max_epochs=1")  # options of --quick: every model once, on few texts
+QUICK_SECONDS = 9.0  # of one run with these options on the machine of the study, start included
 IMDB, PHRASES = "imdb", "rotten_tomatoes"
 
 
@@ -51,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             skipped = dict.fromkeys(task.name for task in tasks if task.sweep.data == PHRASES)
             tasks = [task for task in tasks if task.name not in skipped]
             print(*(f"{name} is omitted: it requires --path {PHRASES}=<train.tsv>" for name in skipped), sep="\n")
-        print(describe(tasks, plan, options.jobs), flush=True)
+        print(describe(tasks, plan, options.jobs, is_quick=options.quick), flush=True)
         if options.dry_run:
             return
         for number, task in enumerate(tasks, 1):
@@ -82,17 +84,21 @@ def missing_tasks(
                 yield Task(name, plan.sweeps[name], seed)
 
 
-def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS) -> str:
-    """The list of sweeps, with durations estimated from released runs of the same sweep with other seeds."""
+def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS, is_quick: bool = False) -> str:
+    """The list of sweeps, with durations estimated from released runs of the same sweep with other seeds.
+
+    With `is_quick`, the estimate is `QUICK_SECONDS` for each run.
+    """
     if not tasks:
         return "All sweeps are released; delete a file below docs/results to run its sweep again"
     lines, total, unknown = [], 0.0, 0
     for task in tasks:
-        seconds = released_seconds(plan, task.name, results)
+        runs = _count_runs(task.sweep)
+        seconds = QUICK_SECONDS * runs if is_quick else released_seconds(plan, task.name, results)
         unknown += seconds is None
-        total += (seconds or 0.0) / jobs
-        duration = "no earlier run" if seconds is None else format_duration(seconds / jobs)
-        lines.append(f"  {task.name}, seed {task.seed}: {duration}")
+        duration = (seconds or 0.0) / min(jobs, runs)
+        total += duration
+        lines.append(f"  {task.name}, seed {task.seed}: {format_duration(duration) if seconds else 'no earlier run'}")
     known = f"about {format_duration(total)}" if unknown < len(tasks) else "an unknown time"
     more = f", and an unknown time for {unknown} of them" if 0 < unknown < len(tasks) else ""
     head = f"{len(tasks)} sweeps will take {known}{more}, if this machine is as fast as that of the released runs:"
@@ -107,6 +113,11 @@ def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | 
             records = pq.read_table(file, columns=["result"])["result"].to_pylist()
             totals.append(sum(json.loads(text)["seconds"]["total"] for text in records))
     return sum(totals) / len(totals) if totals else None
+
+
+def _count_runs(sweep: PlannedSweep) -> int:
+    """The number of runs of one seed: the product of the numbers of values of all overrides."""
+    return math.prod(len(override.partition("=")[2].split(",")) for override in sweep.overrides)
 
 
 def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:

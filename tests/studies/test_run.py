@@ -56,6 +56,16 @@ def test_estimate_is_the_mean_over_released_seeds_divided_by_jobs(tmp_path):
     assert "3 sweeps will take about 2 min, and an unknown time for 2 of them" in text
 
 
+def test_estimate_of_a_quick_trial_counts_the_runs(tmp_path):
+    write_seconds(tmp_path, "first", 1, 100.0, 140.0)  # of a whole run
+    tasks = list(run.missing_tasks(PLAN, tmp_path, tuple(PLAN.sweeps), is_quick=True))
+    assert [task.name for task in tasks] == ["second"]  # `first` is released
+    tasks += [run.Task("first", PLAN.sweeps["first"], 3)]
+    text = run.describe(tasks, PLAN, 5, tmp_path, is_quick=True)
+    assert "second, seed 1: 9.0 s" in text and "first, seed 3: 9.0 s" in text  # one run; two runs at once
+    assert "2 sweeps will take about 18 s" in text
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
