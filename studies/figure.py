@@ -1,4 +1,4 @@
-"""The figure of the main table: the accuracy of every encoder and attention."""
+"""The figure of the main table: the accuracy of every combination of encoder and attention."""
 
 from collections.abc import Mapping, Sequence
 from math import floor
@@ -16,10 +16,10 @@ DETAIL = 5  # points below the best mean that the second panel shows
 
 
 def draw_accuracies(accuracies: Accuracies, encoders: Sequence[str], attentions: Sequence[str]) -> Figure:
-    """Draw a row for each variant: the mean with its 95 % interval over seeds (Student), and a ring for each seed.
+    """Draw a row for each variant: the mean with its 95 % interval over seeds (Student), and a circle for each seed.
 
     Args:
-        accuracies: variants that are missing have an empty row.
+        accuracies: accuracies of the variants; the row of a missing variant is empty.
         encoders, attentions: names in the order of the rows.
     """
     figure = new_figure(9.5, 0.24 * len(encoders) * len(attentions) + 1.2)

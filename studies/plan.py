@@ -18,7 +18,7 @@ class Document(_Record):
     """The result that a source document states.
 
     Args:
-        statement: the result in words; "none" if the document has no figure.
+        statement: the result in words; "none" if the document has no number.
         accuracy: accuracy from 0 to 1, if the document states one.
     """
 

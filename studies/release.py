@@ -1,4 +1,4 @@
-"""The released records of a sweep: one Parquet file, from which the folders of its runs can be written again.
+"""Release the records of a sweep as one Parquet file, and restore the folders of its runs from the file.
 
 A record contains the data that a comparison reads, but no texts: the settings, the result, the predictions for the test
 split, the statistics of the attention weights, the gradient norms and the curves. Each row of the file is a run:
@@ -38,7 +38,7 @@ from src.files.record import plain_record
 from src.reports.files import Predictions, read_statistics
 from src.run_result import RESULT_FILE, RunResult
 
-LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # folders that a run read and wrote
+LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # paths that a run read or wrote
 LIMIT = 40.0  # bound of log-odds, in nats
 DIGITS = 6  # significant digits of gradient norms and curves
 FLOATS, INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
@@ -58,7 +58,7 @@ def write_release(sweep: Path, file: Path) -> int:
     """Write the records of all completed runs below a folder, and return their number.
 
     Raises:
-        UserError: if no run is completed, or a setting contains the path of a folder on this machine.
+        UserError: if no run is completed, a run has no test predictions, or a setting contains a local path.
     """
     runs = find_runs([sweep]).runs
     rows = [_record(run) for run in runs]
@@ -110,7 +110,7 @@ def unpack_probabilities(odds: np.ndarray) -> np.ndarray:
 
 
 def _separate(odds: np.ndarray, rows: np.ndarray, predicted: np.ndarray) -> None:
-    """Raise the predicted class, or lower the others if it is the last one, by the smallest 16-bit step."""
+    """Increase the log-odds of the predicted class by the smallest step; if it is the last, decrease all log-odds."""
     is_last = predicted[rows] == odds.shape[1]
     others, last = rows[~is_last], rows[is_last]
     odds[others, predicted[others]] = np.nextafter(odds[others, predicted[others]], np.float16(np.inf))
@@ -139,13 +139,13 @@ def _record(run: FinishedRun) -> dict[str, Any]:
 
 
 def _portable_result(result: RunResult) -> dict[str, Any]:
-    """The record of a run without its command line, which may name local folders."""
+    """Return the result of a run without its command line, which may name local folders."""
     record: dict[str, Any] = plain_record(replace(result, command=None, overrides=()))
     return record
 
 
 def _without_folders(value: Any, path: str = "") -> Any:
-    """A configuration without the LOCAL_KEYS, and with only the last part of other absolute paths."""
+    """Return a configuration without LOCAL_KEYS, and with only the last part of other absolute paths."""
     if isinstance(value, dict):
         items = ((key, f"{path}.{key}" if path else str(key), item) for key, item in value.items())
         return {key: _without_folders(item, name) for key, name, item in items if not is_within(name, LOCAL_KEYS)}
@@ -163,7 +163,7 @@ def _json(value: Any, folder: Path) -> str:
 
 
 def _round_numbers(path: Path) -> str:
-    """The content of a CSV file whose numbers have at most DIGITS significant digits; empty without the file."""
+    """Return the content of a CSV file, its numbers rounded to DIGITS significant digits; "" if the file is missing."""
     if not path.exists():
         return ""
     out = io.StringIO()

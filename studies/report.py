@@ -39,7 +39,7 @@ PAGE, FIGURE = "comparison.html", "accuracy.png"
 NOT_MEASURED = "not measured"
 TWENTY = ("bidirectional", "unidirectional")  # the sweeps of the main table
 ENCODERS, ATTENTIONS = ("rnn", "lstm", "birnn", "bilstm"), ("none", "uniform", "bahdanau", "luong_dot", "luong_general")
-OTHER_BASELINES = ATTENTIONS[:3]  # of the attentions beyond the report
+OTHER_BASELINES = ATTENTIONS[:3]  # baselines of the sweep `other_attentions`
 
 
 class DifferenceRow(NamedTuple):
@@ -92,7 +92,7 @@ class StudyResults:
         return bool(self._folders(TWENTY))
 
     def seeds(self, *sweeps: str) -> str:
-        """The number of seeds of the sweeps' variants, such as 2 to 3 seeds; by default those of the main table."""
+        """The number of seeds of the sweeps' variants, such as "2 to 3 seeds"; default: the main table."""
         counts = sorted(len(variant.runs) for variant in group_runs(self.runs(*sweeps or TWENTY)))
         if counts[0] == counts[-1]:
             return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
@@ -112,7 +112,7 @@ class StudyResults:
         return _by_choice(group_runs(self.runs("other_attentions")))
 
     def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
-        """The mean score of a variant over its seeds, in %; nan if it is not released."""
+        """Return the mean score of a variant over its seeds, in %; nan if the variant is not released."""
         variant = (self._twenty | self._others).get((encoder, attention))
         return 100 * mean_over_seeds([_score(run, metric) for run in variant.runs]).value if variant else nan
 
@@ -141,7 +141,7 @@ class StudyResults:
             yield [f"`{encoder}`", *(format_mean(variant, metric) for variant in variants)]
 
     def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Rows of the differences of each attention to another attention with the same encoder."""
+        """Yield rows of the difference of each later attention in ATTENTIONS from a baseline with the same encoder."""
         attentions = ATTENTIONS[ATTENTIONS.index(baseline) + 1 :]
         pairs = [
             (self._twenty[encoder, attention], self._twenty[encoder, baseline])
@@ -152,7 +152,7 @@ class StudyResults:
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
 
     def other_rows(self) -> Iterator[list[str]]:
-        """Rows of the other attentions with a BiLSTM: accuracy, AUROC, and each `OTHER_BASELINES` with p."""
+        """Yield rows of the other attentions with a BiLSTM: accuracy, AUROC, and differences from baselines with p."""
         seeds = {run.seed for variant in self._others.values() for run in variant.runs}
         baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
         rows = compare_pairs([(variant, baseline) for variant in self._others.values() for baseline in baselines])
@@ -174,7 +174,7 @@ class StudyResults:
             yield [name, seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
 
     def preset_rows(self) -> Iterator[list[str]]:
-        """Rows of the reproduction table: the document's result, Heed's, its interval, and the number of seeds."""
+        """Yield rows of the presets: the document's result, Heed's accuracy, test texts, epochs and parameters."""
         for name, sweep in self.plan.sweeps.items():
             if sweep.document is None:
                 continue
@@ -225,7 +225,7 @@ class StudyResults:
 
 
 def compare_pairs(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc") -> list[DifferenceRow]:
-    """Differences in a metric of pairs of variants on the same texts, adjusted (Holm) for all pairs."""
+    """Return the difference of each pair of variants in a metric on the same texts, with p adjusted for all pairs."""
     variants = list({id(variant): variant for pair in pairs for variant in pair}.values())
     measurements = measure(variants, [metric], metric, [metric])
     drawn = draw_samples(
@@ -242,7 +242,7 @@ def compare_pairs(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc")
 
 
 def format_mean(variant: Variant | None, metric: str = "acc") -> str:
-    """The mean of a metric over seeds ± the half-width of its 95 % interval, in %."""
+    """Format the mean of a metric over seeds ± the half-width of its 95 % interval, in %."""
     if variant is None:
         return NOT_MEASURED
     mean, low, _ = mean_over_seeds([_score(run, metric) for run in variant.runs])
@@ -250,14 +250,14 @@ def format_mean(variant: Variant | None, metric: str = "acc") -> str:
 
 
 def format_interval(interval: Interval) -> str:
-    """A share in % with its interval, such as 81.3 % (80.8 to 81.8)."""
+    """Format a share in % with its interval, such as "81.3 % (80.8 to 81.8)"."""
     value, low, high = interval
     bounds = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
     return f"{100 * value:.1f} %{bounds}"
 
 
 def format_points(interval: Interval) -> str:
-    """A difference of shares in points with its interval, such as +1.2 (-0.3 to +2.7)."""
+    """Format a difference of shares in points with its interval, such as "+1.2 (-0.3 to +2.7)"."""
     value, low, high = interval
     bounds = "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
     return f"{100 * value:+.1f}{bounds}"
@@ -272,10 +272,10 @@ def render_report(results: StudyResults) -> str:
 
 
 def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
-    """Write the report, the page of the comparison and the figure; return the paths of changed texts.
+    """Write the report, the page of the comparison and the figure; return the paths of changed report and page.
 
     Args:
-        check: write nothing, and return the paths of the texts that disagree with the records.
+        check: write nothing, and return the paths of the files that disagree with the records.
         results: folder of the released records, of the page and of the figure.
         report: path of the report.
     """
@@ -315,7 +315,7 @@ def _score(run: FinishedRun, metric: str = "acc") -> float:
 
 
 def _row_order(variant: Variant) -> tuple[int, int]:
-    """The encoder's number and the attention's, those of the main table first."""
+    """Return the sort key of a variant, by encoder, then by attention; attentions of the main table are first."""
     attention = variant.choices["attention"]
     number = ATTENTIONS.index(attention) if attention in ATTENTIONS else len(ATTENTIONS)
     return ENCODERS.index(variant.choices["encoder"]), number

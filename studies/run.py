@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def missing_tasks(
     plan: Plan, results: Path, names: Sequence[str], seeds: Sequence[int] | None = None, is_quick: bool = False
 ) -> Iterator[Task]:
-    """The sweeps that are not released, by seed, then in the order of the plan.
+    """Yield the sweeps that are not released, by seed, then in the order of the plan.
 
     Args:
         plan: the plan.
@@ -85,7 +85,7 @@ def missing_tasks(
 
 
 def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS, is_quick: bool = False) -> str:
-    """The list of sweeps, with durations estimated from released runs of the same sweep with other seeds.
+    """Return a text that lists the sweeps, with durations estimated from released runs of the same sweep.
 
     With `is_quick`, the estimate is `QUICK_SECONDS` for each run.
     """
@@ -106,7 +106,7 @@ def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESUL
 
 
 def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | None:
-    """The seconds of all runs of a sweep with one seed, the mean over released seeds; None without such runs."""
+    """Return the total seconds of a sweep's runs with one seed, as the mean over released seeds; None without them."""
     totals = []
     for file in (release_file(name, seed, results) for seed in plan.sweeps[name].seeds):
         if file.exists():
@@ -123,7 +123,8 @@ def _count_runs(sweep: PlannedSweep) -> int:
 def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
     """Start or resume the sweep in a process of its own."""
     folder = outputs / task.name / f"seed_{task.seed}"
-    is_parallel = jobs > 1 and any("," in override for override in task.sweep.overrides)  # otherwise on all threads
+    # runs that are not parallel use all threads each
+    is_parallel = jobs > 1 and any("," in override for override in task.sweep.overrides)
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if is_parallel else []
     line = ["-m", *task.sweep.overrides, f"seed={task.seed}", "logger=csv", f"hydra.sweep.dir={quote(str(folder))}"]
     if task.sweep.data in paths:

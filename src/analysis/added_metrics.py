@@ -1,4 +1,4 @@
-"""Scores of metrics that the user adds: their intervals, and the numbers from which a comparison resamples them."""
+"""Scores of the metrics that a user adds: their 95 % intervals, and the values that a comparison resamples."""
 
 from copy import deepcopy
 
@@ -23,7 +23,7 @@ class AddedMetric:
         parts = [part for part in self._metric.modules() if isinstance(part, TorchMetric)]
         for part in parts:
             part.distributed_available_fn = _is_never_distributed
-        self.is_lower_better = parts[-1].higher_is_better is False  # the last one is the innermost
+        self.is_lower_better = parts[-1].higher_is_better is False  # the last part is the innermost metric
         self.highest = parts[-1].plot_upper_bound
 
     def __call__(self, probabilities: np.ndarray, labels: np.ndarray) -> float:
@@ -33,7 +33,7 @@ class AddedMetric:
         return float(self._metric.compute())
 
     def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Metric:
-        """The score with its 95 % interval: Student's t on the numbers that `by_group` returns."""
+        """Return the score with its 95 % interval, by Student's t from the values of `by_group`; None if undefined."""
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):
             return Metric(None, None, None, n)
@@ -47,14 +47,15 @@ class AddedMetric:
         return Metric(value, value - margin, high if self.highest is None else max(value, min(high, self.highest)), n)
 
     def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-        """The score as a mean of one number per group of texts: its resampled mean varies like the resampled score.
+        """Return one value per group of texts, so that their mean is the score and varies like it under resampling.
 
         These are the values of the delete-a-group jackknife (Wolter 2007, chapter 4). The texts are assigned to 100
         groups at random, in the same way for all runs on these texts; if there are fewer than 200 texts, each text is a
         group.
 
         Returns:
-            One number per group; None if the score is undefined for all texts, or for those outside a group.
+            One value per group; None if there are fewer than two texts, or if the score of the complete set of texts,
+            or of the texts outside one of the groups, is undefined.
         """
         n = len(labels)
         groups = GROUPS if n >= 2 * GROUPS else n

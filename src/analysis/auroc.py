@@ -1,17 +1,17 @@
-"""Area under the ROC curve for weighted texts, and the contribution of each text to it.
+"""Area under the ROC curve for weighted texts, and the contribution of each text to the area.
 
-The area is the fraction of pairs of a text of the class and a text of another class whose scores are in the right
-order; ties count half (Mann and Whitney 1947). With two classes it is the area of class 1, otherwise the mean over the
-classes.
+The area of a class is the fraction of pairs (a text of the class, a text of another class) in which the text of the
+class has the higher score; ties count half (Mann and Whitney 1947). With two classes the result is the area of class 1,
+otherwise the mean over the classes.
 """
 
 import numpy as np
 
 
 def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """AUROC for each of B weightings of the texts (counts n×B, probabilities n×C, labels n → B).
+    """Return the AUROC for each of B weightings of the texts: counts n×B, probabilities n×C, labels n → B.
 
-    NaN if a class has no weight.
+    A value is NaN if all texts of a class have weight 0.
     """
     areas = []
     for scores, positive in _one_against_the_rest(probabilities, labels):
@@ -23,9 +23,9 @@ def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> 
 
 
 def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-    """n numbers whose mean is the area: n×C, n → n; None if a class has no text.
+    """Return n numbers whose mean is the area, from probabilities n×C and labels n; None if a class has no text.
 
-    A text contributes its share of correctly ordered pairs (DeLong et al. 1988).
+    The number of a text depends on the share of its pairs that are in the correct order (DeLong et al. 1988).
     """
     if len(np.unique(labels)) < probabilities.shape[1]:
         return None
@@ -33,7 +33,7 @@ def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray |
 
 
 def _one_against_the_rest(probabilities: np.ndarray, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Scores n and membership n bool of each class."""
+    """Return the scores n and the membership n bool of each class; with two classes, those of class 1 only."""
     classes = probabilities.shape[1]
     return [(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))]
 
@@ -48,7 +48,7 @@ def _by_text(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 
 def _below(scores: np.ndarray, others: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The weight of the other texts with a lower score, plus half of the ties: m, k, k×B → m×B."""
+    """Return, for each of m scores, the weight of the k other texts with a lower score, plus half of the ties: m×B."""
     order = others.argsort()
     others = others[order]
     below = np.zeros((len(others) + 1, counts.shape[1]))

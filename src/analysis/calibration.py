@@ -16,17 +16,17 @@ class Bins:
 
     count: np.ndarray  # M int64
     correct: np.ndarray  # M int64
-    confidence: np.ndarray  # M, mean confidence, NaN where empty
+    confidence: np.ndarray  # M, mean confidence; NaN for an empty bin
 
 
 def assign_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """The bin number of each confidence: n → n."""
+    """Return the bin number of each confidence: n → n."""
     edges = np.linspace(0, 1, bins + 1)
     return (np.searchsorted(edges, confidence, side="right") - 1).clip(0, bins - 1)
 
 
 def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
-    """Count texts and correct predictions and average the confidence by bin: n×C, n → M each."""
+    """Count the texts and the correct predictions of each bin, and average the confidence: n×C, n → M each."""
     confidence = probabilities.max(1).astype(np.float64)
     indices = assign_bins(confidence, bins)
     count = np.bincount(indices, minlength=bins)
@@ -36,7 +36,7 @@ def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = 
 
 
 def calibration_error(bins: Bins) -> float:
-    """Mean over texts of |accuracy - confidence| of their bin (Guo et al. 2017, equation 3)."""
+    """Return the mean over texts of |accuracy - confidence| of the text's bin (Guo et al. 2017, equation 3)."""
     filled = bins.count > 0
     gap = np.abs(bins.correct - bins.confidence * bins.count)[filled]
     return float(gap.sum() / bins.count.sum())

@@ -97,7 +97,7 @@ class Ensemble:
             batch_size: texts in a batch.
 
         Returns:
-            Probabilities N×C, and N bool: whether the text has no token that any of the models knows.
+            Probabilities N×C, and N bool: whether no model knows any token of the text.
         """
         total = np.zeros((len(texts), len(self.class_names)))
         is_unknown = np.ones(len(texts), dtype=bool)

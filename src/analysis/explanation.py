@@ -43,7 +43,7 @@ class Explanation:
     is_unknown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain containers for JSON: weights with six decimals, maps with four."""
+        """Convert to plain containers for JSON, with weights of six decimals and maps of four."""
         return {
             "predicted": self.predicted,
             "probabilities": self.probabilities,
@@ -123,14 +123,14 @@ def _explain_batch(
 
 
 def known_tokens(model: Classifier, codec: Codec, batch: Batch) -> torch.Tensor:
-    """The tokens that are in the vocabulary and that the model uses, N×L bool."""
+    """Return which tokens are in the vocabulary and used by the model, N×L bool."""
     known = model.embedding.known(batch.tokens, batch.mask)
     unknown_id = codec.tokenizer.unknown_id
     return known if unknown_id is None else known & (batch.tokens != unknown_id)
 
 
 def _layer_maps(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
-    """The maps N×H×L×L of the encoder's attention layers by name; empty if there are no texts."""
+    """Return the maps N×H×L×L of the encoder's attention layers by name; empty if there are no texts."""
     if not len(tokens):
         return {}
     longest = max(1, int(mask.sum(1).max()))

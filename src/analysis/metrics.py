@@ -12,11 +12,11 @@ from src.analysis.resampling import confusion_scores, replicates
 if TYPE_CHECKING:
     from torch import Tensor
 
-SMALLEST = float(np.finfo(np.float32).eps)  # below this a float32 probability of 1 - p is noise
+SMALLEST = float(np.finfo(np.float32).eps)  # smaller differences of a float32 probability from 1 are rounding errors
 
 
 class ClassScores(NamedTuple):
-    """The scores of one class; None for a class that is neither true nor predicted for any text."""
+    """The scores of one class; None if the class is neither the true nor the predicted class of any text."""
 
     precision: float | None
     recall: float | None
@@ -25,7 +25,7 @@ class ClassScores(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A score with its 95 % interval; None if it is not defined (a class is absent, or the score does not vary)."""
+    """A score with its 95 % interval; the value is None if undefined, the bounds also if the score does not vary."""
 
     value: float | None
     low: float | None
@@ -41,28 +41,30 @@ def evaluate(
     majority: int | None = None,
     seed: int = 0,
 ) -> dict[str, Metric]:
-    """Scores of predicted probabilities against the true classes.
+    """Compute the scores of predicted probabilities against the true classes.
 
-    - acc; majority_acc: the accuracy of predicting the class `majority` for every text.
+    - acc: the share of correct predictions.
+    - majority_acc: the accuracy of predicting the class `majority` for every text.
     - balanced_acc: the mean recall of the classes that have texts.
     - precision_macro, recall_macro, f1_macro: means over the classes that are the true or the predicted class of at
       least one text. The micro means would equal accuracy, since every text has one label.
     - mcc: Matthews' correlation coefficient (Gorodkin 2004), -1 to 1; 0 if one class is predicted for all texts.
-    - auroc: area of class 1 if there are two classes, otherwise the macro mean of one class against the rest.
+    - auroc: area under the ROC curve, of class 1 if there are two classes, otherwise the mean over the classes of the
+      area of the class against the rest.
     - ece: calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3).
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
     - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
 
     acc and majority_acc have Wilson intervals. The other scores have the 2.5th and 97.5th percentiles of 1,000
-    bootstrap resamples of the texts. Resampling biases the calibration error upwards: its percentiles are reflected
-    about the value, and the interval extends to 0 if the value lies within the 97.5th percentile of a perfectly
+    bootstrap resamples of the texts. Resampling biases the calibration error upwards, so its percentiles are reflected
+    about the value, and the interval extends to 0 if the value is at most the 97.5th percentile of a perfectly
     calibrated model.
 
     Args:
         probabilities: n×C in [0, 1], rows summing to 1.
         labels: n integers from 0 to C-1.
         class_names: C names.
-        majority: the most frequent class of the training texts; None omits its accuracy.
+        majority: index of the most frequent class of the training texts; None omits majority_acc.
         seed: seed of the resamples.
 
     Raises:
@@ -88,7 +90,7 @@ def evaluate(
 
 
 def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScores]:
-    """Precision, recall, F1 and number of texts of each class, by its name; precision without predictions is 0."""
+    """Return the scores of each class by name; precision without predictions and recall without texts are 0."""
     table = confusion_matrix(probabilities, labels)
     scores: dict[str, ClassScores] = {}
     for name, hits, predicted, true in zip(class_names, np.diag(table), table.sum(0), table.sum(1), strict=True):
@@ -99,14 +101,14 @@ def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Seq
 
 
 def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Counts C×C; rows are true classes, columns predicted classes."""
+    """Return the counts C×C of texts; rows are true classes, columns predicted classes."""
     classes = probabilities.shape[1]
     cells = labels * classes + probabilities.argmax(1)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
 
 
 def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Per-text terms of the scores that are means over texts: n each."""
+    """Return the losses of each text, n each: the means are the scores `brier` and `nll`."""
     rows = np.arange(len(labels))
     error = probabilities.copy()
     error[rows, labels] -= 1
@@ -144,7 +146,7 @@ def _compute_scores(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, 
 
 
 def wilson_interval(count: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a proportion (Wilson 1927), without importing scipy.stats, which takes a second.
+    """Return the 95 % interval of a proportion (Wilson 1927), without scipy.stats, whose import takes a second.
 
     Args:
         count: successes, 0 to n.

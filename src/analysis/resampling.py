@@ -18,7 +18,7 @@ MAX_DRAWS = 5_000_000  # text indices drawn in one call; limits memory
 def replicates(
     probabilities: np.ndarray, labels: np.ndarray, losses: dict[str, np.ndarray], rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """Every score of every resample; NaN if the score is undefined for a resample.
+    """Compute every score for every resample; NaN if the score is undefined for a resample.
 
     Args:
         probabilities: n×C.
@@ -26,8 +26,8 @@ def replicates(
         losses: per-text losses (n each) whose mean is a score.
 
     Returns:
-        1,000 values each of the scores of the confusion table, auroc, ece, the losses and `calibrated_ece`: the ece of
-        simulated labels for which the same confidences are perfectly calibrated (Bröcker and Smith 2007).
+        1,000 values for each score: those of the confusion table, auroc, ece, the losses, and `calibrated_ece`, the ece
+        of simulated labels for which the same confidences are perfectly calibrated (Bröcker and Smith 2007).
     """
     order = probabilities.max(1).argsort()  # texts of one confidence bin are adjacent
     probabilities, labels = probabilities[order], labels[order]
@@ -48,12 +48,12 @@ def replicates(
         parts["ece"].append(np.abs(np.add.reduceat(gaps * counts, first)).sum(0) / n)
         parts["calibrated_ece"].append(np.abs(np.add.reduceat(calibrated, first)).sum(0) / n)
         for name, loss in losses.items():
-            parts[name].append(np.einsum("n,nb->b", loss[order], counts) / n)  # no BLAS: its threads spin
+            parts[name].append(np.einsum("n,nb->b", loss[order], counts) / n)  # not BLAS, whose threads busy-wait
     return scores | {name: np.concatenate(part) for name, part in parts.items()}
 
 
 def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
-    """Scores of confusion tables B×C×C (true by row), B each.
+    """Return the scores of B confusion tables B×C×C, whose rows are true classes: B each, by name.
 
     Macro precision, recall and F1 are means over the classes that are true or predicted for any text; balanced accuracy
     is the mean recall of the classes that have texts. Matthews' correlation (Gorodkin 2004) is 0 where one class is
@@ -76,7 +76,7 @@ def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield blocks of resamples of n texts as counts: rows×n, `times` rows in total."""
+    """Yield resamples of n texts as counts of each text, in blocks rows×n with `times` rows in total."""
     step = max(1, MAX_DRAWS // n)
     for start in range(0, times, step):
         draws = rng.integers(0, n, (min(step, times - start), n))
@@ -84,7 +84,7 @@ def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np
 
 
 def _count(cells: np.ndarray) -> np.ndarray:
-    """How often the index of each element of an array occurs in an array of that shape."""
+    """Return how often each flat index of `cells` occurs among the values of `cells`, in the same shape."""
     return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
 
 

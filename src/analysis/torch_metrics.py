@@ -1,4 +1,4 @@
-"""Metrics for the log that torchmetrics lacks or defines differently."""
+"""Logged metrics that torchmetrics lacks or defines differently."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class BalancedAccuracy(ConfusionScore):
 class MatthewsCorrelation(ConfusionScore):
     """Matthews' correlation coefficient; 0 if one class is predicted for all texts.
 
-    torchmetrics 1.9 returns 0.29 if the larger of two classes is predicted for all of 180 and 10 texts.
+    For two classes of 180 and 10 texts, torchmetrics 1.9 returns 0.29 if the larger class is predicted for all texts.
     """
 
     def __init__(self, num_classes: int, **kwargs: Any) -> None:

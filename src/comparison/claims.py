@@ -1,4 +1,4 @@
-"""The claims of a study, judged by the compared runs."""
+"""Judge the claims of a study by the compared runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Claim:
     verdict: Verdict
     numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
     evidence: tuple[str, ...]  # lines: the differences of the pairs, or the reason why there is no verdict
-    merged: tuple[str, ...] = ()  # lines: variants that count once, because their predictions are identical
+    merged: tuple[str, ...] = ()  # lines on variants that count once, because their predictions are identical
 
 
 class ClaimTest(NamedTuple):
@@ -46,14 +46,15 @@ class ClaimTest(NamedTuple):
 def judge_claims(
     definitions: Sequence[ClaimDefinition], variants: Sequence[Variant], scores: Samples, twins: Twins = NO_TWINS
 ) -> tuple[Claim, ...]:
-    """Judge each claim by its mean over the pairs of variants that differ in the claim's components only.
+    """Judge each claim by the mean difference over the pairs of variants that differ only in the claim's components.
 
-    Pairs of twins (variants with identical predictions) count once. The m claims with evidence are tested twice, each
-    time at 5 % for all claims together: whether the mean differs from zero (p after Holm's adjustment below 5 %), and
-    in which range it lies (simultaneous intervals: Bonferroni's, each at 1 - 5 %/m). Holm's test has more power, so an
-    interval that includes zero although Holm's test excludes it is cut at zero. The verdict is the first that applies:
+    Pairs of twins (variants with identical predictions) count once. Two methods apply to the m claims with evidence,
+    each with an error rate of 5 % for all claims together. Holm's test shows whether the mean differs from zero (p
+    below 5 % after the adjustment). Simultaneous intervals (Bonferroni's, each at 1 - 5 %/m) show in which range the
+    mean lies. If an interval includes zero although Holm's test, which has more power, excludes zero, the interval is
+    cut at zero. The verdict is the first of this list that applies:
 
-    - inconclusive: fewer than 5 seeds, or no variants or files to judge the claim by.
+    - inconclusive: fewer than 5 seeds, or the necessary variants or files are missing.
     - not supported: the mean is significantly below zero.
     - inconclusive: the mean is significantly above zero, but a pair shows the opposite (Holm's test over its pairs).
     - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
@@ -61,13 +62,13 @@ def judge_claims(
     - not supported: the interval ends below the negligible size.
     - inconclusive: all other cases.
 
-    A claim that is also judged for each choice of a component is followed by one claim for each choice. These are
-    tested at 5 % for all choices together, and do not change the adjustment of the other claims.
+    A claim that is also judged for each choice of a component is followed by one claim for each choice. The
+    claims for the choices are tested at 5 % together, and do not change the adjustment of the other claims.
 
     Args:
         definitions: the claims of a study.
         variants: the compared variants.
-        scores: samples of each metric of the claims that the test texts define.
+        scores: samples by metric of the claims; without metrics that the test texts do not define.
         twins: result of `find_twins`.
     """
     averages: list[ClaimTest] = []
@@ -92,7 +93,7 @@ def judge_claims(
 def _split_by_choice(
     definition: ClaimDefinition, pairs: Sequence[Pair], twins: Twins
 ) -> dict[str, dict[str, list[Pair]]]:
-    """The pairs of each choice of the component `also_for_each`; twins share an entry. Empty for a single choice."""
+    """Return the pairs by choice of the component `also_for_each`; twins share an entry. Empty for one entry only."""
     component = definition.also_for_each
     by_choice: dict[str, list[Pair]] = {}
     for pair in pairs if component else ():

@@ -33,12 +33,12 @@ class Comparison:
     metric: str  # the compared metric, such as "acc"
     claims: tuple[Claim, ...]
     excluded: tuple[ExcludedRun, ...]  # folders that are not compared
-    is_single_run: bool  # there is nothing to compare
+    is_single_run: bool  # whether there is one variant with one seed, so that nothing can be compared
     folds: int  # number of folds; 1 without cross-validation
     texts: int  # number of texts in the test split, or in all folds
     class_names: tuple[str, ...]
     lower_is_better: frozenset[str]  # names of scores
-    num_tests: int  # number of differences for which p_adjusted is adjusted
+    num_tests: int  # number of tests for which the p-values are adjusted
     command: str  # the command line of this comparison
 
     @property
@@ -54,8 +54,8 @@ def compare(
 
     Args:
         folders: folders of runs or sweeps.
-        baseline: name of the variant to compare with. None: the variant without attention (if there are several, the
-            one with the best validation score), or, if all variants have attention, the one that started first.
+        baseline: name of the variant to compare with. None: the variant without attention that has the best validation
+            accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: an element of SCORES, or a metric added in the config group `metrics` of the runs.
         study: file of the claims to judge. None: those claims of the twenty-model report whose variants are compared.
 
@@ -106,7 +106,7 @@ def compare(
 
 
 def _samples(measurements: Sequence[Measurement], names: Iterable[str]) -> dict[str, dict[str, Sample]]:
-    """Samples by score and variant's name, without scores that the texts do not define."""
+    """Return samples by score, then by variant's name; scores that the texts do not define are omitted."""
     variants = [measurement.variant.name for measurement in measurements]
     seeds = [measurement.seeds for measurement in measurements]
     defined = [name for name in dict.fromkeys(names) if name in measurements[0].by_text]
@@ -127,7 +127,7 @@ def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
 
 
 def _normalized(name: str) -> str:
-    """A name without dots, which are hard to type: "lstm none" means "lstm · none"."""
+    """Return a name in lower case without "·", so that "lstm none" means "lstm · none"."""
     return " ".join(name.replace("·", " ").split()).lower()
 
 

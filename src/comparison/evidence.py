@@ -1,4 +1,4 @@
-"""The evidence on a claim: the differences of pairs of variants that agree in all other components."""
+"""The evidence on a claim: differences between pairs of variants that differ only in the claim's components."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
@@ -22,19 +22,19 @@ class Evidence(NamedTuple):
     """The evidence of the runs on a claim."""
 
     definition: ClaimDefinition
-    terms: tuple[tuple[float, Sample], ...]  # weights and samples; their sum is positive where the claim is true
+    terms: tuple[tuple[float, Sample], ...]  # weights and samples; the weighted sum is positive if the claim is true
     pair_lines: tuple[str, ...]  # each pair's difference with its own 95 % interval
     merged: tuple[str, ...]  # sentences on variants that count once, because their predictions are identical
     contradicting_pairs: str  # pairs that significantly show the opposite; "" if there are none
     seeds: int  # the smallest number of seeds of a variant
-    rivals: tuple[str, ...] = ()  # choices that the claim names; `terms` compare with the first, the strongest
+    rivals: tuple[str, ...] = ()  # choices of the rivals, the strongest first; `terms` compare with the strongest
 
     def difference(self, level: float) -> Difference:
-        """Estimate the sum and its interval at 1 - level; both allow for the number of rivals.
+        """Estimate the weighted sum of `terms` with its interval at 1 - level and p, adjusted for the number of rivals.
 
-        A claim against several rivals is supported as soon as it is supported against the strongest, by one test
-        (Berger 1982). A negative difference can arise by chance against each of the rivals, so p and the interval are
-        adjusted for their number.
+        A claim against several rivals needs one test only, that against the strongest rival (Berger 1982). A negative
+        difference, however, can arise by chance against any of the rivals. Therefore the level of the interval is
+        divided by the number of rivals, and p of a negative difference is multiplied by it.
         """
         count = max(1, len(self.rivals))
         value, low, high, p_value = estimate_difference(self.terms, level=level / count)
@@ -43,7 +43,7 @@ class Evidence(NamedTuple):
         return Difference(value, low, high, p_value)
 
     def format(self, difference: Difference) -> str:
-        """The difference with its interval and unit, and the strongest rival."""
+        """Format the difference with its interval and unit, and name the strongest rival."""
         strongest = f" against {self.rivals[0]}, the strongest rival" if self.rivals else ""
         return format_difference(self.definition, difference) + strongest
 
@@ -53,7 +53,7 @@ def format_difference(definition: ClaimDefinition, difference: Difference) -> st
 
     Args:
         definition: definition of the claim.
-        difference: positive where the claim is true.
+        difference: positive if the claim is true.
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
     if metric == "gradient_variation":  # a difference of logarithms
@@ -76,7 +76,7 @@ def format_difference(definition: ClaimDefinition, difference: Difference) -> st
 
 
 def match_pairs(variants: Sequence[Variant], pairing: Pairing) -> list[Pair]:
-    """Pairs of a favoured variant and its rival that agree in everything that `against` does not name."""
+    """Return the pairs of a favoured variant and its rival that agree in all settings except those in `against`."""
 
     def agree(first: Variant, second: Variant) -> bool:  # ignores options that only one of the two has
         shared = first.differs.keys() & second.differs.keys() - pairing.against.keys()
@@ -92,10 +92,11 @@ def match_pairs(variants: Sequence[Variant], pairing: Pairing) -> list[Pair]:
 
 
 def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant]) -> dict[str, list[Pair]] | str:
-    """The pairs of a claim by rival, or under "" if the mean of all pairs decides.
+    """Find the pairs of variants that a claim compares.
 
     Returns:
-        The reason, as text, if variants that the claim requires are missing.
+        The pairs by rival, or all pairs under "" if their mean decides. If variants that the claim requires are
+        missing, a text that names the missing variants.
     """
     by_pairing = [match_pairs(variants, pairing) for pairing in definition.pairs]
     if definition.decided_by == "mean":
@@ -119,16 +120,16 @@ def gather_evidence(
     scores: Samples,
     twins: Twins,
 ) -> Evidence | str:
-    """The mean over all pairs, or over the pairs with the strongest rival.
+    """Estimate the mean difference over all pairs of a claim, or over the pairs with the strongest rival.
 
     Args:
-        definition: of the claim.
+        definition: definition of the claim.
         pairs_by_rival: result of `match_pairs_by_rival`.
         scores: samples of each metric that the test texts define; statistics of runs are read from the runs' files.
         twins: result of `find_twins`; pairs with the same predictions on both sides count once.
 
     Returns:
-        The reason, as text, if the runs do not measure the metric.
+        The evidence. If the runs do not measure the metric, the reason as text.
     """
     pairs = [pair for matched in pairs_by_rival.values() for pair in matched]
     samples = scores.get(definition.metric)
@@ -139,7 +140,7 @@ def gather_evidence(
             for rival, matched in pairs_by_rival.items()
         }
         if not all(pairs_by_rival.values()):
-            return f"no pair of runs has a sufficient {RUN_STATISTICS[definition.metric].file}"
+            return f"no pair of runs has enough data in {RUN_STATISTICS[definition.metric].file}"
     if samples is None:
         return f"{label(definition.metric)} is not defined on these test texts"
     by_rival = {rival: _average(definition, matched, samples, twins) for rival, matched in pairs_by_rival.items()}
@@ -161,7 +162,7 @@ def gather_evidence(
 def _average(
     definition: ClaimDefinition, pairs: Sequence[Pair], samples: Mapping[str, Sample], twins: Twins
 ) -> Evidence:
-    """The mean over pairs, and each pair. Pairs with few seeds are excluded if others have enough."""
+    """Return the mean and single differences of pairs, without pairs of few seeds if other pairs have enough seeds."""
     included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
     by_predictions: dict[tuple[str, ...], list[Pair]] = {}
     for pair in included:
@@ -236,5 +237,5 @@ def _name(pair: Pair) -> str:
 
 
 def _standardized(difference: Difference) -> float:
-    """The difference in units of its margin."""
+    """Return the difference divided by the half-width of its interval, or the difference if there is no interval."""
     return difference.value if difference.low is None else difference.value / (difference.value - difference.low)

@@ -1,4 +1,4 @@
-"""Cross-validation: the predictions of a seed's folds are joined and count as those of one model."""
+"""Cross-validation: the predictions of a seed's folds are joined and count as the predictions of one model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ NOTE = (
 
 
 def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
-    """The predictions for all texts of a cross-validation, each by the run that was not trained on the text.
+    """Return the predictions for all texts of a cross-validation, each by the run that was not trained on the text.
 
     Args:
         runs: the runs of all folds, in order; a single run without cross-validation. Each file is read once.
@@ -33,7 +33,7 @@ def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
 
 
 def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
-    """The variants with the seeds that have a run of every fold, and the other runs.
+    """Return the variants with only those seeds that have a run of every fold, and the excluded runs.
 
     Raises:
         UserError: if no seed of any variant has all folds.
@@ -54,7 +54,7 @@ def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], lis
 
 
 def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
-    """The reason why the runs of a seed are not compared; "" if all folds are present."""
+    """Return the reason why the runs of a seed are not compared; "" if all folds are present."""
     folds, present = runs[0].folds, {run.fold for run in runs}
     missing = (str(fold) for fold in range(folds) if fold not in present)
     names = format_names(islice(missing, LISTED_NAMES + 1))

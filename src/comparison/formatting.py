@@ -18,12 +18,12 @@ LABELS = {
 
 
 def label(metric: str) -> str:
-    """The label within a sentence."""
+    """Return the label of a metric for use within a sentence."""
     return LABELS.get(metric, metric)
 
 
 def heading(metric: str) -> str:
-    """The capitalized label."""
+    """Return the label of a metric with a capital first letter."""
     name = label(metric)
     return name[0].upper() + name[1:]
 

@@ -18,8 +18,8 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # the largest number of folders of a group of runs in a message
-MIN_MEASUREMENTS = 10  # measurements of a gradient's norm
+MAX_FOLDERS = 3  # largest number of folders that a message lists for a group of runs
+MIN_MEASUREMENTS = 10  # smallest number of gradient norms for `gradient_variation`
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ def measure(
     tested: Collection[str],
     added: Mapping[str, ScoreByText] | None = None,
 ) -> list[Measurement]:
-    """Score the variants' predictions; each run's file is read once.
+    """Compute the scores of the variants' predictions, by seed and by text.
 
     Args:
         variants: the compared variants.
         names: scores to compute.
         metric: the score that is compared, an element of the names.
-        tested: scores to return by text, elements of the names.
+        tested: scores whose values by text are also returned, elements of the names.
         added: scores besides those of `src.comparison.scores.SCORES`.
 
     Raises:
-        UserError: if runs were tested on different texts, or these do not define the metric.
+        UserError: if runs were tested on different texts, or the texts do not define the metric.
     """
     first_runs = next(iter(variants[0].runs_by_seed.values()))
     first = pool_folds(first_runs)
@@ -118,11 +118,11 @@ class RunStatistic(NamedTuple):
     """A statistic of one run, which does not depend on the test texts."""
 
     file: str
-    compute: Callable[[Path], float | None]  # None if the run's file does not contain it
+    compute: Callable[[Path], float | None]  # returns None if the run's file does not contain the statistic
 
 
 def attended_share(run: Path) -> float | None:
-    """The effective share of a text's words, exp(entropy) / length: mean over texts, 0 to 1."""
+    """Return the effective share of words, exp(entropy) / length, from 0 to 1: the mean over texts of several words."""
     statistics = read_or_warn(read_statistics, run)
     if statistics is None:
         return None
@@ -131,7 +131,7 @@ def attended_share(run: Path) -> float | None:
 
 
 def gradient_variation(run: Path) -> float | None:
-    """Root mean square of ln(b / a) over successive norms a, b of the encoder's gradient."""
+    """Return the root mean square of ln(b / a) over all pairs of successive norms a and b of the encoder's gradient."""
     norms = (read_or_warn(read_gradients, run) or {}).get("encoder")
     if norms is None or len(norms) < MIN_MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
         return None
@@ -139,13 +139,13 @@ def gradient_variation(run: Path) -> float | None:
 
 
 def attention_faithfulness(run: Path) -> float | None:
-    """The normalized comprehensiveness of attention, 0 to 1: mean over the texts for which it is defined."""
+    """Return the normalized comprehensiveness of attention, 0 to 1, as the mean over the texts that define it."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Kendall's τ of attention with |gradient × input|, -1 to 1: mean over the texts for which it is defined."""
+    """Return Kendall's τ of attention with |gradient × input|, -1 to 1, as the mean over the texts that define τ."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
 
@@ -164,7 +164,7 @@ RUN_STATISTICS = {
 
 
 def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Samples of a statistic in RUN_STATISTICS, by variant's name; variants with a run that lacks it are omitted."""
+    """Return samples of a statistic by variant's name; a variant is omitted if one of its runs lacks the statistic."""
     samples = {}
     for variant in variants:
         compute = RUN_STATISTICS[statistic].compute

@@ -21,18 +21,18 @@ class Row:
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # over seeds: METRICS and the compared metric, if the texts define them
+    metrics: dict[str, Interval]  # means over seeds of METRICS and the compared metric, if the texts define them
     ensemble: float | None  # the compared metric of the seeds' mean probabilities; None for one seed
     parameters: int
     seconds_per_epoch: Interval | None  # None if no epoch was completed
     peak_memory_mb: float | None  # the maximum over its runs
-    difference: Interval | None  # to the baseline in the compared metric; None for the baseline
+    difference: Interval | None  # from the baseline in the compared metric; None for the baseline
     p_value: float | None
     p_adjusted: float | None  # after Holm's adjustment
     # (k, n): McNemar's test is significant, with the same sign as the mean difference, for k of the n shared seeds
     mcnemar: tuple[int, int] | None
     verdict: Verdict
-    faithfulness: dict[str, Interval]  # elements of FAITHFULNESS, over seeds; empty without records of the runs
+    faithfulness: dict[str, Interval]  # means over seeds by name in FAITHFULNESS; empty without records
 
 
 def rank_variants(
@@ -42,14 +42,14 @@ def rank_variants(
     metric: str,
     lower_is_better: bool,
 ) -> list[Row]:
-    """A row for each variant, best first.
+    """Return a row for each variant, best first.
 
     Args:
         measurements: measurements of all variants.
         samples: samples of the compared metric, by variant's name.
         baseline: the variant to compare with.
         metric: the compared metric.
-        lower_is_better: whether its lowest value is the best.
+        lower_is_better: whether the lowest value of the metric is the best.
     """
     base = next(measurement for measurement in measurements if measurement.variant is baseline)
     differences = {
@@ -73,7 +73,7 @@ def _row(
     measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
 ) -> Row:
     results = [run.result for run in measurement.variant.runs]
-    # the median over epochs, since the first includes warm-up
+    # the median over epochs, since the first epoch includes warm-up
     medians = [
         [float(np.median(run.result.seconds.per_epoch)) for run in runs if run.result.seconds.per_epoch]
         for runs in measurement.variant.runs_by_seed.values()
@@ -125,7 +125,7 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
-    """The number of seeds whose exact test agrees with the difference of the means, and the number of shared seeds."""
+    """Return for how many shared seeds the exact test confirms the mean difference, and the number of shared seeds."""
     baseline_correct = dict(zip(baseline.seeds, baseline.by_text["acc"] > 0, strict=True))
     correct_by_seed = zip(measurement.seeds, measurement.by_text["acc"] > 0, strict=True)
     pairs = [(correct, baseline_correct[seed]) for seed, correct in correct_by_seed if seed in baseline_correct]

@@ -32,7 +32,7 @@ class FinishedRun:
 
     @property
     def fold(self) -> int:
-        """The fold that is the test split, from 0; also 0 without cross-validation."""
+        """The number of the fold that is the test split, from 0; 0 without cross-validation."""
         return self.result.data.fold or 0
 
     @property
@@ -42,7 +42,7 @@ class FinishedRun:
 
     @property
     def started(self) -> str:
-        """The time in ISO format, UTC."""
+        """The start time in ISO format, UTC."""
         return cast(str, self.result.started)
 
     @property

@@ -1,4 +1,4 @@
-"""Scores as means of one number per text, so that one resampling of the texts applies to all of them."""
+"""Scores as means of one number per text, so that the same resamples of the texts apply to all scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Mean over the classes that occur in labels or predictions, linearized at its value."""
+    """Return the terms, one per text, of macro F1 over the true or predicted classes, linearized at its value."""
     predicted = probabilities.argmax(1)
     by_class = []
     for c in range(probabilities.shape[1]):
@@ -37,14 +37,14 @@ def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Mean recall of the classes that have texts, linearized at its value."""
+    """Return the terms, one per text, of the mean recall of the classes that have texts, linearized at its value."""
     hit = accuracy(probabilities, labels)
     recalls = [(hit[labels == c].mean(), labels == c) for c in np.unique(labels)]
     return np.mean([recall + (hit - recall) * is_true / is_true.mean() for recall, is_true in recalls], axis=0)
 
 
 def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Matthews' correlation coefficient (Gorodkin 2004), linearized at its value; 0 if it is not defined."""
+    """Return the terms, one per text, of Matthews' correlation (Gorodkin 2004), linearized; 0 if it is undefined."""
     hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
     p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
     covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
@@ -56,7 +56,7 @@ def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Calibration error of the predicted class (Guo et al. 2017, equation 3)."""
+    """Return the terms, one per text, of the calibration error of the predicted class (Guo et al. 2017, eq. 3)."""
     confidence = probabilities.max(1)
     gaps = confidence - accuracy(probabilities, labels)
     bins = assign_bins(confidence)
@@ -106,15 +106,17 @@ def scores_by_text(
 
 
 def added_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """The metrics of the runs' configurations."""
+    """Return the names of the metrics in the runs' config group `metrics`."""
     return list(dict.fromkeys(str(name) for run in runs for name, node in _group(run).items() if node is not None))
 
 
 def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
-    """Create a metric as the runs define it. Their files can name classes of `torchmetrics.classification` only.
+    """Create a metric from its definition in the runs' configurations.
+
+    The configurations may name classes of `torchmetrics.classification` only.
 
     Raises:
-        UserError: if the runs define it differently, or it cannot be created.
+        UserError: if the runs define the metric differently, or it cannot be created.
     """
     from src import build
     from src.analysis.added_metrics import AddedMetric

@@ -19,8 +19,8 @@ SCORES = (
 )
 DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval, from a two-level bootstrap (seeds × texts) "
-    "with Student's t, unadjusted; p by the same bootstrap, then after Holm's adjustment for all {num_tests} "
-    "differences of the table; the adjusted p decides the verdict. McNemar: in k of n seeds the exact test finds a "
+    "with Student's t. The interval and the first p are unadjusted; the second p is adjusted (Holm) for all "
+    "{num_tests} differences of the table, and decides the verdict. McNemar: in k of n seeds the exact test finds a "
     "difference of the same sign at 5 %. Exploratory: fewer than {min_seeds} seeds."
 )
 COST = (
@@ -45,7 +45,7 @@ FAITHFULNESS_NOTE = (
 
 
 class Section(NamedTuple):
-    """One table: a column of text, then columns of numbers."""
+    """One table with its title and note; the first column is text."""
 
     title: str
     head: Sequence[str]
@@ -54,7 +54,7 @@ class Section(NamedTuple):
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """Scores, differences, cost by variant, best first, and faithfulness if it was measured."""
+    """Return the tables of scores, differences, cost and faithfulness, the best variant first, without empty tables."""
     others = [row for row in comparison.rows if row is not comparison.baseline]
     tables = [_scores(comparison), _differences(comparison, others), _cost(comparison), _faithfulness(comparison)]
     return [table for table in tables if table.rows]

@@ -27,11 +27,11 @@ class Interval(NamedTuple):
 
 
 def mean_over_seeds(values: Sequence[float]) -> Interval:
-    """Mean of S runs, and the 95 % interval of the mean over all seeds (Student 1908).
+    """Return the mean of S runs, and the 95 % interval of the mean over all possible seeds (Student 1908).
 
     The interval is mean ± t · s / √S, where s is the standard deviation and t the 97.5 % quantile of Student's t with
-    S - 1 degrees of freedom. The mean of S other seeds has the same variance as this one, so the interval covers it
-    less often: in 93 % of cases for S = 2, 88 % for S = 5, 86 % for S = 10.
+    S - 1 degrees of freedom. The mean of S other seeds varies as much as this mean, so the interval contains the mean
+    of other seeds less often: in 93 % of cases for S = 2, 88 % for S = 5, 86 % for S = 10.
     """
     count, mean = len(values), float(np.mean(values))
     if count < 2:
@@ -41,7 +41,7 @@ def mean_over_seeds(values: Sequence[float]) -> Interval:
 
 
 def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
-    """p-value of McNemar's exact test of equal accuracy, from the texts that only one of two runs classifies correctly.
+    """Return p of McNemar's exact test of equal accuracy, from the texts that only one run classifies correctly.
 
     Under the hypothesis of equal accuracy, the number of these texts that the first run classifies correctly is
     binomial with probability 1/2 (McNemar 1947).
@@ -56,7 +56,7 @@ def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust m p-values (Holm 1979): with a threshold of 5 %, the probability of any false positive is at most 5 %.
 
-    The adjusted value of the i-th smallest is the maximum over j ≤ i of min(1, (m - j + 1) · p_j).
+    The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j).
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")

@@ -26,8 +26,8 @@ from src.suggestions import did_you_mean, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
-MAX_BYTES = 1_000_000  # of a study file
-MAX_NAME, MAX_MISTAKES = 60, 20  # letters of a name, and mistakes, in a message
+MAX_BYTES = 1_000_000  # largest size of a study file
+MAX_NAME, MAX_MISTAKES = 60, 20  # largest number of letters of a name, and of mistakes, in a message
 METRICS = (*SCORES, *RUN_STATISTICS)
 Value = TypeVar("Value", bound=Collection[Any])
 
@@ -50,7 +50,7 @@ class Choices(_Record):
 
 
 def _parse_choices(value: Any) -> Any:
-    """Convert `name`, `[name, name]` or `{not: …}`."""
+    """Convert `name`, `[name, name]` or `{not: …}` to choices, or raise a ValueError."""
     is_negated = isinstance(value, dict)
     if is_negated and list(value) == ["not"]:
         value = value["not"]
@@ -61,7 +61,7 @@ def _parse_choices(value: Any) -> Any:
 
 
 def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
-    """Check the names of components and options, and those of choices."""
+    """Check that the components and options of a selector exist, and that its choices exist."""
     known: Mapping[str, Collection[str]] = info.context or {}
     for name, choices in selector.items():
         _require_name("component or varying option", name, known)
@@ -119,7 +119,7 @@ class ClaimDefinition(_Record):
     metric: Annotated[str, AfterValidator(_check_metric)]
     direction: Literal["higher", "lower"]
     pairs: Annotated[tuple[Pairing, ...], FILLED]
-    decided_by: Literal["mean", "strongest_rival"] = "mean"  # mean of all pairs, or of those with the strongest rival
+    decided_by: Literal["mean", "strongest_rival"] = "mean"  # mean of all pairs, or of pairs with the strongest rival
     also_for_each: str | None = None  # a component whose choices are also judged one by one
     negligible: Annotated[float, Field(gt=0)] | None = None  # smaller differences are negligible
 
@@ -151,7 +151,8 @@ MESSAGES = {  # by pydantic's types of errors
     "float_type": "expects a number",
     "float_parsing": "expects a number",
 }
-FIELDS: dict[str, type[BaseModel]] = {"": Study, "claims": ClaimDefinition, "pairs": Pairing}  # by the path's last name
+# the model of an entry, by the last name in the path of the entry
+FIELDS: dict[str, type[BaseModel]] = {"": Study, "claims": ClaimDefinition, "pairs": Pairing}
 
 
 def load_study(path: Path, variants: Sequence[Variant]) -> Study:
@@ -159,7 +160,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
 
     Args:
         path: path of the YAML file.
-        variants: the compared variants; a study may name their options and choices besides those of `conf/`.
+        variants: the compared variants; a study may name their options and choices, and the choices in `conf/`.
 
     Raises:
         UserError: if the file is missing, unreadable or invalid; the message has the path of each mistake and the
@@ -201,7 +202,7 @@ def _describe(selector: Mapping[str, Choices]) -> str:
 
 
 def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
-    """The choices of each component, in `conf/` and of the variants; an option that varies may have any value."""
+    """Return the known choices by component, from `conf/` and the variants; none for options, which take any value."""
     names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))

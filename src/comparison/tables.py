@@ -27,7 +27,7 @@ LATEX_ESCAPES = str.maketrans(
 
 
 def render_terminal(comparison: Comparison) -> RenderableType:
-    """Tables and claims for the terminal, readable without colour."""
+    """Return the tables and claims for the terminal, which are readable without colour."""
     parts: list[RenderableType] = []
     for title, head, rows, note in sections(comparison):
         table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, collapse_padding=True)
@@ -51,7 +51,7 @@ def render_terminal(comparison: Comparison) -> RenderableType:
 
 
 def render_markdown(comparison: Comparison) -> str:
-    """All tables, the claims with their evidence, and the excluded runs."""
+    """Render all tables, the claims with their evidence, and the excluded runs as Markdown."""
     blocks = ["# Comparison"]
     for title, head, rows, note in sections(comparison):
         rules = ["---", *["---:"] * (len(head) - 1)]
@@ -75,7 +75,7 @@ def render_markdown(comparison: Comparison) -> str:
 
 
 def render_latex(comparison: Comparison) -> str:
-    """The tables as floats that need no package."""
+    """Render the tables as LaTeX floats that need no package."""
     blocks = []
     for title, head, rows, note in sections(comparison):
         first, *body = (" & ".join(cell.translate(LATEX_ESCAPES) for cell in line) + r" \\" for line in (head, *rows))
@@ -95,7 +95,7 @@ def render_latex(comparison: Comparison) -> str:
 
 
 def render_csv(comparison: Comparison) -> str:
-    """One line per variant, with every number in full precision, for programs."""
+    """Render a CSV table for programs: one line per variant, with every number in full precision."""
     lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")

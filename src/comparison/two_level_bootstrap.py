@@ -24,13 +24,13 @@ class Sample(NamedTuple):
     """A variant's score under every seed, and under resampled texts."""
 
     scores: np.ndarray  # S, the score of each run
-    text_deviations: np.ndarray | None = None  # RESAMPLES, deviation of the mean over seeds; None: no texts
+    text_deviations: np.ndarray | None = None  # RESAMPLES, deviations of resampled means; None without texts
     interaction: np.ndarray | None = None  # S×n, the residual of each score after the effects of seed and text
-    seeds: tuple[int, ...] | None = None  # S; a seed is drawn jointly for all variants; None: independently
+    seeds: tuple[int, ...] | None = None  # S; variants share the draws of common seeds; None: no common seeds
 
 
 class Difference(NamedTuple):
-    """A weighted sum of variants' scores."""
+    """A weighted sum of variants' scores, with its interval and p-value."""
 
     value: float
     low: float | None
@@ -63,33 +63,35 @@ def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[
 def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, level: float = LEVEL) -> Difference:
     """Estimate the sum of weight × score over variants, by a two-level bootstrap of seeds and texts.
 
-    - Texts: each resample draws n of the n texts, the same for all runs, so that variants are compared on the same
-      texts.
-    - Seeds: each resample draws S - 1 of the S seeds and scales their sum by √(S / (S - 1)). S draws without a scale
-      would underestimate the variance by 1/S (Rao and Wu 1988: with S - 1 draws, the scale of a mean is 1). Runs of the
-      same seed share their initial state and the order of their texts, so a seed is drawn jointly for all variants that
-      ran it.
-    - Interaction of seed and text: it adds σ²/(S·n) to the variance of both levels, so it is subtracted from that of
-      the seeds (Owen 2007 shows that resampling rows and columns counts it more than once).
-    - Interval and test: value ± t · e and t = value / e with Student's t, where e is the standard deviation of the
-      resamples, since percentiles of five seeds are too narrow. The degrees of freedom are (Σ v)² / Σ (v² / f) of the
-      variances v with f degrees of freedom each (Satterthwaite 1946). They use an upper bound of the seeds' variance:
-      the estimate is small by chance where t is large by chance, and with the estimate itself, p was below 5 % in up to
-      5.8 % of cases with five seeds, and in up to 12 % with two.
+    - Texts: each resample draws n of the n texts with replacement. All runs share the drawn texts, so that variants are
+      compared on the same texts.
+    - Seeds: each resample draws S - 1 of the S seeds with replacement and scales the sum of their contributions by
+      √(S / (S - 1)). S draws without this factor would underestimate the variance by 1/S (Rao and Wu 1988, where the
+      factor of a mean of S - 1 draws is 1). Runs of the same seed share their initial state and the order of their
+      texts, so a seed is drawn jointly for all variants that ran it.
+    - Interaction of seed and text: the interaction adds σ²/(S·n) to the variance of both levels, so this amount is
+      subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction
+      more than once).
+    - Interval and test: the interval is value ± t · e, where e is the standard deviation of the resamples and t a
+      quantile of Student's t; the test statistic is value / e. Percentile intervals would be too narrow with five
+      seeds. The degrees of freedom are (Σ v)² / Σ (v² / f) for variances v with f degrees of freedom each
+      (Satterthwaite 1946), with an upper bound of the seeds' variance, because the variance is often underestimated
+      where the test statistic is large. With the estimate itself, p was below 5 % in up to 5.8 % of cases with five
+      seeds, and in up to 12 % with two.
 
     A variant with one seed adds no variance between seeds: the result then applies only to that trained model.
 
     Args:
         terms: weights and samples, each sample once.
         seed: seed of the resamples.
-        level: the interval covers with probability 1 - level.
+        level: the interval contains the true value with probability 1 - level.
     """
     rng = np.random.default_rng(seed)
     value = float(sum(weight * sample.scores.mean() for weight, sample in terms))
     with_texts = [weight * sample.text_deviations for weight, sample in terms if sample.text_deviations is not None]
     resampled = np.sum(with_texts, axis=0) if with_texts else np.zeros(RESAMPLES)
-    variance_margin = 0.0  # distance of the seeds' variance to its upper bound at 75 %
-    squares = 0.0  # sum of variance² / degrees of freedom; the texts are so many that they add nothing
+    variance_margin = 0.0  # distance of the seeds' variance from its upper bound at 75 %
+    squares = 0.0  # sum of variance² / degrees of freedom; texts add nothing, since there are many
     for group in _group_by_shared_seeds([(weight, sample) for weight, sample in terms if len(sample.scores) > 1]):
         contributions, noise = _seed_contributions(group)
         count, variance = len(contributions), float((contributions**2).sum())  # Σ c² = the variance of the sum
@@ -102,7 +104,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
         variance_margin += margin
         squares += (variance + margin) ** 2 / freedom  # subtracting the noise does not make the estimate more certain
     error = float(resampled.std())
-    if error < 1e-12:  # identical predictions, or equal scores of runs without texts: resampling shows no variance
+    if error < 1e-12:  # no variance: identical predictions, or equal scores of runs without texts
         return Difference(value, None, None, 1.0 if with_texts else None)
     freedom_of_sum = (error**2 + variance_margin) ** 2 / squares if squares > 0 else np.inf
     half = float(student.ppf(1 - level / 2, freedom_of_sum)) * error
@@ -121,9 +123,9 @@ def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[t
 
 
 def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarray, float]:
-    """The contribution of each seed to the sum of weight × mean, and the variance of that sum due to the interaction.
+    """Return each seed's contribution to the sum of weight × mean, and the variance of the sum due to the interaction.
 
-    The sum of their squares is the variance; the estimate is unbiased if all terms have the same seeds.
+    The sum of the squared contributions estimates the variance of the sum, unbiased if all terms have the same seeds.
     """
     seeds_by_term: list[Sequence[int]] = [sample.seeds or range(len(sample.scores)) for _, sample in terms]
     rows = {seed: row for row, seed in enumerate(dict.fromkeys(seed for seeds in seeds_by_term for seed in seeds))}
@@ -139,14 +141,14 @@ def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarr
 
 
 def _interaction(values: np.ndarray) -> np.ndarray | None:
-    """Residuals of S×n scores x_ij - x_i. - x_.j + x_.., of seed i and text j; None with one seed or one text."""
+    """Return the residuals x_ij - x_i. - x_.j + x_.. of seed i and text j: S×n; None with one seed or one text."""
     if min(values.shape) < 2:
         return None
     return values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
 
 
 def _interaction_variance(residuals: np.ndarray) -> float:
-    """Variance of the mean over n texts of a sum over seeds, from S×n residuals r: Σ r² / (n (n - 1))."""
+    """Return the variance Σ r² / (n (n - 1)) of the mean over n texts of a sum over seeds, from S×n residuals r."""
     return float((residuals**2).sum() / _ordered_pairs(residuals.shape[1]))
 
 

@@ -1,4 +1,4 @@
-"""Group runs that differ only in seed and fold into variants, and name each by its differences from the others."""
+"""Group runs that differ only in seed and fold into variants, and name the variants by their differences."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -45,14 +45,14 @@ class Variant:
 
 
 class Settings(NamedTuple):
-    """The part of a variant's configuration that may differ from that of the others."""
+    """The settings of a variant that may differ from those of other variants."""
 
     choices: dict[str, str]  # the choice of each config group
-    options: dict[str, str | None]  # each option that varies, as JSON by dotted path; None: a component lacks it
+    options: dict[str, str | None]  # varying options as JSON by dotted path; None if the variant lacks the option
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, in the order of their start. Of runs with the same seed and fold, the last counts.
+    """Group runs into variants, in the order of their start. Of runs that agree in seed and fold, the last is used.
 
     Runs are one variant if they agree in every option that affects a result (not the seed, a path or a logger). The
     differences of a variant are its choices in the config groups that vary, such as `bilstm`, and those options that
@@ -77,13 +77,13 @@ def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
 
 
 def _options(config: dict[str, Any]) -> dict[str, str]:
-    """The options that affect the result of a run, as JSON by dotted path."""
+    """Return the options that affect the result of a run, as JSON by dotted path."""
     options = options_in(config, (*UNRELATED_TO_RESULT, "data.fold"))
     return {key: json.dumps(_portable(value)) for key, value in options.items() if value != {}}
 
 
 def _portable(value: Any) -> Any:
-    """The name of an absolute path, since folders differ between machines."""
+    """Return the last part of an absolute path, since folders differ between machines; other values are unchanged."""
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
@@ -92,7 +92,7 @@ def _varies(mappings: Sequence[Mapping[str, Any]], key: str) -> bool:
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
-    """The differences of each variant, or, if there are many and each variant has a preset, the preset's name."""
+    """Return the differences of each variant; if there are many and each variant has a preset, the preset's name."""
     choices = [variant.choices for variant in variants]
     groups = {
         name: prefix
@@ -107,7 +107,7 @@ def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
 
 
 def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[dict[str, str]]:
-    """The choices in these groups, and the options that they do not determine, for each variant.
+    """Return, for each variant, the choices in these groups and the options that the choices do not determine.
 
     Args:
         variants: all variants.
@@ -127,7 +127,7 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
 
 
 def _is_determined(key: str, groups: Sequence[str], variants: Sequence[Settings]) -> bool:
-    """Whether variants with the same choices in these groups have the same value of an option."""
+    """Return whether variants with the same choices in these groups have the same value of an option."""
     values: dict[tuple[str | None, ...], set[str | None]] = {}
     for choices, options in variants:
         values.setdefault(tuple(choices.get(name) for name in groups), set()).add(options[key])
@@ -135,7 +135,7 @@ def _is_determined(key: str, groups: Sequence[str], variants: Sequence[Settings]
 
 
 def _short_labels(keys: Sequence[str]) -> dict[str, str]:
-    """The shortest unique suffix of each dotted path."""
+    """Return the shortest unique suffix of each dotted path, by the path."""
     labels: dict[str, str] = {}
     for key in keys:
         parts = key.split(".")
@@ -145,7 +145,7 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
-    """A name such as "bilstm · no position · hidden_dim=64"; without differences, the name of the run's variant."""
+    """Return a name such as "bilstm · no position · hidden_dim=64"; without differences, the run's name."""
     items = []
     for key, value in differs.items():
         if key not in GROUPS and key != "experiment":
@@ -156,7 +156,7 @@ def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
 
 
 def _make_unique(names: Sequence[str]) -> list[str]:
-    """The names, with a number where several are the same: "a (1)", "a (2)"."""
+    """Number the names that occur more than once, such as "a (1)" and "a (2)"."""
     return [
         f"{name} ({names[: index + 1].count(name)})" if names.count(name) > 1 else name
         for index, name in enumerate(names)

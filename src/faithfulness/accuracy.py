@@ -1,6 +1,6 @@
 """The accuracy of each variant, and its difference from uniform attention (Wiegreffe & Pinter 2019).
 
-A model that is trained with uniform weights shows how much accuracy needs the attention at all.
+The accuracy of a model that is trained with uniform weights shows how much of the accuracy depends on attention.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ PAIRING = Pairing.model_construct(variants={"attention": TRAINED}, against={"att
 
 
 def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
-    """`accuracy` on all test texts and `accuracy_difference` of each variant, by the variant's name.
+    """Return `accuracy` on all test texts and `accuracy_difference` of each variant, by the variant's name.
 
-    The difference is that to the variant with uniform attention and otherwise the same components and options; it is
+    The difference is from the variant with uniform attention whose other components and options are the same. It is
     absent if there is no such variant, and for variants without trained attention.
     """
     values = [measurement.by_text["acc"] for measurement in measure(variants, ["acc"], "acc", ["acc"])]

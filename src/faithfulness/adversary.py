@@ -1,4 +1,4 @@
-"""Models that are trained to predict the same with other attention weights (Wiegreffe & Pinter 2019)."""
+"""Adversaries: models trained for the same predictions with different attention weights (Wiegreffe & Pinter 2019)."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from src.models.classifier import Classifier
 
 RATE = 3e-3  # learning rate of Adam
 SMALLEST = 1e-12  # smallest weight in a logarithm
-UNIFORM = 1e-6  # largest deviation of uniform weights
+UNIFORM = 1e-6  # weights that deviate by at most this from 1 / length are uniform
 
 
 def adversary_results(
@@ -25,11 +25,11 @@ def adversary_results(
     seed: int,
     advance: Callable[[int], None],
 ) -> dict[str, np.ndarray]:
-    """How far adversaries differ from the model on n test texts: n each, by the names of ADVERSARIES.
+    """Return how far adversaries differ from the model on n test texts: n each, by the names in ADVERSARIES.
 
-    An adversary is a new model of the same components, with the word vectors of the first. It minimizes the mean over
-    training texts of TVD(p, q) − λ KL(a ‖ b) for each λ of LAMBDAS, where p and a are its predictions and attention
-    weights, q and b those of the model.
+    An adversary is a new model with the same components and word vectors as the model. For each λ of LAMBDAS, an
+    adversary minimizes the mean over training texts of TVD(p, q) − λ KL(a ‖ b), where p and a are the predictions and
+    attention weights of the adversary, and q and b are those of the model.
 
     Args:
         probe: the model.
@@ -99,7 +99,7 @@ def _train(
 
 
 def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The total variation distance N of the predictions, and the weights N×H×1×L of the adversary and the model."""
+    """Return the total variation distance N of the predictions, and the weights N×H×1×L of adversary and model."""
     with torch.no_grad():
         logits, weights = probe.model.forward_with_weights(tokens, mask)
     other_logits, other_weights = adversary.forward_with_weights(tokens, mask)

@@ -1,6 +1,6 @@
 """Agreement of attention with gradients and leave-one-out, and the effect of other weights (Jain & Wallace 2019).
 
-The results are a replication: Neely et al. (2022) show that agreement does not determine which ranking is faithful.
+These measures are only a replication, since agreement does not show which ranking is faithful (Neely et al. 2022).
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ STEPS, RATE, PENALTY = 200, 0.1, 500.0  # options of the search for adversarial 
 
 
 def kendall(attention: Scores, other: Scores) -> np.ndarray:
-    """Kendall's τ-b of attention weights and the absolute values of other scores, n; NaN if one is constant.
+    """Return Kendall's τ-b of attention weights with the absolute values of other scores, n; NaN if either is constant.
 
-    Jain & Wallace (2019, algorithm 1) take the absolute gradient and the total variation distance of the prediction
-    without the token. For two classes these are the absolute values of the scores of this package.
+    Jain & Wallace (2019, algorithm 1) use the absolute gradient, and the total variation distance of the prediction
+    without the token. For two classes, these are the absolute values of the scores of this package.
     """
     return np.array(
         [
@@ -39,9 +39,10 @@ def kendall(attention: Scores, other: Scores) -> np.ndarray:
 def replaced_weights(
     probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Total variation distance of the prediction, n each: median over 100 permuted weights, and for uniform weights.
+    """Return the total variation distance of predictions with permuted and with uniform weights, n each.
 
-    Jain & Wallace 2019, algorithm 2. NaN if the attention does not have exactly one row of weights for each text.
+    The first array has the median over 100 permutations of each text's weights (Jain & Wallace 2019, algorithm 2). NaN
+    if the attention does not have exactly one row of weights for each text, or its result is not a mixture by them.
     """
     permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -73,11 +74,11 @@ def replaced_weights(
 
 
 def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]) -> np.ndarray:
-    """The largest Jensen–Shannon divergence of attention weights that change the prediction by at most 0.01: n.
+    """Return the largest divergence of other weights from the attention that changes the prediction by at most 0.01: n.
 
-    Jain & Wallace 2019, eq. 1, by gradient ascent from random weights; 0 is the attention itself, and ln 2 = 0.69 is
-    the largest possible value. High values mean that very different weights explain the same prediction. NaN if the
-    attention is not a single row of weights for each text.
+    The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights; 0 is
+    the attention itself, and ln 2 = 0.69 is the largest possible value. A high value means that very different weights
+    explain the same prediction. NaN under the conditions of `replaced_weights`.
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -111,7 +112,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 
 
 def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
-    """The Jensen–Shannon divergence of weights N×H×1×L, in nats, the mean over heads: N."""
+    """Return the Jensen–Shannon divergence of weights N×H×1×L in nats, as the mean over heads: N."""
 
     def relative_entropy(weights: Tensor, mean: Tensor) -> Tensor:
         return torch.xlogy(weights, weights / mean.clamp(min=1e-20)).sum(3)

@@ -24,11 +24,11 @@ class JudgedClaim(NamedTuple):
     text: str
     verdict: str  # supported, not supported or inconclusive
     numbers: str  # the difference with its unit, and p
-    remark: str  # variants that differ significantly in the opposite direction, or the reason of a missing verdict
+    remark: str  # variants that differ significantly in the opposite direction, or the reason why there is no verdict
 
 
 class Claim(NamedTuple):
-    """A claim about each variant: the mean of a difference is positive."""
+    """The claim that a difference of two values is positive, for each variant."""
 
     text: str
     unit: str
@@ -59,7 +59,7 @@ def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
 
 
 def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference | None:
-    """The mean over variants of the difference of a claim; None if a variant has no such values."""
+    """Return the mean difference of a claim over the variants; None if a variant lacks the values."""
     by_variant = [claim.values(summary) for summary in summaries]
     arrays = [values for values in by_variant if values is not None]
     if not arrays or len(arrays) < len(by_variant):
@@ -87,7 +87,7 @@ def _between_seeds(summary: VariantSummary) -> np.ndarray | None:
 
 
 def _exceptions(summaries: Sequence[VariantSummary], claim: Claim) -> str:
-    """The variants that show the opposite of a claim, after Holm's adjustment for all of them."""
+    """Name the variants that significantly show the opposite of a claim, after Holm's adjustment for all variants."""
     results = {s.variant.name: _difference([s], claim) for s in summaries}
     shown = {name: d for name, d in results.items() if d is not None and d.p_value is not None}
     adjusted = holm([d.p_value for d in shown.values() if d.p_value is not None])

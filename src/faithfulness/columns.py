@@ -6,7 +6,7 @@ from src.faithfulness.names import LAMBDAS
 
 
 class Column(NamedTuple):
-    """A measure of a ranking, with its heading and the direction that is faithful."""
+    """A measure of a ranking, with its headings; `better` tells which values are faithful."""
 
     name: str
     heading: str

@@ -1,8 +1,8 @@
 """Simple models guided by the attention weights of another model (Wiegreffe & Pinter 2019).
 
-A guide reads a text without context: an affine map and tanh of each word vector, and a sum with weights. If the
-attention weights of a trained model make it more accurate than uniform weights, they mark words that matter to a model
-which did not learn them.
+A guide uses no context: it applies an affine map and tanh to each word vector, and sums the results with weights. If a
+guide is more accurate with the attention weights of a trained model than with uniform weights, the attention marks
+words that also matter to a model that did not learn these weights.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Guide(nn.Module):
         self.head = nn.Linear(HIDDEN, classes)
 
     def forward(self, embeddings: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
-        """N×L×D vectors, N×L bool, weights w N×L, or None for its own, a softmax of linear scores → N×C."""
+        """Return logits N×C from word vectors N×L×D, a mask N×L and weights N×L; None: learned weights (a softmax)."""
         states = torch.tanh(self.states(embeddings))  # N×L×HIDDEN
         if weights is None:
             weights = masked_softmax(self.score(states).squeeze(2), mask)
@@ -44,10 +44,10 @@ class Guide(nn.Module):
 def guide_results(
     probe: Probe, train: Sample, test: Sample, epochs: int, seed: int, advance: Callable[[int], None]
 ) -> dict[str, np.ndarray]:
-    """Whether guides classify each of n test texts correctly: 0 or 1 by name of GUIDES, n each.
+    """Return whether each guide classifies n test texts correctly: 0 or 1, n each, by name in GUIDES.
 
-    Their weights are uniform, those of the model's attention, or learned by the guide itself. All guides start from the
-    same parameters and read the word vectors of the model, which are not trained.
+    The weights of a guide are uniform, those of the model's attention, or learned by the guide itself. All guides start
+    from the same parameters and use the word vectors of the model, which are not trained.
 
     Args:
         probe: the model.

@@ -1,4 +1,4 @@
-"""The limits of comprehensiveness and sufficiency that any ranking of a text's tokens can reach, by beam search.
+"""Search for the lowest and highest comprehensiveness and sufficiency of any ranking of a text's tokens.
 
 Edin et al. (2024) normalize by these limits, because models differ in how much an erasure can change their prediction.
 A ranking selects a set of tokens for each share, and each set contains the previous one.
@@ -14,8 +14,8 @@ from src.faithfulness.measures import Predicted
 from src.faithfulness.names import GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe, Scores, Texts
 
-SHORT = 32  # tokens of the longest text whose search adds one token at a time, as that of Edin et al. does
-SHORT_BEAM, LONG_BEAM = 5, 3
+SHORT = 32  # the search adds one token at a time, as in Edin et al., in texts of at most this number of tokens
+SHORT_BEAM, LONG_BEAM = 5, 3  # states that the beam search retains
 PERTURBATIONS = (0.5, 1.0)  # noise added to the scores of candidates, in standard deviations of the scores
 
 
@@ -26,7 +26,7 @@ class Request(NamedTuple):
     by_gradient: bool = False
 
 
-Search = Generator[Request, list, float]  # its texts get a probability or the scores of their tokens each
+Search = Generator[Request, list, float]  # receives a probability or token scores for each text; returns a limit
 
 
 class State(NamedTuple):
@@ -44,22 +44,22 @@ def search_limits(
     rngs: Sequence[np.random.Generator],
     retain: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The lowest and highest mean over shares of comprehensiveness or sufficiency by removal, n each.
+    """Return the lowest and highest comprehensiveness or sufficiency by removal, as means over shares, n each.
 
-    For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, it adds all tokens of the
-    next share at once; its candidates are the tokens with the highest gradient × input in the remaining text (also
-    after each of two random perturbations), and those with the highest leave-one-out scores. For sufficiency, the
-    probability of the text of one token alone takes the place of gradient × input in the remaining text, and gradient ×
-    input in the whole text is another candidate. Both searches only approximate the limits. The rankings are candidates
-    too, so that none exceeds the limits.
+    For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, the search adds all tokens
+    of the next share at once; its candidates are the tokens with the highest gradient × input in the remaining text
+    (also after each of two random perturbations), and the tokens with the highest leave-one-out scores. For
+    sufficiency, the probability of each token alone replaces gradient × input in the remaining text, and gradient ×
+    input in the whole text is another candidate. Both searches only approximate the limits. The values of the rankings
+    are included, so that no ranking exceeds the limits.
 
     Args:
         probe: the model.
         predicted: n texts.
-        scores: scores of the tokens by ranking: gradient × input and leave-one-out.
-        of_rankings: R×n, the mean over shares of each ranking.
+        scores: scores of the tokens by ranking, among them gradient × input and leave-one-out.
+        of_rankings: R×n, the measure of each ranking as a mean over shares.
         rngs: n generators for the perturbations.
-        retain: the limits are those of sufficiency, where the selected tokens remain alone.
+        retain: whether the measure is sufficiency, where only the selected tokens remain.
     """
     searches, owners = [], []
     for i, (text, probability) in enumerate(zip(predicted.texts, predicted.probabilities, strict=True)):
@@ -76,7 +76,7 @@ def search_limits(
 
 
 def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) -> np.ndarray:
-    """Run searches together, so that the texts of all their requests are evaluated in common batches."""
+    """Return the result of each search; the texts of all requests are evaluated in common batches."""
     results = np.zeros(len(searches))
     requests: dict[int, Request] = {i: next(search) for i, search in enumerate(searches)}
     while requests:
@@ -101,7 +101,7 @@ def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) 
 
 
 def search_tokens(text: np.ndarray, probability: float, sign: int, retain: bool) -> Search:
-    """Select one more token at a time; returns the highest (sign 1) or lowest mean drop over the shares."""
+    """Select one more token at a time; return the highest (sign 1) or lowest (-1) mean drop over the shares."""
     counts = erasure.counts(len(text))
     states = [State(np.zeros(len(text), dtype=bool), 0.0)]
     for step in range(1, counts[-1] + 1):
@@ -123,19 +123,19 @@ def search_blocks(
     others: Sequence[np.ndarray],
     rng: np.random.Generator,
 ) -> Search:
-    """Select all tokens of the next share at once; returns the highest (sign 1) or lowest mean drop over the shares.
+    """Select all tokens of the next share at once; return the highest or lowest mean drop over the shares.
 
     Args:
         text: L token ids.
         probability: p(c) of the whole text.
         sign: 1 to search for the highest drop, -1 for the lowest.
-        retain: the selected tokens remain alone, as for sufficiency.
+        retain: whether only the selected tokens remain, as for sufficiency.
         others: scores of the tokens, L each, high if a token supports the class.
-        rng: for the perturbations.
+        rng: generator for the perturbations.
     """
     counts = erasure.counts(len(text))
     states = [State(np.zeros(len(text), dtype=bool), 0.0)]
-    number = 0  # of selected tokens
+    number = 0  # number of selected tokens
     alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))]))) if retain else np.empty(0)
     for step in np.unique(counts):
         if retain:
@@ -157,7 +157,7 @@ def search_blocks(
 
 
 def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray, sign: int) -> None:
-    """Add a candidate: a state's selection extended by these positions; equal selections keep the best sum."""
+    """Add a state's selection, extended by these positions, to `totals`; equal selections retain the best sum."""
     selected = state.selected.copy()
     selected[positions] = True
     key = selected.tobytes()
@@ -167,7 +167,7 @@ def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.n
 def _best(
     candidates: Sequence[State], drops: np.ndarray, counts: np.ndarray, step: int, sign: int, beam: int
 ) -> list[State]:
-    """The best candidates after `step` tokens, as if the drop stayed the same for the remaining shares."""
+    """Return the best candidates after `step` tokens, assuming the same drop for all remaining shares."""
     here, later = int((counts == step).sum()), int((counts > step).sum())
     states = [State(state.selected, state.total + here * drop) for state, drop in zip(candidates, drops, strict=True)]
     values = np.array([state.total for state in states]) + later * drops

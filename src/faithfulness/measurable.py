@@ -1,4 +1,4 @@
-"""Check that a model has what the measures need, before anything takes long."""
+"""Check that the measures support the components of a model, before the long computations."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from src.faithfulness.probe import Probe, differentiable_rnns
 from src.models.shapes import require_shape
 from src.models.types import Encoded
 
-LENGTH = 3  # tokens of the text that is tried
+LENGTH = 3  # tokens of the text for the check
 
 
 def require_measurable(probe: Probe, run: str) -> None:
-    """Compute the logits of a short text and the attention weights, and check the gradients, component by component.
+    """Apply each component of a model to a short text, and check the attention weights and the gradients.
 
     Args:
         probe: the model; its components may be those of a user.

@@ -1,4 +1,4 @@
-"""Measure the runs in folders and their subfolders; the record of each run is written to its folder and reused."""
+"""Measure the runs in folders and their subfolders; write the record of each run to its folder, and reuse it."""
 
 import sys
 import time
@@ -37,15 +37,15 @@ def measure(
         folders: folders of runs or sweeps.
         texts: the size of the stratified sample of test texts.
         seed: seed of the sample and of random numbers.
-        measures: names in `src.faithfulness.names.MEASURES`.
+        measures: names in MEASURES or TRAINING of `src.faithfulness.names`.
         training: number of training texts and epochs of the measures that train models.
         trusted_modules: the user's packages whose classes checkpoints may name.
         data_path: path that replaces `data.path` of the checkpoints.
         command: command line for the report.
 
     Raises:
-        UserError: if there is no run, if runs differ in their data, or if a checkpoint or a record
-            is damaged, or if a component of a model cannot be measured.
+        UserError: if there is no run, if runs differ in their data or are folds of a cross-validation, if a checkpoint
+            or a record is damaged, or if a component of a model cannot be measured.
     """
     limit_compiled_kernels()
     runs, excluded = find_runs(folders)
@@ -68,7 +68,7 @@ def measure(
         for record in measure_run(run.folder, options[run.folder], previous, trusted_modules, data_path, title):
             records[run.folder] = record
             record.save(run.folder)
-        read_or_warn(write_page, run.folder)  # with the rankings
+        read_or_warn(write_page, run.folder)  # the page of the run, now with the rankings
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {
         variant.name: [measured for run in variant.runs if (measured := records[run.folder]) is not None]

@@ -13,7 +13,7 @@ from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 
 POLARITY_SHARE = 0.1  # share of the tokens, those with the highest scores
-DRAWS = 3  # draws of the masks of soft erasure
+DRAWS = 3  # random masks of each text in soft erasure
 
 
 class Predicted(NamedTuple):
@@ -27,12 +27,12 @@ class Predicted(NamedTuple):
         return len(self.texts)
 
 
-Ranked = Mapping[str, list[np.ndarray]]  # the positions of each text's tokens, the most important first
+Ranked = Mapping[str, list[np.ndarray]]  # by ranking, the positions of each text's tokens, the most important first
 Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens and positions → tokens
 
 
 def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Erase) -> np.ndarray:
-    """p(c|x) − p(c|x after the erasure) for every ranking, text and share of its highest tokens: R×n×5."""
+    """Return p(c|x) − p(c|x after the erasure) for every ranking, text and share of top-ranked tokens: R×n×5."""
     unique = [np.unique(erasure.counts(len(text)), return_inverse=True) for text in predicted.texts]
     variants = [
         erase(text, order[:count])
@@ -49,12 +49,12 @@ def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Eras
 
 
 def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """The drop of p(c) without the highest tokens, R×n×5 (DeYoung et al. 2020, eq. 1); high is faithful."""
+    """Return the drop of p(c) without the top-ranked tokens, R×n×5 (DeYoung et al. 2020, eq. 1); high is faithful."""
     return erase_shares(probe, predicted, ranked, erasure.remove if by == "removal" else _replace(probe))
 
 
 def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """The drop of p(c) with the highest tokens alone, R×n×5 (DeYoung et al. 2020, eq. 2); low is faithful."""
+    """Return the drop of p(c) with only the top-ranked tokens, R×n×5 (DeYoung et al. 2020, eq. 2); low is faithful."""
     if by == "removal":
         return erase_shares(probe, predicted, ranked, erasure.retain)
     replace = _replace(probe)
@@ -66,7 +66,7 @@ def _replace(probe: Probe) -> Erase:
 
 
 def flip_grid(length: int) -> np.ndarray:
-    """The numbers of removed tokens that are tried: 1, 2, 3, 5, 8, … (Fibonacci), and all but one."""
+    """Return the numbers of tokens to remove: 1, 2, 3, 5, 8, … (Fibonacci), and all but one."""
     numbers = [1, 2]
     while numbers[-1] < length:
         numbers.append(numbers[-1] + numbers[-2])
@@ -74,9 +74,9 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """The smallest removed share that changes the predicted class, 1 if none does: R×n (Serrano & Smith 2019).
+    """Return the smallest removed share that changes the predicted class, or 1: R×n (Serrano & Smith 2019).
 
-    The highest k tokens are removed for each k in `flip_grid`, so that the share is rounded up to the next element.
+    The k top-ranked tokens are removed for each k in `flip_grid`, so the share is rounded up to the next k.
     """
     grids = [flip_grid(len(text)) for text in predicted.texts]
     shares = np.ones((len(ranked), len(predicted)))
@@ -97,7 +97,7 @@ def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.nda
 
 
 def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
-    """Of the highest 10 % of tokens, the share whose removal raises p(c): R×n (Liu et al. 2022, section 3)."""
+    """Return the share of the top 10 % of tokens whose removal raises p(c): R×n (Liu et al. 2022, section 3)."""
     tops = [max(1, int(np.rint(POLARITY_SHARE * len(scores)))) for scores in leave_one_out]
     return np.array(
         [
@@ -110,7 +110,7 @@ def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
 def soft_erasure(
     probe: Probe, predicted: Predicted, scores: Mapping[str, Scores], seeds: Sequence[Sequence[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Comprehensiveness and sufficiency, R×n each, when features of embeddings are set to zero at random.
+    """Return comprehensiveness and sufficiency, R×n each, with random features of the embeddings set to zero.
 
     Each feature of token i is erased with probability a_i for comprehensiveness, and retained with probability a_i for
     sufficiency, where a_i is the score of the token, scaled to [0, 1] in each text (Zhao & Aletras 2023, eqs. 3 to 6,
@@ -140,6 +140,6 @@ def soft_erasure(
 
 
 def scale_scores(scores: np.ndarray) -> np.ndarray:
-    """Scores on [0, 1]: the lowest is 0 and the highest 1; equal scores are all 1/2."""
+    """Scale scores to [0, 1], so that the lowest is 0 and the highest 1; if all are equal, each is 1/2."""
     low, high = scores.min(), scores.max()
     return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)

@@ -24,7 +24,8 @@ from src.reports.page.document import render_page
 from src.reports.page.formatting import format_count
 from src.reports.page.rankings import ranked_texts
 
-CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")  # the first measured one is drawn
+# the charts show the first of these measures that was computed
+CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 
 class Curve(NamedTuple):
@@ -83,7 +84,7 @@ def _row(label: str, summary: VariantSummary, ranking: str, name: str, columns: 
 
 
 def _clip(end: float | None, name: str) -> float | None:
-    """An end of an interval, limited to the range of the measure; with two seeds, intervals extend far beyond it."""
+    """Limit an end of an interval to the range of the measure, since intervals of two seeds extend far beyond it."""
     return None if end is None else float(np.clip(end, 0 if name.startswith("normalized") else -1, 1))
 
 
@@ -103,7 +104,7 @@ def _ranking_table(summary: VariantSummary, name: str) -> ChartTable:
 
 
 def _forest(summaries: Sequence[VariantSummary], name: str) -> dict[str, ChartTable]:
-    """A table of the variants for each ranking, the highest value first, with the charted measure alone."""
+    """Return a table of the charted measure for each ranking, with a row for each variant, the highest value first."""
     tables, columns = {}, {name: _columns(summaries)[name]}
     for ranking in RANKINGS:
         rows = [_row(s.variant.name, s, ranking, name, list(columns)) for s in summaries if ranking in s.rankings]
@@ -131,5 +132,5 @@ def _plot(summary: VariantSummary) -> Plot:
 
 
 def _end(end: float | None, point: Interval) -> float:
-    """The end of the interval of a probability."""
+    """Limit an end of the interval of a probability to [0, 1]; None becomes the probability itself."""
     return point.value if end is None else min(max(end, 0.0), 1.0)

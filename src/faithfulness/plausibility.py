@@ -9,11 +9,11 @@ import numpy as np
 
 from src.faithfulness.measures import Ranked
 
-OVERLAP = 0.5  # intersection over union of two spans that match (DeYoung et al. 2020, section 4.1)
+OVERLAP = 0.5  # smallest intersection over union of two spans that match (DeYoung et al. 2020, section 4.1)
 
 
 def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Whether each token, with characters spans L×2, overlaps a marked span of characters: L bool."""
+    """Return whether each token overlaps a marked span: L bool, from the spans of characters of the tokens, L×2."""
     marked = np.zeros(len(spans), dtype=bool)
     for start, stop in rationale:
         marked |= (spans[:, 0] < stop) & (spans[:, 1] > start)
@@ -21,13 +21,13 @@ def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.n
 
 
 def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> dict[str, np.ndarray]:
-    """`auprc`, `token_f1` and `iou_f1` of each ranking, R×n; NaN for texts without a marked token.
+    """Return `auprc`, `token_f1` and `iou_f1` of each ranking, R×n each; NaN for texts without a marked token.
 
     Args:
         ranked: the positions of each text's tokens by ranking, the most important first.
         marks: whether each token is marked, by text.
-        share: share of the tokens that a ranking selects for the two F1 scores; the share of marked tokens in all
-            texts.
+        share: share of the tokens that a ranking selects for the two F1 scores; equal to the share of marked tokens in
+            all texts.
     """
     names = ("auprc", "token_f1", "iou_f1")
     scores = np.full((len(names), len(ranked), len(marks)), np.nan)
@@ -41,18 +41,18 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
 
 
 def average_precision(order: np.ndarray, marked: np.ndarray) -> float:
-    """The area under the precision-recall curve: the mean of the precisions at the ranks of the marked tokens."""
+    """Return the area under the precision-recall curve, the mean precision at the ranks of the marked tokens."""
     hits = marked[order]
     return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
 
 
 def token_f1(selected: np.ndarray, marked: np.ndarray) -> float:
-    """F1 of selected tokens against marked ones."""
+    """Return F1 of selected tokens against marked tokens."""
     return float(2 * (selected & marked).sum() / (selected.sum() + marked.sum()))
 
 
 def iou_f1(selected: np.ndarray, marked: np.ndarray) -> float:
-    """F1 of runs of selected tokens against runs of marked tokens; a match has an IOU of at least 0.5."""
+    """Return F1 of spans of selected tokens against spans of marked tokens; a match has an IOU of at least 0.5."""
     runs, others = _runs(selected), _runs(marked)
     low = np.maximum(runs[:, None, 0], others[None, :, 0])
     high = np.minimum(runs[:, None, 1], others[None, :, 1])
@@ -64,6 +64,6 @@ def iou_f1(selected: np.ndarray, marked: np.ndarray) -> float:
 
 
 def _runs(selected: np.ndarray) -> np.ndarray:
-    """Start and end of each run of selected tokens: runs×2."""
+    """Return start and end of each span of consecutive selected tokens: spans×2."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], selected.astype(np.int8), [0]])))
     return edges.reshape(-1, 2)

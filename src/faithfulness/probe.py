@@ -16,20 +16,20 @@ from src.models.loss import Loss
 BATCH_TOKENS = 32_000  # tokens in a batch, with padding; gradients need about four times the memory
 QUADRATIC_TOKENS = 4_000  # tokens in a batch if token × token weights are in memory
 TRAINING_BATCH = 32  # texts
-LARGEST = 1e30  # of scores; float32 holds it
+LARGEST = 1e30  # largest absolute score; float32 can represent it
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
 
 
 class Probe:
-    """The probabilities of a model and their derivatives; its results do not depend on the batches.
+    """A model's class probabilities and their derivatives; the result of a text does not depend on its batch.
 
     Args:
         model: a trained model; the probe sets it to evaluation mode, and its parameters to need no gradients.
         loss: converts its logits into probabilities.
-        truncation: truncation of the model, for the lengths of batches.
-        unknown_id: the token that replaces an erased one; None: the unknown token of Heed's tokenizers.
+        truncation: truncation of the model, which determines the padded length of batches.
+        unknown_id: the token that replaces erased tokens; None: the unknown token of Heed's tokenizers.
     """
 
     def __init__(self, model: Classifier, loss: Loss, truncation: Truncation, unknown_id: int | None = None) -> None:
@@ -40,13 +40,13 @@ class Probe:
         self.device = next(model.parameters()).device
 
     def known(self, tokens: np.ndarray) -> np.ndarray:
-        """Whether the model uses each token of a text, bool."""
+        """Return whether the model uses each token of a text, bool."""
         ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
         mask = torch.ones_like(ids, dtype=torch.bool)
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
 
     def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Rows, tokens N×L and mask N×L of batches of at most `budget` tokens, the longest texts first."""
+        """Yield rows, tokens N×L and mask N×L of batches of at most `budget` tokens, the longest texts first."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         rows = np.argsort(-lengths, kind="stable")
         start = 0
@@ -57,14 +57,14 @@ class Probe:
             yield selected, *self.batch([texts[row] for row in selected])
 
     def shuffled_batches(self, texts: Texts, epochs: int, seed: int) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Rows, tokens and mask of batches of at most 32 texts of similar length, in random order, to train a model."""
+        """Yield rows, tokens and mask of training batches: at most 32 texts of similar length, in random order."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         for epoch in range(epochs):
             for rows in shuffled(lengths, TRAINING_BATCH, seed, True, 0, 1, epoch):
                 yield rows, *self.batch([texts[row] for row in rows])
 
     def batch(self, texts: Texts) -> tuple[Tensor, Tensor]:
-        """Tokens N×L and mask N×L of a batch."""
+        """Return the tokens N×L and the mask N×L of a batch."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         mask = np.arange(max(1, self.truncation.padded_length(int(lengths.max())))) < lengths[:, None]
         tokens = np.zeros(mask.shape, dtype=np.int64)
@@ -73,7 +73,7 @@ class Probe:
 
     @torch.inference_mode()
     def probabilities(self, texts: Texts) -> np.ndarray:
-        """The probability of each class: n×C float64."""
+        """Return the probability of each class for each text: n×C float64."""
         result: np.ndarray | None = None
         for rows, tokens, mask in self.batches(texts):
             values = self.loss.probabilities(self.model(tokens, mask)).double().cpu().numpy()
@@ -82,19 +82,20 @@ class Probe:
         return np.empty((0, 0)) if result is None else result
 
     def probability(self, texts: Texts, classes: np.ndarray) -> np.ndarray:
-        """The probability of one class for each text, n."""
+        """Return the probability of one class for each text, n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
     def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """The probability of one class for each text, from embeddings N×L×D: N."""
+        """Return the probability of one class for each text, N, from embeddings N×L×D."""
         return self._of_class(self.model.classify(embeddings, mask), classes)
 
     @torch.inference_mode()
     def attention(self, texts: Texts) -> Scores:
-        """The attention weight of each token: the mean over heads and rows.
+        """Return the attention weight of each token, as the mean over heads and rows.
 
-        For a stack of self-attention layers, weights are multiplied along all paths from the top to the tokens, where
-        each layer passes on half of its input (attention rollout, Abnar & Zuidema 2020, section 3).
+        For a stack of self-attention layers, the result is the sum over all paths from the top layer to the token of
+        the product of weights along the path. Each layer counts as the mean of its weights and the identity (attention
+        rollout, Abnar & Zuidema 2020, section 3).
         """
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
@@ -106,7 +107,7 @@ class Probe:
         return scores
 
     def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
-        """Attention weights times their gradient of the class's probability, the mean over heads and rows.
+        """Return each weight times the derivative of the class's probability by the weight, summed over heads and rows.
 
         None if the result of the model's attention is not a mixture by its weights.
         """
@@ -125,7 +126,7 @@ class Probe:
         return scores
 
     def gradient_times_input(self, texts: Texts, classes: np.ndarray) -> Scores:
-        """Σ_d x_d ∂p/∂x_d of each token's embedding x, p the probability of the class."""
+        """Return Σ_d x_d ∂p/∂x_d for each token, where x is its embedding and p the probability of the class."""
         scores = [np.empty(0)] * len(texts)
         with differentiable_rnns():
             for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
@@ -138,9 +139,9 @@ class Probe:
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Scores by a method that maps embeddings N×L×D, masks and classes to attributions N×L×D and their errors N.
+        """Return token scores and the error of each text by an attribution method; an error that overflows is NaN.
 
-        An error that overflows is NaN.
+        The method maps embeddings N×L×D, a mask and classes to attributions N×L×D and errors N.
         """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with differentiable_rnns():
@@ -176,7 +177,7 @@ def _distribute(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) 
 
 
 def pad(scores: Scores, rows: np.ndarray, length: int) -> np.ndarray:
-    """The scores of these texts with zeros after each: N×length float32."""
+    """Return the scores of these rows, padded with zeros to `length`: N×length float32."""
     padded = np.zeros((len(rows), length), dtype=np.float32)
     for line, row in zip(padded, rows.tolist(), strict=True):
         line[: len(scores[row])] = scores[row]

@@ -12,7 +12,7 @@ from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTE
 from src.faithfulness.probe import Probe, Scores, Texts
 
 STEPS = (16, 64)  # steps of the integral; the second number for texts with an error between TOLERANCE and JUMP
-TOLERANCE = 0.005  # error of the integrals' sum, in units of probability
+TOLERANCE = 0.005  # largest error of the integrals' sum that needs no more steps, in units of probability
 JUMP = 0.05  # larger errors: p jumps along the path, often within a relative change of 10⁻⁷; more steps do not help
 
 
@@ -44,7 +44,7 @@ def rank_tokens(
 
 
 def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
-    """p(c|x) − p(c|x without the token), for each token."""
+    """Return p(c|x) − p(c|x without the token) for each token."""
     whole = probe.probability(texts, classes)
     shorter = [np.delete(text, i) for text in texts for i in range(len(text))]
     lengths = [len(text) for text in texts]
@@ -57,7 +57,7 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
     """Integrated gradients of the class's probability, from zero embeddings (Sundararajan, Taly & Yan 2017, eq. 1).
 
     Returns:
-        The scores, and for each text the difference of their sum to p(c|x) − p(c|zeros), n; NaN if it overflows.
+        The scores, and for each text the difference of their sum from p(c|x) − p(c|zeros), n; NaN if it overflows.
     """
     few, many = STEPS
     scores, errors = _integrate(probe, texts, classes, few)
@@ -70,7 +70,7 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
 
 
 def is_inexact(errors: np.ndarray) -> np.ndarray:
-    """Whether each error of an integral exceeds the tolerance, bool; an error that overflowed (NaN) does."""
+    """Return whether each error of an integral exceeds the tolerance; true for NaN, an error that overflowed."""
     return ~(np.abs(errors) <= TOLERANCE)
 
 

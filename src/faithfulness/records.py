@@ -70,15 +70,15 @@ class Record:
         return name in self.arrays
 
     def of(self, name: str, ranking: str) -> np.ndarray:
-        """The values of a measure for a ranking: n, or n×5."""
+        """Return the values of a measure for a ranking: n, or n×5 for a measure by share."""
         return self.arrays[name][:, self.rankings.index(ranking)]
 
     def values(self, name: str, ranking: str) -> np.ndarray | None:
-        """One value of a measure for each text, NaN where it is not defined; None if it was not measured.
+        """Return one value of a measure for each text, NaN if not defined; None if the measure was not computed.
 
         Args:
-            name: name of an array, or `normalized_comprehensiveness` or `normalized_sufficiency` for values between the
-                limits; shares are averaged.
+            name: name of an array, or `normalized_comprehensiveness` or `normalized_sufficiency` for values relative to
+                the limits. The values of the shares are averaged.
             ranking: the ranking.
         """
         measure = name.removeprefix("normalized_")
@@ -93,11 +93,11 @@ class Record:
         return values.mean(1) if values.ndim == 2 else values
 
     def is_of(self, options: Mapping[str, Any]) -> bool:
-        """Whether the record has the model, texts and rankings of these options."""
+        """Return whether the record has the model, texts and rankings of these options."""
         return all(self.options[name] == options[name] for name in SAMPLE)
 
     def missing(self, options: Mapping[str, Any]) -> list[str]:
-        """The measures of these options that the record lacks, or has with other options of training."""
+        """Return the measures of these options that the record lacks or that had other training options."""
         if not self.is_of(options):
             return list(options["measures"])
         training, wanted = self.options["training"], options["training"]
@@ -105,7 +105,7 @@ class Record:
         return [name for name in options["measures"] if name not in known]
 
     def extended(self, options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Record":
-        """The record with more measures of the same texts."""
+        """Return a record that also contains these measures of the same texts."""
         merged = {
             "measures": sorted({*self.options["measures"], *options["measures"]}),
             "training": self.options["training"] | options["training"],
@@ -120,7 +120,7 @@ class Record:
 
     @classmethod
     def load(cls, run: Path) -> "Record | None":
-        """Read the record of a run; None if there is no record, or one of another version.
+        """Read the record of a run; None if there is no record, or if its format version differs.
 
         Raises:
             UserError: if the file is damaged.
@@ -142,7 +142,7 @@ class Record:
 
 
 def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Check names, shapes and ranges; raises a ValueError or KeyError."""
+    """Check the names, shapes and ranges of the arrays; raise a ValueError or KeyError if a check fails."""
     rankings, n = len(options["rankings"]), len(arrays["rows"])
     if not set(options["rankings"]) <= set(RANKINGS) or len(set(options["rankings"])) < rankings:
         raise ValueError("the names of the rankings are unknown or repeated")

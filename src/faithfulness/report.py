@@ -34,7 +34,7 @@ MAX_COLUMNS = 6  # measures in a table of 100 characters
 
 
 def render_terminal(report: Report) -> RenderableType:
-    """The tables without intervals, which do not fit into 100 columns, and the claims."""
+    """Render the tables and the claims for the terminal; 100 columns have no space for the intervals of the tables."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
         measured, title = measured_columns([summary]), title_of(report, summary)
@@ -69,7 +69,7 @@ def _table(section: Section) -> list[RenderableType]:
 
 
 def render_markdown(report: Report) -> str:
-    """All tables."""
+    """Render all tables as Markdown."""
     blocks = ["# Faithfulness", f"`{report.command}`", NOTE.translate(MARKDOWN_ESCAPES)]
     for title, head, rows, note in sections(report):
         lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
@@ -83,7 +83,7 @@ def render_markdown(report: Report) -> str:
 
 
 def render_csv(report: Report) -> str:
-    """One line for each variant, ranking and measure, with every number in full precision."""
+    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")

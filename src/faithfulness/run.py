@@ -18,7 +18,7 @@ from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
 
 
 def options_of(run: Path, texts: int, seed: int, names: Sequence[str], training: Sequence[int]) -> dict[str, Any]:
-    """The options that determine the record of a run; `training` are the texts and epochs of models to be trained.
+    """Return the options that determine the record of a run; `training` are the numbers of training texts and epochs.
 
     Raises:
         UserError: if the run has no checkpoint.
@@ -36,15 +36,15 @@ def measure_run(
     data_path: str | None,
     title: str,
 ) -> Iterator[Record]:
-    """Compute the record of a run, first without the measures that train models, then with each of them.
+    """Yield the record of a run, first without the measures that train models, then extended by each of them.
 
     Args:
         run: folder of the run.
         options: the result of `options_of`.
-        previous: record of the run, whose measures are not computed again; None without one.
+        previous: record of the run, whose measures are not computed again; None if there is no record.
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
-        title: first words of the line of progress.
+        title: first words of the progress line.
 
     Raises:
         UserError: if the checkpoint or its data cannot be read.
@@ -71,7 +71,7 @@ def measure_run(
 def _train(
     name: str, trained: TrainedRun, test: Sample, options: Mapping[str, Any], title: str
 ) -> dict[str, np.ndarray]:
-    """The arrays of a measure that trains models."""
+    """Compute the arrays of a measure that trains models."""
     (texts, epochs), seed = options["training"][name], options["seed"]
     train = trained.sample("train", texts, seed)
     models = len(GUIDES) if name == "guides" else len(LAMBDAS)

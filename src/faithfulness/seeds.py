@@ -1,10 +1,11 @@
 """Agreement between seeds: how much their predictions, and their attention weights, differ on the same texts.
 
-Wiegreffe and Pinter (2019) compare attention between seeds, because differences from other weights have no scale
-otherwise. To compare predictions and attention, which have different numbers of classes and tokens, the agreement
-above chance relates the total variation distance of two seeds to its mean after a random permutation (of the texts for
-predictions, of the text's tokens for attention): 1 − distance / distance after permutation, the form of Krippendorff's
-(1980) α. It is 1 for equal seeds, and 0 for seeds that agree as much as after a permutation.
+Wiegreffe and Pinter (2019) compare attention between seeds as a scale for differences from other attention weights.
+Predictions and attention have different numbers of classes and tokens, so they are compared by the agreement above
+chance: 1 − distance / distance after permutation, the form of Krippendorff's (1980) α. The first distance is the total
+variation distance of two seeds; the second is its mean after a random permutation, of the texts for predictions, and of
+the text's tokens for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree as much as after a
+permutation.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,10 +24,10 @@ PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_abov
 
 
 def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
-    """Values of each seed and text whose mean is the mean agreement of two seeds: S×n by name; empty for one seed.
+    """Return values S×n by measure whose mean is the mean agreement over pairs of seeds; empty for one seed.
 
     A mean over pairs of seeds is a U-statistic. Its values by seed are the pseudo-values of the jackknife (Arvesen
-    1969), so that the bootstrap of `src.comparison.statistics` applies to them. Two seeds have a single value, 1×n. The
+    1969), so that `src.comparison.two_level_bootstrap` applies to them. For two seeds, the values are 1×n. The
     agreement above chance is absent if a permutation changes nothing.
 
     Args:
@@ -53,7 +54,7 @@ def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
 
 
 def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
-    """The pseudo-values S·U − (S−1)·U₋ₛ of the mean U over pairs of S seeds: pairs×n → S×n, or 1×n for two seeds.
+    """Return the pseudo-values S·U − (S−1)·U₋ₛ of the mean U over pairs of S seeds: pairs×n → S×n (1×n if S = 2).
 
     U₋ₛ is the mean over the pairs without seed s (Arvesen 1969). The pairs are in the order of
     `itertools.combinations`.
@@ -68,10 +69,10 @@ def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
 
 
 def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | None:
-    """Values by text whose mean is 1 − mean distance / mean distance by chance; None if chance changes nothing: n.
+    """Return n values whose mean is 1 − mean distance / mean distance by chance; None if the latter is almost 0.
 
-    They are the ratio plus its first-order terms (the infinitesimal jackknife, Efron 1982), so that their variance is
-    that of the ratio.
+    The values are the ratio plus its first-order terms (the infinitesimal jackknife, Efron 1982), so that their
+    variance is that of the ratio.
     """
     chance = by_chance.mean()
     if chance < MIN_CHANCE:
@@ -80,7 +81,7 @@ def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | N
 
 
 def mean_distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The mean over j of |values_i − others_j|, for each i: n, m → n."""
+    """Return the mean over j of |values_i − others_j|, for each i: n, m → n."""
     others = np.sort(others)
     sums = np.concatenate([[0.0], np.cumsum(others)])
     below = np.searchsorted(others, values)
@@ -88,7 +89,7 @@ def mean_distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The total variation distance of distributions in rows: n×k → n."""
+    """Return the total variation distance of distributions in rows: n×k → n."""
     return np.abs(first - second).sum(1, dtype=np.float64) / 2
 
 
@@ -98,7 +99,8 @@ def _same_class(first: Record, second: Record) -> np.ndarray:
 
 def _predictions_above_chance(first: Record, second: Record) -> np.ndarray | None:
     p, q = first.arrays["probabilities"], second.arrays["probabilities"]
-    of_first = sum(mean_distances(a, b) for a, b in zip(p.T, q.T, strict=True)) / 2  # to the texts of the second seed
+    # mean distance of each text of one seed from all texts of the other seed
+    of_first = sum(mean_distances(a, b) for a, b in zip(p.T, q.T, strict=True)) / 2
     of_second = sum(mean_distances(b, a) for a, b in zip(p.T, q.T, strict=True)) / 2
     return above_chance(_distance(p, q), of_first + of_second - np.mean(of_first))
 
@@ -113,7 +115,7 @@ def _attention_above_chance(first: Record, second: Record) -> np.ndarray | None:
 
 
 def _same_top(first: Record, second: Record) -> np.ndarray:
-    """The share of the highest 10 % of tokens, at least one, that two seeds have in common: n."""
+    """Return the share of the top 10 % of tokens (at least one token) that two seeds have in common: n."""
     tops = np.maximum(1, np.rint(TOP_SHARE * first.arrays["lengths"]))
     selected = [
         np.argsort(np.argsort(-record.arrays["weights"], axis=1, kind="stable"), axis=1) < tops[:, None]

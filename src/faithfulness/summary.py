@@ -42,9 +42,10 @@ class VariantSummary:
     records: tuple[Record, ...]  # by seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of COLUMNS
-    others: Mapping[str, Estimate]  # measures without rankings, by name of the other mappings of `columns`
+    others: Mapping[str, Estimate]  # measures without rankings, by the names in the other mappings of `columns.py`
     seed_values: Mapping[str, np.ndarray]  # agreement between seeds by seed and text, S×n, or 1×n for two seeds
-    curves: Mapping[str, tuple[Interval, ...]]  # by ranking, p(c) after the removal of each of SHARES and of no token
+    # by ranking, p(c) of the whole text, then after the removal of each of SHARES
+    curves: Mapping[str, tuple[Interval, ...]]
 
     @property
     def seeds(self) -> int:
@@ -52,7 +53,7 @@ class VariantSummary:
 
 
 def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record]]) -> list[VariantSummary]:
-    """Summarize the records of each variant; `records` has them by the variant's name, in the order of its runs.
+    """Summarize each variant; `records` contains its records by the variant's name, in the order of its runs.
 
     Raises:
         UserError: if no text was measured in all runs.
@@ -96,13 +97,13 @@ def _summarize(variant: Variant, records: Sequence[Record], accuracy: Mapping[st
 
 
 def _stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """S×n, or None if a run lacks the measure."""
+    """Stack the values of all runs as S×n; return None if a run lacks the measure."""
     present = [array for array in values if array is not None]
     return np.stack(present).astype(np.float64) if len(present) == len(values) else None
 
 
 def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """The mean of each measure S×n, on the texts that define all, and its difference from the random ranking."""
+    """Return the mean of each measure over the texts that define all, and its difference from the random ranking."""
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():
@@ -121,7 +122,7 @@ def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate
 
 
 def _paired(values: np.ndarray, others: np.ndarray) -> Difference:
-    """The mean difference of two measures of the same runs and texts."""
+    """Return the mean difference of two measures of the same runs and texts."""
     return estimate_difference([(1, draw_samples([values - others])[0])])
 
 

@@ -37,10 +37,10 @@ ACCURACY_NOTE = (
     "the attention of the model, or by weights of their own; the difference is that of attention to uniform weights."
 )
 ADVERSARY_NOTE = (
-    "A second model learns to predict as the first, with other attention weights: it minimizes the total variation "
-    "distance (TVD) minus λ times the divergence of its weights. JSD: Jensen–Shannon divergence, at most 0.69. With "
-    "λ = 0, both show how well such a model imitates the first one at all. Not applicable: the attention has not a "
-    "single row of weights for each text, or its weights are uniform, or the encoder is pretrained."
+    "An adversary learns the predictions of the model with other attention weights: it minimizes the total variation "
+    "distance (TVD) of the predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon divergence, at "
+    "most 0.69. With λ = 0, both show how well an adversary can imitate the model. Not applicable: the attention does "
+    "not have exactly one row of weights for each text, or its weights are uniform, or the encoder is pretrained."
 )
 NOT_APPLICABLE = "not applicable"
 CLAIMS_NOTE = (
@@ -64,7 +64,7 @@ class Report:
 
 
 def sections(report: Report) -> list[Section]:
-    """For each variant a table of the rankings, then the agreement of all variants."""
+    """Return a table of the rankings for each variant, then the claims, then the tables with a row for each variant."""
     tables = []
     for summary in report.summaries:
         columns = measured_columns([summary])
@@ -80,7 +80,7 @@ def sections(report: Report) -> list[Section]:
 
 
 def claim_sections(report: Report) -> list[Section]:
-    """The claims about rankings; empty if they cannot be judged."""
+    """Return the table of claims; an empty list if no claim can be judged."""
     claims = judge_claims(report.summaries)
     columns = 4 if any(claim.remark for claim in claims) else 3
     rows = [list(claim[:columns]) for claim in claims]
@@ -89,14 +89,15 @@ def claim_sections(report: Report) -> list[Section]:
 
 
 def variant_sections(report: Report, margin: bool = True) -> list[Section]:
-    """Tables of the measures without rankings, by variant, as far as they were measured; with intervals if `margin`."""
+    """Return tables of the measures without rankings by variant, if measured; the values have intervals if `margin`."""
     tables = [
         _by_variant(report, "Agreement of attention", AGREEMENT, AGREEMENT_NOTE, margin),
         _by_variant(report, "Agreement between seeds", SEED_AGREEMENT, SEED_NOTE, margin),
         _by_variant(report, "Accuracy with other weights", ACCURACY, ACCURACY_NOTE, margin),
         _adversaries(report, margin),
     ]
-    return [table for table in tables if table.rows and table.head != ["variant", "accuracy"]]  # known without it
+    # a table of accuracy alone contains nothing that was measured here
+    return [table for table in tables if table.rows and table.head != ["variant", "accuracy"]]
 
 
 def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: str, margin: bool) -> Section:
@@ -137,14 +138,14 @@ def title_of(report: Report, summary: VariantSummary) -> str:
 
 
 def remarks(report: Report, summary: VariantSummary) -> str:
-    """Restrictions on the table of a variant."""
+    """Return sentences about the limitations of a variant's table."""
     parts = []
     if summary.seeds < MIN_SEEDS:
         parts.append(f"Exploratory: fewer than {MIN_SEEDS} seeds.")
     estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
     if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
-        parts.append(f"Normalized values are without {undefined} whose probability no erasure changes.")
+        parts.append(f"Normalized values exclude {undefined} whose probability no erasure changes.")
     errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
     if inexact := int(max(errors)):
         texts = format_count(inexact, "text")

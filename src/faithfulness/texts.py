@@ -1,4 +1,4 @@
-"""Measure the test texts of one model: all measures that train no models."""
+"""Compute all measures that train no models for the test texts of one model."""
 
 import time
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ from src.faithfulness.trained import Sample, TrainedRun
 
 CHUNK_TOKENS = 4_000  # tokens of texts that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
 EXAMPLES = 3  # texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # tokens in a text that is easy to read
+EXAMPLE_TOKENS = 40  # length of a text that is easy to read; the examples are closest to it
 
 
 def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any], title: str) -> Record:
-    """Compute a record with the measures of the options.
+    """Measure a sample of texts, and return the record.
 
     Args:
         trained: the model and its data.
         sample: n test texts.
         options: the result of `options_of`, with measures that train no models.
-        title: first words of the line of progress.
+        title: first words of the progress line.
 
     Raises:
         UserError: if the only measure is `plausibility`, and the data have no rationales.
@@ -41,7 +41,7 @@ def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any],
     marks = trained.marks(rows) if "plausibility" in options["measures"] else None
     if marks is None and options["measures"] == ["plausibility"]:
         raise UserError(
-            f"{trained.run}: plausibility needs texts with human rationales, as those of data=eraser_movies"
+            f"{trained.run}: plausibility needs texts with human rationales, such as those of data=eraser_movies"
         )
     share = float(np.concatenate(marks).mean()) if marks else 0.0
     lengths = np.array([len(text) for text in texts])
@@ -90,12 +90,12 @@ def measure_texts(
     names: Sequence[str],
     human: tuple[list[np.ndarray], float] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
-    """The arrays of a record for some texts, and the scores of the rankings.
+    """Return the arrays of a record for some texts, and the scores of the tokens by ranking.
 
     Args:
         probe: the model.
         texts: n texts of tokens that the model knows, at least one each.
-        seeds: a seed of the random numbers for each text, so that they do not depend on the other texts.
+        seeds: a seed for each text, so that a text's random numbers do not depend on the other texts.
         names: names in MEASURES.
         human: whether people marked each token, by text, and the share of marked tokens in all texts; None if unknown.
     """

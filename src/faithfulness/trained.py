@@ -20,9 +20,9 @@ from src.models.classifier import Classifier
 
 
 class Sample(NamedTuple):
-    """n texts of a split, of the tokens that the model knows, at least one each."""
+    """n texts of a split; each contains only the tokens that the model knows, at least one."""
 
-    rows: np.ndarray  # n, ascending, in the split
+    rows: np.ndarray  # n, row numbers in the split, ascending
     labels: np.ndarray  # n
     texts: list[np.ndarray]
     skipped: int  # texts of the sample without a known token
@@ -50,7 +50,7 @@ class TrainedRun:
         self._data = build.datamodule(with_data(cfg, self._card), self.codec)
 
     def sample(self, split: str, count: int, seed: int) -> Sample:
-        """A stratified sample of the texts of a split, at least one of each class.
+        """Draw a stratified sample of a split, with at least one text of each class; skip texts without known tokens.
 
         Raises:
             UserError: if the model knows no token of these texts.
@@ -65,13 +65,13 @@ class TrainedRun:
         return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
 
     def build_untrained(self) -> Classifier:
-        """A new model of the same components."""
+        """Return an untrained model of the same components."""
         cfg = self._card.cfg
         cfg.extras = self._extras
         return build.untrained_model(cfg, self._card)[0]
 
     def words(self, rows: np.ndarray) -> list[list[str]]:
-        """The words of the known tokens of these test texts."""
+        """Return the words of the known tokens of these test texts."""
         _, words = self.codec.read(self._data.texts("test", rows.tolist()))
         return [
             [text_words[i] for i in np.flatnonzero(self.probe.known(tokens))]
@@ -79,7 +79,7 @@ class TrainedRun:
         ]
 
     def marks(self, rows: np.ndarray) -> list[np.ndarray] | None:
-        """Whether people marked each known token of these test texts; None if the data have no rationales."""
+        """Return whether people marked each known token of these test texts; None if the data have no rationales."""
         rationales = self._data.rationales("test", rows.tolist())
         if rationales is None:
             return None
@@ -115,10 +115,10 @@ def _extras(trusted_modules: Sequence[str]) -> DictConfig:
 
 
 def checkpoint_path(run: Path) -> Path:
-    """The best checkpoint of a run, or its last one.
+    """Return the path of the best checkpoint of a run, or of its last checkpoint.
 
     Raises:
-        UserError: if it has none.
+        UserError: if the run has no checkpoint.
     """
     paths = [run / "checkpoints" / f"{name}.ckpt" for name in ("best", "last")]
     for path in paths:

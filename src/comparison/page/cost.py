@@ -11,11 +11,11 @@ from src.reports.page.chart import Scale, linear_scale, log_scale
 from src.reports.page.formatting import format_compact, format_score
 from src.reports.words import clean_text
 
-MAX_COLOURS = 7  # in the style sheet
-SHAPES = ("circle", "square", "diamond", "triangle", "cross")  # in the template
+MAX_COLOURS = 7  # colours that the style sheet defines
+SHAPES = ("circle", "square", "diamond", "triangle", "cross")  # shapes that the template can draw
 MAX_LABEL_LENGTH = 24  # letters
 LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # per cent of a narrow chart
-LETTER_WIDTH = 0.8  # per cent of a wide chart
+LETTER_WIDTH = 0.8  # width of a letter in per cent of a wide chart
 
 
 class Kind(NamedTuple):
@@ -84,7 +84,7 @@ class Costs(NamedTuple):
 
 
 def cost(comparison: Comparison) -> Costs | None:
-    """A chart of the compared score against each cost, with the names of the variants on the Pareto front."""
+    """Return a chart of the compared score against each cost; labels name the variants on the Pareto front."""
     metric, style = comparison.metric, _point_style(comparison)
     charts = {}
     for name, kind in COSTS.items():
@@ -121,7 +121,7 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Compar
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Label]:
-    """Names beside their marks, placed in order of priority; a name is omitted if neither side of its mark is free."""
+    """Place names beside their marks in order of priority; omit a name if both sides are occupied or names overlap."""
     labels: list[Label] = []
     for name, point in frontier:
         text = clean_text(name, MAX_LABEL_LENGTH)
@@ -136,7 +136,7 @@ def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> l
 
 
 def _is_free(point: Point, width: float, points: Sequence[Point]) -> bool:
-    """Whether a label of this width (negative: to the left) fits in the chart and overlaps no mark."""
+    """Return whether a label fits in the chart and overlaps no mark; with a negative width it is left of the point."""
     first, last = sorted((point.left, point.left + width))
     is_inside = first >= 0 and last <= 100
     return is_inside and not any(

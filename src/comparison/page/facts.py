@@ -11,7 +11,7 @@ Number = TypeVar("Number", int, str)
 
 
 def factors(comparison: Comparison) -> dict[str, list[str]]:
-    """The factors in which the variants differ, each with its values in the order of the runs."""
+    """Return the components and options in which the variants differ, each with its values in the order of the runs."""
     variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].started)
     names = dict.fromkeys(name for variant in variants for name in variant.differs)
     values = {name: list(dict.fromkeys(factor_value(variant, name) for variant in variants)) for name in names}
@@ -19,7 +19,7 @@ def factors(comparison: Comparison) -> dict[str, list[str]]:
 
 
 def factor_value(variant: Variant, factor: str) -> str:
-    """The variant's value of a factor; a dash where its other components have no such option."""
+    """Return the variant's value of a component or option; a dash if the variant has no such option."""
     return variant.differs.get(factor, UNKNOWN)
 
 
@@ -31,7 +31,7 @@ def title(comparison: Comparison) -> str:
 
 
 def facts(comparison: Comparison) -> dict[str, str]:
-    """Data, texts, seeds, machines and dates."""
+    """Return facts about the runs by heading: data, texts, seeds, machines and dates, among others."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
     entries: dict[str, str] = {

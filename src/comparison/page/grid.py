@@ -22,16 +22,16 @@ class Cell(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Tables of scores by two factors."""
+    """Tables whose rows and columns are the values of two factors."""
 
     title: str
     corner: str
     columns: list[str]
-    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]  # score → other factors' values → row → cells
+    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]  # cells by score, by values of the other factors, by row
 
 
 def grid(comparison: Comparison) -> Grid | None:
-    """A table for each score and, with more than two factors, for each combination of the other factors' values."""
+    """Return a table for each score and combination of the other factors' values; None if too few cells are filled."""
     varying = factors(comparison)
     if len(varying) < 2:
         return None

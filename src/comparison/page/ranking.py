@@ -12,7 +12,7 @@ from src.reports.tables import UNKNOWN
 
 
 class Numbers(NamedTuple):
-    """A table of all numbers."""
+    """The table of the scores, size and cost of all variants."""
 
     heads: list[str]
     rows: list[tuple[str, list[str]]]  # variant and cells
@@ -45,7 +45,7 @@ def _ranked(comparison: Comparison, metric: str) -> ChartTable:
 
 
 def numbers(comparison: Comparison) -> Numbers:
-    """All scores, the size and the cost of each variant."""
+    """Return the table of all scores, the size and the cost of each variant."""
     metrics = score_names(comparison)
     measured = [name for name in FAITHFULNESS if any(name in row.faithfulness for row in comparison.rows)]
     rows = []
@@ -73,7 +73,7 @@ def numbers(comparison: Comparison) -> Numbers:
 
 
 def differences(comparison: Comparison) -> ChartTable | None:
-    """A row for each variant except the baseline: its difference, with the interval."""
+    """Return the differences of the other variants from the baseline; None if there are no other variants."""
     rows = []
     for row in comparison.rows:
         if row.difference is not None:

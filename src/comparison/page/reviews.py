@@ -16,7 +16,7 @@ from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
 MAX_WORDS = 45_000  # words of all texts and variants; limits the size of the page
-MAX_OPEN = 3  # strips that are open initially; those of uniform weights stay closed
+MAX_OPEN = 3  # strips that are open initially; strips with uniform weights are closed
 UNIFORM_RANGE = 1e-5  # weights within this range are uniform; attention.json rounds to a tenth of it
 
 
@@ -32,7 +32,7 @@ class Strip(NamedTuple):
     """The attention of one variant on a text."""
 
     variant: str
-    other_seed: int | None  # the seed of the run if it is not the seed of the section
+    other_seed: int | None  # the seed of the run; None if it is the seed of the section
     prediction: str
     mark: str  # "right", "wrong", or "" without a true class
     words: list[Word]
@@ -47,7 +47,7 @@ class Text(NamedTuple):
 
 
 class Reviews(NamedTuple):
-    """The texts of this page section, by their names."""
+    """The content of the section: titles and texts by name."""
 
     seed: int
     titles: dict[str, str]
@@ -55,7 +55,7 @@ class Reviews(NamedTuple):
 
 
 def reviews(comparison: Comparison) -> Reviews | None:
-    """The texts that most variants saved; a strip for each variant, best first."""
+    """Return the texts that most variants saved, with the attention of each variant, the best variant first."""
     seed = comparison.variants[0].runs[0].seed
     examples_by_run = [_run_examples(variant, seed, comparison.class_names) for variant in comparison.variants]
     titles, texts = {}, {}
@@ -71,14 +71,14 @@ def reviews(comparison: Comparison) -> Reviews | None:
 
 
 def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> RunExamples:
-    """The variant's run with this seed, or its first run."""
+    """Return the example texts of the variant's run with this seed, or of its first run if it lacks the seed."""
     run = next((run for run in variant.runs if run.seed == seed), variant.runs[0])
     examples = read_or_warn(partial(read_examples, class_names=class_names), run.folder) or []
     return RunExamples(variant, run, {example.name: example for example in examples})
 
 
 def _shared_examples(runs: Sequence[RunExamples]) -> list[str]:
-    """Names of the texts that the largest number of variants (at least two) saved, with at most MAX_WORDS words."""
+    """Return the names of the texts that the largest number of variants saved, up to MAX_WORDS words in total."""
     variants = Counter(name for run in runs for name in run.examples)
     most = max(variants.values(), default=0)
     if most < min(2, len(runs)):
