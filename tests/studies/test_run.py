@@ -62,8 +62,8 @@ def test_estimate_of_a_quick_trial_counts_the_runs(tmp_path):
     assert [task.name for task in tasks] == ["second"]  # `first` is released
     tasks += [run.Task("first", PLAN.sweeps["first"], 3)]
     text = run.describe(tasks, PLAN, 5, tmp_path, is_quick=True)
-    assert "second, seed 1: 9.0 s" in text and "first, seed 3: 9.0 s" in text  # one run; two runs at once
-    assert "2 sweeps will take about 18 s" in text
+    assert "second, seed 1: 17 s" in text and "first, seed 3: 17 s" in text  # one run; two runs at once
+    assert "2 sweeps will take about 34 s" in text
 
 
 @pytest.mark.parametrize(
