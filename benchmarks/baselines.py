@@ -1,4 +1,4 @@
-"""Baselines: the same models and training loops in plain PyTorch."""
+"""Baselines: the models of the benchmarks and their training loop in plain PyTorch."""
 
 import math
 import re
@@ -17,7 +17,7 @@ BATCH = 32
 
 
 class LuongGeneral(nn.Module):
-    """The attention of the twenty-model report; without a mask it includes padding."""
+    """Luong's general attention, as in the twenty-model report; without a mask, padding gets weight, too."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class ReportModel(nn.Module):
 
 
 class PackedReportModel(ReportModel):
-    """The same model on packed sequences; padding is neither in the states nor in the weights."""
+    """A ReportModel on packed sequences: neither the states nor the attention weights include padding."""
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         packed = pack_padded_sequence(self.embedding(tokens), lengths, batch_first=True, enforce_sorted=False)

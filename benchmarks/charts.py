@@ -13,7 +13,7 @@ from benchmarks.measure import Spread
 from src.reports.figures.colours import COLOURS, GREY, INK
 from src.reports.figures.style import name_axes, new_figure
 
-ROW, HEADER = 0.33, 0.75  # inches of a bar, and of a panel's title and ticks
+ROW, HEADER = 0.33, 0.75  # height in inches of a bar, and of a panel's title and ticks
 OTHERS = "#b6bcc6"
 
 STYLES: dict[str, dict[str, Any]] = {  # line styles by the kind of attention
@@ -28,7 +28,7 @@ MARKERS = "os^Dv*"
 
 
 def draw_speed(record: dict[str, Any]) -> Figure:
-    """Draw a bar for each contestant, in colour for Heed; the labels of the others have the ratio of Heed's speed."""
+    """Draw a bar for each contestant, coloured for Heed; the other labels have the ratio of Heed's speed to theirs."""
     workloads = record["works"]
     columns = min(2, len(workloads))
     bars = [
@@ -67,7 +67,10 @@ def _draw_bars(axes: Axes, workload: dict[str, Any], rows: int) -> None:
 
 
 def draw_length(record: dict[str, Any]) -> Figure:
-    """Draw time and memory of each attention by text length; mark where elementwise attention begins to need less."""
+    """Draw time and memory of each attention by text length.
+
+    A line marks the length above which elementwise attention needs less than the attention `against` of the record.
+    """
     rows = sorted(record["attentions"], key=lambda row: list(STYLES).index(row["kind"]))
     numbers = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
     styles = {
@@ -149,7 +152,7 @@ def draw_accuracy(record: dict[str, Any]) -> Figure:
 def _draw_lines(
     axes: Axes, lines: Mapping[str, Sequence[tuple[float, float]]], styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Draw lines on two logarithmic axes, on which powers of the length are straight."""
+    """Draw lines on two logarithmic axes, on which power laws are straight lines."""
     for name, points in lines.items():
         axes.plot(*np.array(points).T, label=name, **{"markersize": 4, "linewidth": 1.3, **styles[name]})
     axes.set_xscale("log", base=2)

@@ -1,8 +1,8 @@
 """Measure the false positives of claims on simulated sweeps: `python -m benchmarks.claims_simulation`.
 
-In the simulated sweeps, no attention differs on average from having no attention, and two attentions are the same model
-under two names. A false positive is a claim "attention beats no attention" whose mean differs from zero with p
-below 0.05, in either direction. Each set-up is tested twice: with twins merged and seeds drawn jointly, as in
+In the simulated sweeps, models with and without attention have the same expected accuracy, and two attentions are the
+same model under two names. A false positive is a claim "attention beats no attention" whose mean differs from zero
+with p below 0.05, in either direction. Each set-up is tested twice: with twins merged and seeds drawn jointly, as in
 src.compare, and without either.
 """
 
@@ -32,12 +32,12 @@ class Setup(NamedTuple):
 
     name: str
     size: int
-    text: float = 0.0  # variant × text, the same under every seed
-    seed: float = 0.0  # of a run, the same on all texts
-    shared: float = 0.0  # of a seed: one value for all variants with attention, one for all without
-    residual: float = 0.0  # of run × text
-    difficulty: float = 1.0  # of a text, the same for all variants
-    seed_offset: int = 0  # between the seeds of variants with and without attention
+    text: float = 0.0  # noise of a variant on a text, the same under every seed
+    seed: float = 0.0  # noise of a run, the same on all texts
+    shared: float = 0.0  # noise of a seed: one value for all variants with attention, one for all without
+    residual: float = 0.0  # noise of a run on a text
+    difficulty: float = 1.0  # difficulty of a text, the same for all variants
+    seed_offset: int = 0  # first seed of the variants with attention minus that of the others
 
 
 SETUPS = (
@@ -58,7 +58,7 @@ class Rate(NamedTuple):
 
 
 def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator) -> tuple[Rate, Rate]:
-    """False-positive rates on the same sweeps, first without merged twins and joint seeds, then with both."""
+    """Return two false-positive rates on the same sweeps: without merged twins and joint seeds, and with both."""
     false_positives = np.array([_is_significant(*sweep) for sweep in simulate(setup, sweeps, n, seeds, rng)])
     separate, joint = (
         Rate(rate, float(np.sqrt(rate * (1 - rate) / sweeps))) for rate in false_positives.mean(0).tolist()
@@ -69,7 +69,7 @@ def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generato
 def simulate(
     setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator
 ) -> Iterator[tuple[list[Variant], list[np.ndarray]]]:
-    """Yield the variants, and for each variant whether its runs classify each text correctly (S×n)."""
+    """Yield for each sweep its variants, and for each variant whether its runs classify each text correctly (S×n)."""
     variants = [
         _variant(encoder, attention, range(offset, offset + seeds))
         for encoder in ENCODERS[: setup.size]
@@ -90,8 +90,10 @@ def simulate(
 
 
 def _is_significant(variants: list[Variant], correct: list[np.ndarray]) -> tuple[bool, bool]:
-    """Whether the claim's mean differs significantly from zero: with independent variants and runs, and as tested by
-    src.compare."""
+    """Return whether the claim's mean differs significantly from zero, in two tests.
+
+    The first test treats variants and runs as independent; the second is that of src.compare.
+    """
     names = [variant.name for variant in variants]
     seeds = [[run.seed for run in variant.runs] for variant in variants]
     digests = {

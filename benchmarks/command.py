@@ -31,7 +31,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     """Add the options that select the reviews."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--data-path", type=Path, help="a folder with IMDb's parquet files")
-    source.add_argument("--hub", action="store_true", help="IMDb from the hub (default without --data-path: made-up)")
+    source.add_argument("--hub", action="store_true", help="read IMDb from the hub (default: made-up reviews)")
 
 
 def add_turns(parser: argparse.ArgumentParser, help: str = "seconds of one measurement") -> None:
@@ -56,7 +56,7 @@ def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) ->
 
 
 def describe_reviews(options: argparse.Namespace) -> str:
-    """Name the reviews in the title of a table."""
+    """Return the description of the reviews for the title of a table."""
     return "IMDb" if options.hub or options.data_path else "made-up reviews of IMDb's lengths"
 
 
@@ -100,7 +100,7 @@ def write(out: Path, name: str, record: Any) -> None:
 
 
 def start(main: Callable[[Path], None]) -> None:
-    """Run `main` with a temporary folder; a `UserError` and Ctrl-C end in one message."""
+    """Run `main` with a temporary folder; after a `UserError` or Ctrl-C, exit with one message."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             main(Path(folder))

@@ -1,4 +1,4 @@
-"""A contestant in its own process, so that its memory use does not affect the others.
+"""A contestant of a benchmark in its own process, so that its memory use does not affect the other contestants.
 
 The bare loop over Heed's model may also train in Heed's process, so that both have the same layout of the heap.
 A job contains the name of a workload and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and
@@ -24,7 +24,7 @@ from src.kernels.malloc import reuse_freed_memory
 
 
 class Contestant:
-    """The process of a contestant, as the measuring process sees it.
+    """The process of a contestant, controlled by the measuring process.
 
     The constructor starts the process, `ready` waits until it is ready, and the end of the context ends it.
     """
@@ -45,7 +45,7 @@ class Contestant:
         return self._receive()
 
     def used(self) -> dict[str, Any]:
-        """End the process; return its `memory.used` and its peak `on_device` in MB, None on a CPU."""
+        """End the process; return its `memory.used()` and `on_device`, the peak MB on the GPU (None on a CPU)."""
         self._send(None)
         return self._receive()
 
@@ -70,7 +70,7 @@ class Contestant:
 
 
 def readers(job: dict[str, Any]) -> dict[str, Reader]:
-    """Return the functions that train on some of the reviews, by the contestants of this process."""
+    """Return the training function of each contestant of this process, by name."""
     name, device = job["contestant"], job["device"]
     if name in (HEED, BARE):
         reuse_freed_memory()

@@ -40,7 +40,10 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure reviews per second of training, evaluation and prediction, in turn in one process, and two ratios."""
+    """Measure reviews per second of training, evaluation and prediction, and the ratios of the last two to training.
+
+    The three take turns in one process.
+    """
     reuse_freed_memory()
     from benchmarks.heed import HeedRunner  # imported here: it allocates torch's first tensors
 

@@ -29,8 +29,8 @@ BATCHES = 400  # number of timed batches
 
 def main(folder: Path) -> None:
     parser = command.parser(__doc__)
-    parser.add_argument("checkpoint", type=Path, help="of a training run whose data are readable")
-    parser.add_argument("--threads", type=int, default=2, help="of each model (2)")
+    parser.add_argument("checkpoint", type=Path, help="checkpoint of a training run whose data are still readable")
+    parser.add_argument("--threads", type=int, default=2, help="number of threads of each model (2)")
     command.add_turns(parser)
     options = command.parse_turns(parser, sys.argv[1:], quick_repeats=2)
     require_packages()
@@ -85,7 +85,7 @@ def _reader(run: Any, batches: list[Batch]) -> Reader:
 
 
 def _difference(hits: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The difference of two accuracies, and its 95 % interval by a paired bootstrap of the texts."""
+    """Return the difference of two accuracies and the ends of its 95 % interval, by a paired bootstrap of the texts."""
     better, worse = (hits & ~others).mean(), (others & ~hits).mean()
     draws = np.random.default_rng(0).multinomial(len(hits), [better, worse, 1 - better - worse], RESAMPLES)
     low, high = np.percentile((draws[:, 0] - draws[:, 1]) / len(hits), [2.5, 97.5])

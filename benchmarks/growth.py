@@ -52,7 +52,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     known = [*ATTENTIONS, PLAIN]
     parser.add_argument("--attentions", type=command.names(known), default=known, help=", ".join(known))
     parser.add_argument("--repeats", type=int, default=5, help="number of measurements of a step")
-    parser.add_argument("--only", choices=["length", "reviews"], help="measure only one of the two")
+    parser.add_argument("--only", choices=["length", "reviews"], help="measure only the cost by length or by reviews")
     options = parser.parse_args(arguments)
     if options.repeats < 1:
         parser.error("--repeats must be above 0")
@@ -63,7 +63,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 class StoredWeights(nn.Module):
-    """The baseline with the interface of Heed's attentions."""
+    """The baseline, multi-head attention that stores its weights, with the interface of Heed's attentions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def attention(name: str) -> nn.Module:
 
 
 def kind(module: nn.Module) -> str:
-    """Return the kind of an attention: one query, all pairs of tokens, a window, elementwise, or the baseline."""
+    """Return the kind of an attention: query, window, pairs, elementwise, stored (the baseline) or other."""
     kinds = {
         "query": QueryAttention,
         "window": WindowedAttention,
@@ -120,7 +120,7 @@ def seconds(run: Callable[[], None], repeats: int) -> float:
 
 
 def peak_megabytes(run: Callable[[], None]) -> float:
-    """Return the peak of the tensors that a pass allocates, by torch's allocator, without its input."""
+    """Return the peak MB of the tensors that a pass allocates, without its input, as torch's profiler records them."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         run()
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def peak_megabytes(run: Callable[[], None]) -> float:
 
 
 def peak(changes: Sequence[float]) -> float:
-    """Return the highest sum of the first changes, at least 0."""
+    """Return the highest cumulative sum of the changes, at least 0."""
     level = highest = 0.0
     for change in changes:
         level += change
@@ -143,7 +143,7 @@ def peak(changes: Sequence[float]) -> float:
 def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[float]) -> float | None:
     """Return the length from which on `fast` is below `slow`, by linear interpolation of the logarithms.
 
-    None if `fast` is not below at the last length; the first length if it is below at every length.
+    None if `fast` is not below `slow` at the last length; the first length if it is below at every length.
     """
     gaps = [math.log(a / b) for a, b in zip(fast, slow, strict=True)]  # negative: fast is below slow
     above = [i for i, gap in enumerate(gaps) if gap >= 0]
@@ -157,7 +157,7 @@ def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[floa
 
 
 def by_length(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds and MB of a step by attention, and the lengths from which elementwise needs less."""
+    """Measure the seconds and MB of a step by attention, and the lengths from which elementwise uses less."""
     rows = []
     for name in options.attentions:
         module = attention(name)
@@ -196,7 +196,7 @@ def by_reviews(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def tables(record: dict[str, Any]) -> Iterator[Table]:
-    """Yield a table of seconds and one of memory: a row for each attention, with its crossing of elementwise."""
+    """Yield tables of time and memory by attention; the last column is the length from which elementwise needs less."""
     section = record["length"]
     lengths = [str(length) for length in section["lengths"]]
     source = {**record, "data": f"{section['texts']} texts by number of tokens, {section['features']} features"}

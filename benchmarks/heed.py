@@ -24,7 +24,7 @@ from src.data.batch_order import Plan
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.padded_batches import BatchBuilder
 
-STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # callbacks that read every step; the CSV log does, too
+STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # callbacks that run at every step, as the CSV logger does
 
 
 class Sample(pl.LightningDataModule):
@@ -45,8 +45,8 @@ class Sample(pl.LightningDataModule):
 class HeedRunner:
     """One configuration of Heed on one set of reviews.
 
-    `train`, `train_bare`, `evaluate` and `predict` read about `reviews` reviews, evenly over all lengths, in the
-    batches of a whole epoch, and return the reviews per second.
+    `train`, `train_bare`, `evaluate` and `predict` read about `reviews` reviews, evenly over all lengths, in
+    batches as in a whole epoch, and return the reviews per second.
 
     Args:
         overrides: overrides of the training configuration, including those of the data.
@@ -75,7 +75,7 @@ class HeedRunner:
         return speed.texts_per_second or 0.0
 
     def train_bare(self, reviews: int) -> float:
-        """Train with the same steps in a loop of six lines."""
+        """Train with the same steps in a loop of six lines, without the Trainer."""
         batches = self._batches("train", reviews)
         self.module.to(self.device).train()
         optimizer = build.optimizer(self.cfg, self.module.model)

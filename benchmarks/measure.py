@@ -10,7 +10,7 @@ from rich.progress import track
 
 MIN_REVIEWS = 64  # reviews in a measurement: two batches
 
-Reader = Callable[[int], float]  # reads about a number of reviews and returns its reviews per second
+Reader = Callable[[int], float]  # reads about this number of reviews and returns the reviews per second
 
 
 class Spread(NamedTuple):
@@ -59,7 +59,7 @@ def reviews_for(read: Reader, seconds: float) -> int:
 
 
 def evenly(ranked: Any, count: int) -> Any:
-    """Return `count` items (or all, if there are fewer) at equal distances, with half a distance at both ends."""
+    """Return `count` items (or all, if there are fewer) at equal distances; half a distance remains at both ends."""
     count = min(max(1, count), len(ranked))
     rows = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
     return ranked[rows] if isinstance(ranked, np.ndarray) else [ranked[i] for i in rows]

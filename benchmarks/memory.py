@@ -22,7 +22,7 @@ def used() -> dict[str, Any]:
 
 
 def above_imports(used: dict[str, Any]) -> float | None:
-    """Return the peak in MB minus the memory of a process that only imports the same modules; None without Linux."""
+    """Return the peak in MB minus the memory of a process that only imports the same modules; None if not on Linux."""
     if used["peak"] is None:
         return None
     return used["peak"] - run("benchmarks.memory", used["modules"])
@@ -40,7 +40,7 @@ def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
 
 
 def megabytes(field: str, status: Path = STATUS) -> float | None:
-    """Return a memory field of a process, such as VmRSS, in MB; None without Linux."""
+    """Return a memory field of a process, such as VmRSS, in MB; None if not on Linux."""
     if not status.exists():
         return None
     (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{field}:"))

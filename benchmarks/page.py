@@ -15,7 +15,7 @@ from src.comparison.page import render
 from tests.comparison.sweeps import text, write_whole_sweep
 from tests.reports.page.browser import BROWSER
 
-WORDS = (61, 230, 187, 412, 300, 150)  # of the reviews of every variant
+WORDS = (61, 230, 187, 412, 300, 150)  # number of words of each example review, the same for every variant
 CLOCK = "addEventListener('load', () => { document.title = `${performance.now()} ms`; });"
 
 

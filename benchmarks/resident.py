@@ -59,7 +59,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def measure(setting: Setting, overrides: list[str], folder: Path) -> dict[str, Any]:
-    """Train with a setting; return [step, MB above the imports], the peak, and the reviews per second of each epoch."""
+    """Train with a setting; return lists [step, MB above the imports], the peak, and reviews per second by epoch."""
     probe = [f"+callbacks.probe.{option}" for option in setting.probe]
     record = training([*overrides, *probe], folder, setting.environment)
     peak = memory.above_imports(record)
@@ -81,7 +81,7 @@ def table(record: dict[str, Any]) -> Table:
 
 
 def highest_by_epoch(row: dict[str, Any]) -> list[float]:
-    """The highest resident memory up to the end of each epoch: it must not grow after the second."""
+    """Return the highest resident memory up to the end of each epoch; it must not grow after the second epoch."""
     points, epochs = row["resident"], len(row["reviews_per_second"])
     return [
         max(megabytes for _, megabytes in points[: -(-len(points) * epoch // epochs)])

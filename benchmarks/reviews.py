@@ -12,7 +12,7 @@ VERDICTS, SHARE = 50, 0.03  # words that occur in one class only, and their shar
 
 
 def overrides(data_path: Path | None, hub: bool, folder: Path, train: int, test: int) -> list[str]:
-    """Return the overrides of `data=imdb` for reviews of a folder, of the hub, or made-up ones in `folder`."""
+    """Return the overrides of `data=imdb` for reviews in `data_path`, on the hub, or made up in `folder`."""
     if hub:
         return []
     if data_path is None:

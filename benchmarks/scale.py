@@ -66,7 +66,7 @@ def train(overrides: Sequence[str], folder: Path, steps: int) -> dict[str, float
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.scale", description=__doc__)
-    parser.add_argument("--texts", type=int, default=2_000_000, help="number of made-up texts, in thousands")
+    parser.add_argument("--texts", type=int, default=2_000_000, help="number of made-up texts, rounded up to thousands")
     parser.add_argument("--steps", type=int, default=500, help="training steps")
     parser.add_argument("--data-path", help="folder of IMDb; without it only the made-up texts are measured")
     parser.add_argument("--folder", help="folder for the temporary files, about 3 kB per text")

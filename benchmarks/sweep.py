@@ -28,7 +28,7 @@ from src.run_result import RESULT_FILE
 
 REVIEWS = 1_000  # training reviews, and the same number of test reviews
 AFTER = 10  # jobs after which all imports and allocations are done
-BATCHES, BATCH = 250, 32  # epochs of each job in the rate
+BATCHES, BATCH = 250, 32  # training batches of each job of `rate`, and texts in a batch
 RATE_CHOICES = {"model/encoder": ["rnn", "lstm", "birnn", "bilstm"], "model/attention": ["none", "luong_general"]}
 POLL = 0.05  # seconds between two measurements of the sweep's memory
 
@@ -117,7 +117,7 @@ PARTS = {"together": together, "rate": rate, "memory": growth}
 
 
 def train(line: list[str], threads: int | None = None) -> "subprocess.Popen[str]":
-    """Start `python -m src.train`; `threads` of each job are chosen by the launcher if None."""
+    """Start `python -m src.train`; if `threads` is None, the launcher chooses the threads of a job."""
     return subprocess.Popen(
         [sys.executable, "-m", "src.train", *line],
         cwd=memory.ROOT,

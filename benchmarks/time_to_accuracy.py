@@ -62,7 +62,8 @@ def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -
     fasttext = importlib.import_module("fasttext")
     files = {split: folder / f"{split}.txt" for split in ("train", "test")}
     for split, path in files.items():
-        rows = torch.randperm(heed.data.sizes[split], generator=torch.Generator().manual_seed(0))  # fastText does not
+        # fastText does not shuffle the texts
+        rows = torch.randperm(heed.data.sizes[split], generator=torch.Generator().manual_seed(0))
         texts, labels = heed.data.texts(split, rows), heed.data.tokenized(split).labels[rows]
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
         path.write_text("".join(lines), encoding="utf-8")
@@ -108,7 +109,7 @@ def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
 
 
 def first_to_reach(groups: dict[str, dict[str, Spread]], target: float) -> str | None:
-    """Return the name with a median accuracy of at least `target` in the fewest seconds."""
+    """Return the name that reaches a median accuracy of `target` in the fewest seconds; None if no name reaches it."""
     names = [name for name, figures in groups.items() if figures["accuracy"].median >= target]
     return min(names, key=lambda name: groups[name]["seconds"].median, default=None)
 

@@ -28,7 +28,7 @@ class Workload(NamedTuple):
 def _report(
     encoder: str, title: str, cell: Callable[..., nn.RNNBase], bidirectional: bool, full: bool = False
 ) -> Workload:
-    """Return a model of the twenty-model report; `full` adds the baselines (b) and (d)."""
+    """Return the workload of a model of the twenty-model report; `full` adds the baselines (b) and (d)."""
     overrides = ("experiment=twenty_variants", f"model/encoder={encoder}", "model/attention=luong_general")
     models = {PADDED: ReportModel, **({PACKED: PackedReportModel} if full else {})}
     plain = {
@@ -39,7 +39,7 @@ def _report(
 
 
 def _full(length: int) -> Workload:
-    """Return the model of the full self-attention report."""
+    """Return the workload of the full self-attention report with texts of `length` tokens."""
     plain = {f"(c) padded to {length}": Plain(FullAttentionModel, nn.CrossEntropyLoss(), length)}
     overrides = ("experiment=full_self_attention", f"data.max_length={length}")
     return Workload(f"full self-attention, {length} tokens", overrides, plain)

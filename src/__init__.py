@@ -16,7 +16,7 @@ if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package bef
 
 
 def __getattr__(name: str) -> Any:
-    """Import `load` when it is used: the commands start without torch."""
+    """Import `load` on its first use, so that the commands start without importing torch."""
     if name == "load":
         from src.inference import load
 

@@ -45,13 +45,13 @@ class Card:
         }
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
-        """Return a copy in whose configuration these options of the model's components are set."""
+        """Return a copy whose configuration has these options of the model's components."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return replace(self, config={**self.config, "model": model})
 
     @classmethod
     def from_dict(cls, card: dict[str, Any]) -> "Card":
-        """The inverse of `to_dict`.
+        """Return a card from the result of `to_dict`.
 
         Raises:
             ValueError: if a value is missing, of another type or out of its range.
@@ -117,7 +117,7 @@ def _require_weights(weights: Any) -> None:
     """Check that weights are tensors of finite numbers.
 
     Raises:
-        ValueError: if a value is not such a tensor; the message has the name of the first.
+        ValueError: if a value is not such a tensor; the message names the first of them.
     """
     require(weights, {str: torch.Tensor}, "state_dict")
     for name, tensor in weights.items():

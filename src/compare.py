@@ -56,7 +56,7 @@ def arguments() -> argparse.ArgumentParser:
         "--study",
         type=Path,
         metavar="FILE",
-        help="the claims to judge; default: those of studies/twenty_variants.yaml whose variants are compared",
+        help="file of the claims to test; default: claims of studies/twenty_variants.yaml whose variants are compared",
     )
     parser.add_argument(
         "--out",

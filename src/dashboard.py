@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
 
 DESCRIPTION = """\
-Builds a W&B workspace: ranking with error bars, the attentions of each encoder, accuracy against cost, all
-hyperparameters in parallel, curves, gradient norms and attention weights. Prints it as JSON, or saves it with a W&B
-account. See docs/wandb.md."""
+Builds a W&B workspace: ranking with error bars, the attentions of each encoder, accuracy against cost,
+parallel coordinates of all hyperparameters, curves, gradient norms and attention weights. Prints it as JSON, or saves
+it with a W&B account. See docs/wandb.md."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -45,12 +45,12 @@ def _key(override: str) -> str:
 
 
 def overrides() -> tuple[str, ...]:
-    """Return the overrides on the command line; an empty list outside of Hydra."""
+    """Return the overrides on the command line; an empty tuple outside of Hydra."""
     return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
 
 
 def choices() -> dict[str, str]:
-    """Return the choice of each config group, by the last word of the group's name."""
+    """Return the choice of each config group, by the last part of the group's path."""
     if not HydraConfig.initialized():
         return {}
     by_group: Mapping[str, object] = HydraConfig.get().runtime.choices
@@ -79,7 +79,7 @@ def device_name(device: torch.device) -> str:
 
 
 def peak_memory() -> PeakMemory:
-    """Measure the peak memory of this process and of the GPU."""
+    """Measure the peak memory in MB of this process and of the GPU."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
     process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None

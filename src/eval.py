@@ -23,7 +23,7 @@ HARMLESS = {  # options of the data that do not change the splits
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Evaluate a checkpoint, or the mean of several, on its own data, or on `data=…` with the same classes."""
+    """Evaluate a checkpoint, or the mean of several, on the data of the first, or on `data=…` with the same classes."""
     from src import build
     from src.lit_ensemble import LitEnsemble
     from src.run import Run
@@ -46,7 +46,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
-    """The evaluated split in batches of a model's own tokens; None if the first model reads the same tokens."""
+    """Return a builder of evaluation batches in a model's own tokens; None if the first model reads the same."""
     from src import build
     from src.data.padded_batches import BatchBuilder
 
@@ -58,7 +58,7 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn if a model was trained on other data or splits than the first: these may include the evaluated texts."""
+    """Warn if a model was trained on other data or splits than the first model, perhaps on the evaluated texts."""
     for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
         own, first = card.config["data"], cards[0].config["data"]
         options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
@@ -72,14 +72,16 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
 
 
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
-    """The configuration of the data to evaluate: those of `cfg`, or of the checkpoint with the options of `cfg`.
+    """Return the configuration of the data to evaluate.
+
+    It is `cfg.data` if this node selects a data set, otherwise that of the checkpoint with the options of `cfg.data`.
 
     Raises:
         UserError: if an option of the data is invalid, or a class is not trusted.
     """
     overrides = cfg.get("data") or {}
     is_other_set = "_target_" in overrides
-    own = {**card.cfg.data, "cache_dir": None}  # a file must not choose a folder to write to
+    own = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
     data = overrides if is_other_set else OmegaConf.merge(own, overrides)
     merged = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
     validate_config(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)

@@ -8,18 +8,18 @@ LAUNCHERS = {"joblib": "joblib", "submitit": "submitit", "slurm": "submitit", "r
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs an extra."""
+    """Return an instruction with the command that installs an extra."""
     return f"in Heed's folder, run pip install -c constraints.txt '.[{extra}]'"
 
 
 def launcher_install_hint(launcher: object) -> str | None:
-    """The command that installs a launcher; None if no extra installs it."""
+    """Return the instruction to install a launcher; None if no extra contains the launcher."""
     extra = LAUNCHERS.get(str(launcher).split("_")[0])
     return extra and how_to_install(extra)
 
 
 class MissingExtra(UserError, ModuleNotFoundError):
-    """A package is not installed; the message names the extra to install."""
+    """The error for a package that is not installed; the message names the extra to install."""
 
 
 def require(*modules: str, by: str, extra: str) -> None:

@@ -18,8 +18,8 @@ class Prediction:
     Args:
         text: the text.
         label: the most probable class.
-        probabilities: the probability of each class; they sum to 1.
-        tokens: each token that the model read, as spelled in the text, with its attention weight; they sum to 1.
+        probabilities: the probability of each class; the probabilities sum to 1.
+        tokens: each token that the model read, as spelled in the text, with its attention weight; the weights sum to 1.
     """
 
     text: str

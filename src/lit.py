@@ -26,7 +26,7 @@ MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
 
 
 class MeanLoss(Metric):
-    """The mean of a loss over texts. torchmetrics' own mean ignores weights, or waits for the device at each step."""
+    """The mean of a loss over texts. torchmetrics' MeanMetric ignores weights or waits for the device at each step."""
 
     total: Tensor
     texts: Tensor
@@ -78,7 +78,7 @@ class LitClassifier(pl.LightningModule):
         self.metrics = metrics
         self.val_metrics = metrics.clone(prefix="val/")
         self.test_metrics = metrics.clone(prefix="test/")
-        self._is_validated = False  # since the last training epoch ended
+        self._is_validated = False  # whether a validation ran since the last training epoch ended
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Probability of each class: N×L ids, N×L bool → N×C."""
@@ -143,7 +143,7 @@ class LitClassifier(pl.LightningModule):
         self._is_validated = False
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
-        """Skip plateau schedulers: on_train_epoch_end steps them before the epoch's checkpoint is written."""
+        """Step a scheduler, except ReduceLROnPlateau: on_train_epoch_end steps it, before the checkpoint is written."""
         if not isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step()
 
@@ -177,14 +177,14 @@ class ValidatedCheckpointIO(TorchCheckpointIO):
 
 
 def _total_steps(trainer: pl.Trainer) -> int:
-    """Optimizer steps of the whole training.
+    """Return the number of optimizer steps of the whole training.
 
     Lightning's `estimated_stepping_batches` would create the loaders before the checkpoint restores their position.
     """
     batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
     limit = trainer.limit_train_batches
     batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
-    if trainer.max_epochs == -1:  # Lightning sets it for max_epochs=null with max_steps
+    if trainer.max_epochs == -1:  # Lightning sets -1 for max_epochs=null with max_steps
         return trainer.max_steps
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
     return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps

@@ -42,8 +42,8 @@ class Run:
     record with the status completed, pruned, interrupted or failed, and closes the loggers. A run that a signal
     interrupts exits with 128 plus the signal's number.
 
-    In the folder of an earlier run, `config.yaml` and the record are replaced only after `describe` is called. If
-    the new run fails before, the files of the earlier run remain.
+    In the folder of an earlier run, `config.yaml` and the record are replaced only when `describe` is called. If
+    the new run fails before this call, the files of the earlier run remain.
 
     Args:
         cfg: the whole configuration.
@@ -145,7 +145,10 @@ class Run:
             print_data(self.result.data)
 
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
-        """Select the checkpoint to evaluate: the best one, or `ckpt_path` if nothing was trained."""
+        """Return the path of the checkpoint to evaluate, and record the best checkpoint.
+
+        This is the best checkpoint, or `ckpt_path` if nothing was trained; None evaluates the current weights.
+        """
         callback = trainer.checkpoint_callback
         if (
             not isinstance(callback, ModelCheckpoint)

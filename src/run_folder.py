@@ -13,7 +13,7 @@ from src.run_result import RunResult, has_result
 
 
 def is_main_process() -> bool:
-    """Whether this process writes files; false for all but one process of a distributed run."""
+    """Return whether this process writes files; true for exactly one process of a distributed run."""
     return getattr(rank_zero_only, "rank", 0) == 0
 
 
@@ -44,7 +44,7 @@ class RunFolder:
     """Writes `config.yaml` and the record of a run.
 
     In the folder of an earlier run nothing is written before `replace_earlier_run`, so that the earlier files remain
-    if the new run fails before. Processes other than the main one write nothing.
+    if the new run fails before this call. Processes other than the main one write nothing.
 
     Args:
         path: path of the folder.
@@ -63,12 +63,12 @@ class RunFolder:
             self.replace_earlier_run()
 
     def replace_earlier_run(self) -> None:
-        """Write the configuration, which replaces that of an earlier run; then `write_result` writes records."""
+        """Write the configuration over that of an earlier run, and enable `write_result`."""
         self._writes = is_main_process()
         if self._writes:
             (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
 
     def write_result(self, result: RunResult) -> None:
-        """Write the record."""
+        """Write the record; without a previous call of `replace_earlier_run`, do nothing."""
         if self._writes:
             result.save(self.path)

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def write_log(line: str) -> None:
-    """Write a line to the log file, if there is one, but not to the terminal, which shows it in another form."""
+    """Write a line to the log file only, if the run has a log file; the terminal shows the content in another form."""
     record = log.makeRecord(log.name, logging.INFO, __file__, 0, line, (), None)
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.FileHandler):
@@ -26,14 +26,14 @@ def log_config(cfg: DictConfig) -> None:
 
 
 def write_start(result: RunResult) -> None:
-    """Write the model, its size, the device and the data."""
+    """Write the model, its size, the device and the data to the log file."""
     sizes = ", ".join(f"{split} {size:,}" for split, size in result.data.sizes.items())
     facts = [result.variant, f"{result.parameters.total or 0:,} parameters", result.device, f"texts: {sizes}"]
     write_log(f"Start of {result.task}: " + "; ".join(fact for fact in facts if fact))
 
 
 def write_end(result: RunResult) -> None:
-    """Write the status, the selected epoch and the final metrics, with their intervals."""
+    """Write the status, the selected epoch, and the final metrics with their intervals to the log file."""
     seconds = "" if result.seconds.total is None else f" after {format_duration(result.seconds.total)}"
     facts = [f"{result.status.capitalize()}{seconds}" + (f": {result.error}" if result.error else "")]
     best = result.best

@@ -82,7 +82,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Best:
-    """The selected checkpoint: its path in the run folder, the monitored metric with its value, and the epoch."""
+    """The selected checkpoint: its path in the run folder, the monitored metric, its value, and the epoch (from 0)."""
 
     checkpoint: str | None = None
     monitor: str | None = nullable()
@@ -112,7 +112,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Durations: of the whole run, of all training epochs without validation, of each of them, and of the test."""
+    """Durations of the whole run, of all training epochs without validation, of each such epoch, and of the test."""
 
     total: float | None = None
     fit: float | None = None
@@ -135,7 +135,7 @@ class RunResult:
     Args:
         format: version of the file's format.
         task: the task's name.
-        status: completed, pruned, interrupted or failed; pending without a record.
+        status: completed, pruned, interrupted or failed; pending if there is no record.
         error: reason of a failure, an interruption or a pruning.
         command: the command line.
         overrides: the overrides on the command line.
@@ -216,7 +216,7 @@ class RunResult:
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:
-        """Return those of the names whose fields have no value."""
+        """Return the names in `names` whose fields have no value."""
         return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
 
     def score(self, name: str) -> float | None:

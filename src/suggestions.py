@@ -59,9 +59,9 @@ SYNONYMS = {  # names of options in other programs → the end of the path in He
 
 
 def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]:
-    """At most three of `names` that resemble `name`; an empty list if none does.
+    """Return at most three of `names` that resemble `name`; an empty list if no name does.
 
-    A dotted name that ends in `name` or in its synonym takes precedence over one of similar spelling:
+    A dotted name that ends in `name` or in its synonym takes precedence over a name of similar spelling:
     `hidden_dim` means `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`.
     """
     names = list(names)
@@ -95,7 +95,7 @@ def no_such_choice(name: object, choices: list[str]) -> str:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """The clause ' (did you mean …?)' with the closest of `names`, or an empty string."""
+    """Return the clause ' (did you mean …?)' with the most similar of `names`, or an empty string."""
     if len(name) > LONGEST_NAME:
         return ""
     matches = nearest(name, [other for other in names if len(other) <= LONGEST_NAME], at_least=0.6)

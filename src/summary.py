@@ -1,4 +1,4 @@
-"""The data of a run and its final metrics with intervals, and their tables on the terminal."""
+"""Compute the final metrics of a run with intervals, and print tables of its data and metrics."""
 
 import logging
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 def evaluate_splits(
     folder: Path, majority: int, metrics: MetricCollection
 ) -> tuple[dict[str, Metric], dict[str, dict[str, ClassScores]]]:
-    """All metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
+    """Return all metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
 
     Args:
         folder: folder of the run.
-        majority: the most frequent class of the training texts.
-        metrics: metrics of the run; default metrics that are not among them are omitted.
+        majority: index of the most frequent class of the training texts.
+        metrics: metrics of the run; default metrics that the run does not have are omitted.
     """
     names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
     added = {name: AddedMetric(metrics[name]) for name in names_of_run if name not in default_metrics()}
@@ -49,7 +49,7 @@ def print_data(data: Data) -> None:
 
 
 def warn_of_single_class(folder: Path) -> None:
-    """Warn if one class is predicted for all texts of the test split, or of the validation split without a test."""
+    """Warn if one class is predicted for all texts of the test split, or, without a test, of the validation split."""
     for split, probabilities, labels, names in islice(_predictions(folder), 1):
         predicted = np.unique(probabilities.argmax(1))
         if len(predicted) == 1 and len(np.unique(labels)) > 1:
@@ -76,14 +76,14 @@ def print_summary(result: RunResult, folder: Path) -> None:
 
 
 def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:
-    """Split, probabilities, labels and class names of each file of predictions."""
+    """Yield split, probabilities, labels and class names of each file of predictions."""
     for path in sorted((folder / "predictions").glob("*.npz")):
         arrays = read_arrays(path)
         yield path.stem, arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]]
 
 
 def _describe_best(result: RunResult) -> str:
-    """A text such as "Best epoch: 3 (val/loss 0.4312)"; empty if no checkpoint was selected."""
+    """Return a text such as "Best epoch: 3 (val/loss 0.4312)"; empty if no checkpoint was selected."""
     best = result.best
     if best.epoch is None or best.monitor is None or best.value is None:
         return ""

@@ -15,10 +15,10 @@ def main(cfg: DictConfig) -> float | None:
     from src.training_state import require_resumable, require_same_data
 
     with Run(cfg) as run:
-        dry_build(cfg)  # a configuration that was built with its command line is only checked for missing components
+        dry_build(cfg)  # only checks for missing components if the command line already did the rest of the dry build
         steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
-        if steps is None:  # otherwise the earlier logs remain until the model is known to fit
+        if steps is None:  # a resumed run leaves its earlier logs unchanged until the weights are loaded
             run.attach_loggers(loggers)
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(cfg)

@@ -1,4 +1,4 @@
-"""Check whether training can resume from a checkpoint, before the data are read."""
+"""Check whether training can resume from a checkpoint; only `require_same_data` needs the data."""
 
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None
     """Check that the training resumes on the texts, the splits and the vocabulary of its checkpoint.
 
     Raises:
-        UserError: if they have changed.
+        UserError: if the texts, the splits or the vocabulary have changed.
     """
     if card.fingerprint and card.fingerprint != data.fingerprint_:
         source = "the texts" if cfg.data.get("path") is None else f"the texts of data.path={cfg.data.path}"

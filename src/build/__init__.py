@@ -1,7 +1,7 @@
-"""Create objects from the configuration; no other package does.
+"""Create objects from the configuration; only this package creates them.
 
-`objects` creates single objects, `model` the classifier, `training` the data, optimizer, scheduler and Trainer, and
-`trained` a model from a checkpoint.
+`objects` creates single objects, `model` creates the classifier, `metrics` creates the metrics, `training` creates the
+data, optimizer, scheduler, loggers and Trainer, and `trained` restores a model from a checkpoint.
 """
 
 from src.build.metrics import metric, metrics

@@ -15,14 +15,15 @@ from src.errors import UserError
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
 
-SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))  # metrics with the same counts
+# Groups of metrics that use the same counts.
+SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))
 
 
 def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
-    """Create the metrics of `cfg.metrics`, or the default ones of a configuration without this group.
+    """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group.
 
     Raises:
-        UserError: if one cannot be created, as in `metric`.
+        UserError: if a metric cannot be created, as in `metric`.
     """
     from torchmetrics import MetricCollection
 
@@ -59,7 +60,7 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
 
 
 def second_column(probabilities: torch.Tensor) -> torch.Tensor:
-    """The probability of class 1: N×2 → N."""
+    """Return the probability of class 1: N×2 → N."""
     return probabilities[:, 1]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evalua
 
 
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
-    """Create the components in the order of the data flow; each gets the output size of the one before it.
+    """Create the classifier; each component gets the output size of the previous component in the data flow.
 
     Raises:
         UserError: if a component rejects its options, is incompatible with another, or has no `output_dim`.
@@ -62,9 +62,14 @@ def module(
     model_and_loss: tuple[Classifier, Loss] | None = None,
     metrics: "MetricCollection | None" = None,
 ) -> "LitClassifier":
-    """Create the LightningModule of a model and its loss, by default new ones, with the metrics of the configuration.
+    """Create the LightningModule of a model and its loss.
 
-    An evaluation passes its own metrics, because `cfg` comes from a checkpoint.
+    Args:
+        cfg: configuration of the training.
+        card: metadata of the model.
+        model_and_loss: the model and its loss; None creates untrained ones.
+        metrics: metrics of validation and test; None creates those of `cfg`. An evaluation passes its own metrics,
+            because its `cfg` comes from a checkpoint.
     """
     from src.lit import LitClassifier
 

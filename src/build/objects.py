@@ -18,8 +18,8 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     """Create the object of the node `cfg.<key>`, with positional arguments from the run.
 
     Raises:
-        UserError: if its constructor rejects an option, with the option's dotted path at the start of the message; or
-            if the class of the object, or of one within it, is not allowed at its place.
+        UserError: if its constructor rejects an option (the message starts with the option's dotted path), or if the
+            class of the object or of a nested object is not allowed in this node.
     """
     require_allowed_objects(cfg, key)
     with prefix_errors(key):
@@ -33,7 +33,7 @@ def make_all(cfg: DictConfig, group: str) -> list[Any]:
 
 
 def class_at(cfg: DictConfig, key: str) -> type | None:
-    """The class of the object that `make` would create; None if there is no class, or it is not trusted."""
+    """Return the class of the object that `make` would create; None if the node has no class or an untrusted one."""
     target = OmegaConf.select(cfg, f"{key}._target_", throw_on_missing=False)
     try:
         return find_class(target, trusted_modules(cfg))
@@ -43,7 +43,7 @@ def class_at(cfg: DictConfig, key: str) -> type | None:
 
 @contextmanager
 def prefix_errors(key: str) -> Iterator[None]:
-    """Prefix errors about options with their dotted path.
+    """Convert errors about options to a UserError whose message starts with the dotted path of the option.
 
     Raises:
         UserError: for a ValueError or a MisconfigurationException, also of a nested component.

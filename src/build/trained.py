@@ -26,7 +26,8 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
 
     Args:
         path: path of the checkpoint.
-        extras: the node `extras` of the command, because a checkpoint must not choose the modules to trust.
+        extras: the node `extras` of the command; it replaces that of the checkpoint, which must not choose the modules
+            to trust.
 
     Raises:
         UserError: if the file is not a checkpoint of Heed, or names classes that are not trusted.
@@ -45,7 +46,7 @@ def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[li
     """Restore one checkpoint or several, and return their cards and their ensemble.
 
     Raises:
-        UserError: if there is no path, if a file is not a checkpoint of Heed, or if their classes differ.
+        UserError: if there is no path, a path occurs twice, a file is not a checkpoint of Heed, or the classes differ.
     """
     names = [paths] if isinstance(paths, str) else list(paths)
     if not names:
@@ -67,7 +68,7 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
     """Compare the sizes of model and weights on the meta device, before a hostile card can cause a large allocation.
 
     Raises:
-        UserError: if they differ.
+        UserError: if the sizes differ.
     """
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -78,7 +79,7 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
     except Exception as error:
         if is_size_error(error):
             raise UserError(f"{path}: the sizes in its configuration do not match its weights") from error
-        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need values
+        log.debug("The sizes cannot be compared on the meta device: %s", error)  # a component may need real values
 
 
 def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> None:

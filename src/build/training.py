@@ -23,11 +23,11 @@ if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evalua
 
 
 def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
-    """Create the data module, tokenized and split, with its vocabulary, classes and sizes.
+    """Create the data module, and tokenize and split its texts, so that its vocabulary, classes and sizes are known.
 
     Args:
         cfg: configuration with a node `data`.
-        codec: codec of a trained model; None trains the tokenizer of the data.
+        codec: codec of a trained model; None uses the tokenizer that `data` configures.
     """
     data: TextDataModule = make(cfg, "data")
     if codec is not None:
@@ -70,14 +70,18 @@ def require_options(options: Mapping[str, Any], optimizer: Optimizer, path: str)
 
 
 def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any] | None:
-    """Create Lightning's scheduler config; a scheduler that steps every batch gets the number of steps."""
+    """Create Lightning's scheduler config; None without a scheduler.
+
+    A scheduler that steps after every batch gets the number of steps of the training.
+    """
     if "_target_" not in cfg.scheduler:
         return None
     options = step_options(class_at(cfg, "scheduler"), optimizer, steps)
     created = make(cfg, "scheduler", optimizer, **options)
     if options:
         return {"scheduler": created, "interval": "step"}
-    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}  # LitClassifier steps it
+    # LitClassifier steps a plateau scheduler, so Lightning must not
+    return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
 
 
 def loggers(cfg: DictConfig) -> "list[Logger]":
@@ -86,7 +90,7 @@ def loggers(cfg: DictConfig) -> "list[Logger]":
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
-    """Create the Trainer with the configured callbacks, and with the watchers and loggers of the run.
+    """Create the Trainer with the configured callbacks, and with the callbacks `watchers` and the loggers of the run.
 
     Lightning adds no callback of its own.
     """

@@ -98,7 +98,7 @@ class AttentionRecorder(pl.Callback):
         for is_correct in (True, False):
             rows = [each for each in self._predictions if each.is_correct is is_correct]
             rows.sort(key=lambda each: (-each.probability, each.row))
-            pool = rows[: max(50, self.examples)]  # sampled, because the first ones are often similar
+            pool = rows[: max(50, self.examples)]  # shuffled, because the first texts are often similar
             random.Random(0).shuffle(pool)
             selection += [each.row for each in pool[: self.examples // 2] if each.row not in selection]
         return selection
@@ -129,6 +129,6 @@ class AttentionRecorder(pl.Callback):
 
 
 def by_position(weights: np.ndarray) -> np.ndarray:
-    """Return the weight in each fiftieth of a text, with each word's weight uniform over its span: L → 50."""
+    """Return the weight in each of 50 equal parts of a text, L → 50; weights are spread evenly within each word."""
     cumulative = np.concatenate([[0.0], weights.cumsum()])  # weight of all words before each word
     return np.diff(np.interp(np.linspace(0, len(weights), BINS + 1), np.arange(len(weights) + 1), cumulative))

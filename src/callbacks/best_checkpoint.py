@@ -1,4 +1,4 @@
-"""The best checkpoint of a run, including the part before it was resumed."""
+"""A callback that saves the best checkpoint over all epochs of a run, including those before the run was resumed."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 class BestCheckpoint(ModelCheckpoint):
     """Lightning's ModelCheckpoint, which also copies the best checkpoint when a run resumes in another folder.
 
-    Lightning's own class forgets the best score in this case.
+    In this case, Lightning's own class would not restore the best score.
     """
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

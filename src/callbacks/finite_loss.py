@@ -12,7 +12,7 @@ from src.errors import UserError
 class FiniteLoss(pl.Callback):
     """Stops training when the loss is NaN or infinite.
 
-    The losses stay on the device and are checked every few steps, so that a GPU does not wait in each step.
+    The losses stay on the device and are checked every few steps, so that not every step waits for the GPU.
 
     Args:
         every_n_steps: steps between two checks, at least 1; the exact step is reported nevertheless.
@@ -41,7 +41,7 @@ class FiniteLoss(pl.Callback):
         nonfinite = (~torch.isfinite(torch.stack(self._losses))).nonzero()
         if len(nonfinite):
             index = int(nonfinite[0])
-            batch, epoch = batch_idx + 2 - len(self._losses) + index, trainer.current_epoch + 1  # both from 1
+            batch, epoch = batch_idx + 2 - len(self._losses) + index, trainer.current_epoch + 1  # both count from 1
             raise UserError(
                 f"the loss became {self._losses[index].item()} at batch {batch} of epoch {epoch}, so "
                 f"training stopped; try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"

@@ -35,7 +35,7 @@ class GradientNorms(pl.Callback):
         self._measured: list[tuple[int, str, Tensor]] = []
 
     def state_dict(self) -> dict[str, Any]:
-        """The norms of an unfinished epoch, for a run that resumes within it."""
+        """Return the norms of an unfinished epoch, for a run that resumes within this epoch."""
         steps, parts, norms = zip(*self._measured, strict=True) if self._measured else ((), (), ())
         return {"steps": list(steps), "parts": list(parts), "norms": [norm.item() for norm in norms]}
 
@@ -69,5 +69,5 @@ class GradientNorms(pl.Callback):
 
 
 def _values(gradient: Tensor) -> Tensor:
-    """Return the values of a sparse gradient; a dense gradient unchanged."""
+    """Return the stored values of a sparse gradient, or a dense gradient unchanged."""
     return gradient.coalesce().values() if gradient.is_sparse else gradient

@@ -12,15 +12,16 @@ from src.analysis.resampling import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 
-MIN_COUNT = 20  # occurrences of a listed word
-SHOWN = 40  # listed words
+MIN_COUNT = 20  # minimum number of occurrences of a word in the output
+SHOWN = 40  # maximum number of words in the output
 
 
 class LexiconShare(pl.Callback):
-    """Writes `lexicon.json`: the lexicon words' fraction of the attention weight and of the words of each text.
+    """Writes `lexicon.json`: the fraction of the attention weight on words of the lexicon, compared with chance.
 
-    The fraction of words is the chance level: the expected fraction of weight if weights do not depend on words. The
-    ratio is the quotient of their means over texts, with a 95 % percentile bootstrap interval over texts.
+    Chance is the fraction of a text's words that are in the lexicon: the expected fraction of the weight if weights do
+    not depend on words. The ratio is the mean weight over the mean chance, both over texts, with a 95 % percentile
+    bootstrap interval over texts.
 
     Args:
         folder: output folder.
@@ -87,9 +88,13 @@ class LexiconShare(pl.Callback):
 
 
 def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, float]:
-    """Return the mean fractions of weight and of words over n texts, and their ratio with its interval.
+    """Return the means of weight and chance, their ratio with its interval, and the share of texts above chance.
 
     The ratio is 0 if no text contains a word of the lexicon.
+
+    Args:
+        weight: fraction of the weight on words of the lexicon in each of n texts.
+        chance: fraction of the words that are in the lexicon in each text.
     """
     means = [weight.mean(), chance.mean()]
     blocks = list(resample_counts(len(weight), RESAMPLES, np.random.default_rng(0)))

@@ -13,12 +13,12 @@ from src.formatting import format_duration
 from src.process.startup import announce
 from src.run_log import write_log
 
-SHOWN = ("val/acc",)  # beside the bar
+SHOWN = ("val/acc",)  # scores beside the bar
 METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")
 
 
 class Progress(RichProgressBar):
-    """Prints one line after each training epoch, which the log file also contains; on a terminal, also shows a bar.
+    """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a progress bar.
 
     The line has the epoch, losses and scores, the speed of training, and the time left: the mean time of a step since
     the start, validation included, times the remaining steps. Early stopping can make the training shorter.
@@ -26,7 +26,7 @@ class Progress(RichProgressBar):
 
     _start = 0.0
     _start_step = 0
-    _is_validated = False  # in this epoch
+    _is_validated = False  # whether a validation ran in this epoch
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         super().setup(trainer, pl_module, stage)
@@ -58,11 +58,11 @@ class Progress(RichProgressBar):
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self.progress is not None:
-            self.progress.live.transient = True  # the lines of the epochs remain, the finished bars do not
+            self.progress.live.transient = True  # the lines of the epochs remain; finished bars disappear
         super().teardown(trainer, pl_module, stage)
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """The single score that fits beside the bar; the lines of the epochs have all scores."""
+        """Return the only score that is shown beside the bar; the line of each epoch has all scores."""
         return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
 
     def _get_train_description(self, current_epoch: int) -> str:
@@ -70,7 +70,7 @@ class Progress(RichProgressBar):
         return f"Epoch {current_epoch + 1}" + (f"/{count}" if count else "")
 
     def _describe_epoch(self, trainer: pl.Trainer) -> str:
-        """A line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s, 4 min left"."""
+        """Return a line such as "Epoch 3 of 5: train/loss 0.412, …, val/acc 0.845, 1,234 texts/s, 4 min left"."""
         checkpoint, metrics = trainer.checkpoint_callback, trainer.callback_metrics
         monitor = checkpoint.monitor if isinstance(checkpoint, ModelCheckpoint) else None
         names = [name for name in dict.fromkeys((*METRICS, monitor)) if name in metrics]
@@ -87,7 +87,7 @@ class Progress(RichProgressBar):
         return f"Epoch {trainer.current_epoch + 1}" + (f" of {count}" if count else "") + ": " + ", ".join(facts)
 
     def _show(self, trainer: pl.Trainer, line: str) -> None:
-        """Print a line above the bar if there is one, and write it to the log file."""
+        """Print a line, above the progress bar if it is shown, and write the line to the log file."""
         if not trainer.is_global_zero:
             return
         if self.progress is not None and self.is_enabled:
@@ -102,7 +102,7 @@ def _steps_per_epoch(trainer: pl.Trainer) -> int:
 
 
 def _total_steps(trainer: pl.Trainer) -> float:
-    """Number of steps of the whole training; infinite if nothing limits it."""
+    """Return the number of steps of the whole training; infinite if neither steps nor epochs are limited."""
     limits = [trainer.max_steps] if trainer.max_steps >= 0 else []
     if trainer.max_epochs is not None and trainer.max_epochs >= 0:
         limits.append(trainer.max_epochs * _steps_per_epoch(trainer))
@@ -110,6 +110,6 @@ def _total_steps(trainer: pl.Trainer) -> float:
 
 
 def _total_epochs(trainer: pl.Trainer) -> int | None:
-    """Number of epochs, of which the last may be partial; None if nothing limits it."""
+    """Return the number of epochs, including a partial last epoch; None if neither steps nor epochs are limited."""
     steps = _total_steps(trainer)
     return None if steps == math.inf else math.ceil(steps / _steps_per_epoch(trainer))

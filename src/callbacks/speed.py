@@ -66,6 +66,6 @@ class Speed(pl.Callback):
 
     @property
     def texts_per_second(self) -> float | None:
-        """The mean over all complete training epochs; None before the end of the first."""
+        """The mean training speed over all complete epochs; None before the end of the first epoch."""
         texts, seconds = (sum(column) for column in zip(*self.epochs, strict=True)) if self.epochs else (0, 0.0)
         return texts / seconds if seconds else None

@@ -1,4 +1,4 @@
-"""Handles Ctrl-C, SIGTERM and a closed terminal: stops at a step from which training resumes exactly."""
+"""A callback that stops a run after Ctrl-C, SIGTERM or a closed terminal, so that training can resume exactly."""
 
 import signal
 from types import FrameType
@@ -9,7 +9,7 @@ import pytorch_lightning as pl
 from src.process.startup import announce, stopping_signals
 
 
-class Interrupted(BaseException):  # like KeyboardInterrupt, so that no handler of errors catches it
+class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exception` does not catch it
     """A signal stopped the run.
 
     Args:
@@ -22,12 +22,12 @@ class Interrupted(BaseException):  # like KeyboardInterrupt, so that no handler 
 
 
 class StopOnSignal(pl.Callback):
-    """Raises `Interrupted` after SIGINT, SIGTERM or SIGHUP, between two steps, after saving `last.ckpt`.
+    """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` at the end of the step and raises `Interrupted`.
 
-    Outside training, and at a second signal, it raises immediately. After the last step of an epoch, validation is
-    finished first, because training resumes exactly only from within or after a complete epoch. Python ignores an
-    exception that a signal raises within a `__del__` method, so the signal is checked again before training and between
-    test batches.
+    Outside training, and if the same signal arrives again, the signal handler raises `Interrupted` immediately. After
+    the last step of an epoch, the validation is completed first, because training cannot resume exactly from a
+    checkpoint between this step and the end of the validation. Python ignores an exception that a signal raises within
+    a `__del__` method, so the signal is checked again before training and between test batches.
 
     Args:
         checkpoint: the file to save when training stops within an epoch.
@@ -40,7 +40,7 @@ class StopOnSignal(pl.Callback):
         self._previous: dict[int, Any] = {}
 
     def install(self) -> None:
-        """Install the signal handlers until `restore`."""
+        """Install the signal handlers; `restore` removes them."""
         previous: dict[int, Any] = {signum: signal.signal(signum, self._handle) for signum in stopping_signals()}
         self._previous = self._previous or previous
 

@@ -1,4 +1,4 @@
-"""Metrics in a CSV file that a resumed run continues."""
+"""A logger of metrics to a CSV file, to which a resumed run appends."""
 
 import csv
 import os
@@ -28,7 +28,7 @@ class Metrics(CSVLogger):
             metrics = Path(self.log_dir, FILE)
             earlier = metrics.with_name(f"{FILE}.part")
             if self._continues and metrics.exists():
-                os.replace(metrics, earlier)  # the writer deletes a file of its name
+                os.replace(metrics, earlier)  # the writer deletes an existing file of this name
             writer = super().experiment
             if earlier.exists():
                 with earlier.open(newline="", encoding="utf-8") as file:

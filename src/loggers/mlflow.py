@@ -43,7 +43,7 @@ class Mlflow(Tracker, MLFlowLogger):
         job_type: str | None = None,
         **options: Any,
     ) -> None:
-        logging.getLogger("mlflow").setLevel(logging.WARNING)  # it logs every table that it creates
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # MLflow logs every table that it creates
         run_tags = {"tags": ", ".join(tags), "group": group, "job_type": job_type}
         _create_experiment(experiment_name, tracking_uri)
         with warnings.catch_warnings():
@@ -71,7 +71,7 @@ class Mlflow(Tracker, MLFlowLogger):
 
 
 def _create_experiment(experiment_name: str, tracking_uri: str) -> None:
-    """Create the database and the experiment once, even if several jobs of a sweep start together."""
+    """Create an SQLite database and the experiment once, even if several jobs of a sweep start together."""
     if not tracking_uri.startswith(SQLITE):
         return
     from mlflow.tracking import MlflowClient

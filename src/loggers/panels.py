@@ -50,7 +50,7 @@ def cost() -> list[PanelTypes]:
 
 
 def hyperparameters(varied: Sequence[str]) -> list[PanelTypes]:
-    """Build parallel coordinates of options and results, and a chart of parameter importance."""
+    """Build a parallel coordinates plot of options and results, and a chart of parameter importance."""
     results = ("parameters/total", "seconds/epoch", "val/loss", "test/acc")
     axes = [wr.Config(name) for name in varied] + [wr.SummaryMetric(name) for name in results]
     columns = [wr.ParallelCoordinatesPlotColumn(metric=axis, display_name=axis.name) for axis in axes]
@@ -84,7 +84,7 @@ def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:
 
 
 def attention(texts: int) -> list[PanelTypes]:
-    """Build panels of attention weights in the shared texts, of statistics over all texts, and of the examples."""
+    """Build panels of attention weights in the texts that all runs share, of statistics, and of all examples."""
     kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token by head": "heads"}
     numbers = range(1, texts + 1)
     panels = [

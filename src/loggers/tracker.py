@@ -39,7 +39,7 @@ class Report:
 
     @classmethod
     def of(cls, run: Path, metrics: Mapping[str, Metric], files: Sequence[Path], step: int) -> "Report":
-        """Read a report from a run folder and the files that were drawn."""
+        """Create the report of a run from its folder, its metrics and its drawn files."""
         predictions = read_predictions(run)
         names = predictions.class_names if predictions else []
         pictures = name_pictures([path for path in files if path.suffix == ".png"])

@@ -55,7 +55,7 @@ class Wandb(Tracker, WandbLogger):
                 f"{_online_setting(offline)} needs a W&B account: run `wandb login` once, set "
                 "WANDB_API_KEY, or keep the run in its folder with WANDB_MODE=offline"
             )
-        # Lightning's own `offline` would remain in the environment for the next job of a sweep
+        # Lightning's own `offline` sets an environment variable, which would affect the next job of a sweep
         super().__init__(mode=mode, log_model=log_model, **options)
         self._wandb_init.pop("anonymous")  # Lightning always passes it, and W&B warns about it
 
@@ -75,7 +75,7 @@ class Wandb(Tracker, WandbLogger):
             ) from error
 
     def continue_run(self) -> None:
-        """Log to the id of the newest run in the folder, unless an id is configured."""
+        """Continue the newest W&B run in the folder, unless an id is configured."""
         folders = Path(self.save_dir or ".", "wandb").glob("*run-*")
         ids = sorted(match.groups() for folder in folders if (match := FOLDER.fullmatch(folder.name)))
         if ids and self._wandb_init.get("id") is None:
@@ -146,9 +146,9 @@ def _row(example: Example) -> dict[str, Any]:
 
 @contextmanager
 def _without_launch() -> Iterator[None]:
-    """Prevent W&B from importing its Launch module, which takes a second, to detect staged inputs.
+    """Skip W&B's detection of staged inputs, which imports its Launch module and takes a second.
 
-    Only a script that has imported the module can have staged inputs.
+    Only a script that has already imported this module can have staged inputs.
     """
     hook = vars(Run).get(LAUNCH_HOOK)
     if hook is None or "wandb.sdk.launch" in sys.modules:

@@ -22,8 +22,8 @@ class Scope:
     """The runs that a workspace shows.
 
     Args:
-        encoders: encoders with a panel each.
-        varied: dotted paths in W&B's config; the axes of the parallel coordinates.
+        encoders: encoders, each of which gets a panel.
+        varied: dotted paths of options in W&B's config, each an axis of the parallel coordinates plot.
         runs: filter that selects the runs in the project.
     """
 

@@ -24,7 +24,7 @@ MARKUP = "\\`*_{}[]<>#|"  # characters that are escaped in Markdown
 
 @contextmanager
 def new_folder(path: str) -> Iterator[Path]:
-    """A temporary folder, which is renamed to `path` if no exception is raised.
+    """Yield a temporary folder, and rename it to `path` if the block raises no exception.
 
     Raises:
         UserError: if `path` exists and is not an empty folder, or cannot be written.
@@ -39,7 +39,7 @@ def new_folder(path: str) -> Iterator[Path]:
         raise UserError(f"out={path}: cannot be created ({error.strerror})") from error
     try:
         yield folder
-        folder.chmod(0o755)  # mkdtemp allows only the owner
+        folder.chmod(0o755)  # mkdtemp creates a folder that only its owner can read
         folder.replace(target)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -81,8 +81,8 @@ def write_model_card(
         checkpoint: path of the exported checkpoint.
         card: metadata of the checkpoint.
         portable: model of the checkpoint.
-        difference: largest difference of the ONNX model from this model.
-        accuracy_loss: loss of accuracy of the int8 model, if there is one.
+        difference: largest difference of the outputs of the ONNX model from those of `portable`.
+        accuracy_loss: loss of accuracy of the int8 model; None if there is no int8 model.
     """
     result = RunResult.load(checkpoint.resolve().parent.parent)
     choices = card.config.get("choices", {})
@@ -110,7 +110,7 @@ def _components(choices: Mapping[str, str]) -> str:
 
 
 def _training(card: Card, result: RunResult) -> dict[str, Any]:
-    """The rows of the model card about data and training, from the configuration and the record of the run."""
+    """Return the rows of the model card about data and training, from the configuration and the record of the run."""
     data = card.config["data"]
     source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
     sizes = ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items())
@@ -124,7 +124,7 @@ def _training(card: Card, result: RunResult) -> dict[str, Any]:
 
 
 def _scores(result: RunResult) -> dict[str, Any]:
-    """The final metrics of the test split, or of the validation split without a test."""
+    """Return the final metrics of the test split, or of the validation split if the run had no test."""
     split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
     scores = [
         {
@@ -144,7 +144,7 @@ def _interval(score: Score) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Text with escapes for the characters that have a meaning in Markdown or HTML; class names may contain them."""
+    """Escape the characters of texts that have a meaning in Markdown or HTML; class names may contain them."""
     if isinstance(value, str):
         return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

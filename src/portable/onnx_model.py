@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
-TOLERANCE = 1e-5  # largest difference of a probability or a weight from torch's
+TOLERANCE = 1e-5  # largest allowed difference of a probability or a weight from torch's
 TRACED = (3, 7)  # texts and tokens of the traced batch; CHECKED does not contain this shape
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 
 class PortableModel(nn.Module):
-    """The function that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
+    """The module that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
 
     Args:
         model: a trained model.
-        loss: converts its logits into probabilities.
+        loss: converts the model's logits into probabilities.
         vocab_size: number of token ids.
-        max_length: largest L.
+        max_length: maximum of L.
     """
 
     def __init__(self, model: Classifier, loss: Loss, vocab_size: int, max_length: int) -> None:
@@ -55,18 +55,18 @@ def convert(portable: PortableModel, path: Path) -> float:
     """Write a model as ONNX, with any number of texts and tokens, and compare it with torch.
 
     torch has two exporters, and neither converts every component. The tracing exporter is tried first, because it is
-    faster and does not fix the length of recurrent layers; then the exporter based on torch.export. The first result
-    that equals torch's is written.
+    faster and does not fix the length of recurrent layers; then the exporter based on torch.export. The first model
+    whose outputs differ from torch's by at most TOLERANCE is written.
 
     Args:
         portable: a trained model on the CPU, in evaluation mode.
         path: path of the ONNX file.
 
     Returns:
-        The largest difference from torch on ragged batches, whose shapes differ from that of the traced batch.
+        The largest difference from torch's outputs on ragged batches of other shapes than the traced batch.
 
     Raises:
-        UserError: if no exporter converts the model so that it computes the same.
+        UserError: if no exporter writes a model with the same outputs.
     """
     reasons = []
     for name, export in (("tracing", _export_by_tracing), ("torch.export", _export_by_graph)):
@@ -87,7 +87,10 @@ def convert(portable: PortableModel, path: Path) -> float:
 
 
 def largest_difference(portable: PortableModel, path: Path) -> float:
-    """The largest difference between torch and an ONNX file on random ragged batches; infinite if shapes differ."""
+    """Return the largest difference of the outputs of torch and an ONNX file, on random ragged batches.
+
+    The difference is infinite if the shapes of the outputs differ.
+    """
     session = load_session(path)
     differences = [0.0]
     for seed, (texts, length) in enumerate(CHECKED):
@@ -102,7 +105,7 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
 
 
 def load_session(path: Path, threads: int = 0) -> "InferenceSession":
-    """Load an ONNX file on the CPU with a number of threads, 0 for all cores."""
+    """Load an ONNX file on the CPU; `threads` is the number of threads, and 0 uses all cores."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -112,12 +115,12 @@ def load_session(path: Path, threads: int = 0) -> "InferenceSession":
 
 
 def feed(tokens: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
-    """The inputs of a session: tokens N×L int64 and mask N×L bool."""
+    """Return the inputs of a session by name: tokens N×L int64 and mask N×L bool."""
     return dict(zip(INPUTS, (tokens, mask), strict=True))
 
 
 def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Random tokens and mask N×L. The first text fills the batch; the last of several has no token."""
+    """Return random tokens and mask N×L. The first text has L tokens, and the last of several texts has none."""
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(1, length + 1, (texts,), generator=generator)
     lengths[-1], lengths[0] = 0, length
@@ -156,7 +159,7 @@ def _export_by_graph(portable: PortableModel, path: Path) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hide the output of the exporters, part of which comes from C++; errors are reported with their first line."""
+    """Hide the output of the exporters, part of which comes from C++; exceptions are not affected."""
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     sys.stdout.flush()
@@ -183,7 +186,7 @@ def require_packages() -> None:
     """Check that the packages of the extra `export` are installed.
 
     Raises:
-        UserError: if one is missing.
+        UserError: if a package is missing.
     """
     missing = [name for name in ("onnx", "onnxruntime", "onnxscript", "safetensors") if find_spec(name) is None]
     if missing:

@@ -36,7 +36,7 @@ class AccuracyLoss(NamedTuple):
 
 
 def quantize(source: Path, target: Path) -> None:
-    """Write a copy whose matrix products use int8 weights, and activations quantized at each call."""
+    """Write a copy of an ONNX model whose matrix products use int8 weights and quantize activations at each call."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     with quiet():  # hides the package's advice to preprocess the model

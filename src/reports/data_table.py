@@ -13,14 +13,14 @@ from src.reports.tables import UNKNOWN
 from src.reports.words import clean_text
 from src.run_result import Data, SplitSummary
 
-MAX_CLASSES = 10  # classes listed; of more classes, the most frequent
-NOTED_SHARE = 0.05  # share of all tokens; if more are cut, a sentence reports it
+MAX_CLASSES = 10  # maximum number of listed classes; the most frequent are listed
+NOTED_SHARE = 0.05  # if at least this share of all tokens is cut, a sentence reports it
 
 Row = tuple[str, list[str]]  # the name of a value, and the value in each split
 
 
 def data_rows(data: Data) -> list[Row]:
-    """The rows of the table, each with a cell for each split of the record; none without splits."""
+    """Return the rows of the table, with a cell for each split; an empty list if the record has no splits."""
     splits = list(data.splits.values())
 
     def row(name: str, cell: Callable[[SplitSummary], str]) -> Row:
@@ -54,7 +54,7 @@ def data_rows(data: Data) -> list[Row]:
 
 
 def data_notes(data: Data) -> list[str]:
-    """Sentences about texts that are cut, and about evaluated texts that are also training texts."""
+    """Return sentences about texts that are cut, and about evaluated texts that are also training texts."""
     notes = []
     splits = data.splits.values()
     tokens = sum(split.tokens or 0 for split in splits)
@@ -75,7 +75,7 @@ def data_notes(data: Data) -> list[str]:
 
 
 def data_table(data: Data) -> RenderableType:
-    """The table for a terminal, and the sentences below it."""
+    """Return the table for a terminal, with the sentences of `data_notes` below it."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("data")
     for split in data.splits:
@@ -86,7 +86,7 @@ def data_table(data: Data) -> RenderableType:
 
 
 def _frequent_classes(data: Data) -> list[str]:
-    """The classes to list, in their order: all classes, or the most frequent if there are many."""
+    """Return the classes to list, in the order of the record: all classes, or the most frequent if there are many."""
     if len(data.class_names) <= MAX_CLASSES:
         return list(data.class_names)
     total = {name: sum(split.class_counts.get(name, 0) for split in data.splits.values()) for name in data.class_names}
@@ -108,7 +108,7 @@ def _count(value: int | None) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """A share in per cent with one decimal; a small share is not rounded to 0."""
+    """Format a share in per cent with one decimal; a share below 0.05 % becomes "<0.1 %"."""
     return "<0.1 %" if share is not None and 0 < share < 0.0005 else _number(share, "{:.1%}").replace("%", " %")
 
 

@@ -22,7 +22,7 @@ from src.run_result import RunResult
 def draw_all(run: Path) -> list[Path]:
     """Draw the figures of a run into `pictures/` and write its `page.html`.
 
-    A missing file (no test, no gradients, no attention) omits its figures only.
+    If a file of the run is missing, only the figures that show its content are omitted.
 
     Returns:
         Paths of the written files.

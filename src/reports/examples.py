@@ -37,13 +37,13 @@ class Example:
     probabilities: dict[str, float]
     words: list[str]
     weights: np.ndarray  # L
-    matrix: np.ndarray | None  # H×L×L if every word attends to every word
+    matrix: np.ndarray | None  # H×L×L; None if not every word attends to every word
     cut: str = ""  # the part of a truncated text that was read, such as "first 500 of 20,000 tokens"
     layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
-        """Word × word weights H×L×L by the name of the layer."""
+        """The word × word weights H×L×L of the attention and of the encoder's layers, by name."""
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property
@@ -61,7 +61,12 @@ class Example:
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Read the texts with their attention weights; `class_names` are the classes of the probabilities."""
+    """Read the texts with their attention weights; return an empty list if the file is absent.
+
+    Args:
+        run: folder of the run.
+        class_names: the classes in the order of the probabilities.
+    """
 
     def read(path: Path) -> list[Example]:
         return [
@@ -87,7 +92,7 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
 
 
 def _to_map(matrix: Any, length: int) -> np.ndarray | None:
-    """H×T×L weights as an array if every word has a row (T = L), otherwise None."""
+    """Return weights H×T×L as an array; None unless each word has a row (T = L)."""
     if matrix is None:
         return None
     weights = np.asarray(matrix, dtype=np.float64)
@@ -97,7 +102,7 @@ def _to_map(matrix: Any, length: int) -> np.ndarray | None:
 
 
 def _to_layer_map(matrix: Any, length: int) -> np.ndarray:
-    """H×L×L weights of an encoder layer as an array."""
+    """Return the weights H×L×L of an encoder layer as an array."""
     weights = _to_map(matrix, length)
     if weights is None:
         raise ValueError(f"the matrix of a layer does not have {length} rows and columns")

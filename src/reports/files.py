@@ -65,9 +65,9 @@ def read_predictions(run: Path) -> Predictions | None:
 
 
 def read_history(run: Path) -> History | None:
-    """Read loss and accuracy by epoch: the mean of the training values, the last validation value.
+    """Read loss and accuracy by epoch: the mean of the epoch's training values, and its last validation value.
 
-    The validation of the best checkpoint after training is not part of the history.
+    The history does not contain the validation of the best checkpoint after training.
     """
 
     def read(path: Path) -> History:
@@ -93,7 +93,7 @@ def read_history(run: Path) -> History | None:
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
-    """Read the gradient norms of each component: component → steps × (step, norm), in the order of the steps."""
+    """Read the gradient norms: component → array with a row (step, norm) for each measured step, in ascending order."""
 
     def read(path: Path) -> dict[str, np.ndarray]:
         norms: dict[str, list[tuple[float, float]]] = {}
@@ -140,7 +140,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def read_existing(path: Path, read: Callable[[Path], Value]) -> Value | None:
-    """Read a file that may be absent.
+    """Return `read(path)`, or None if the file is absent.
 
     Raises:
         UserError: if the file is damaged.

@@ -13,10 +13,14 @@ from src.reports.table_writer import WRITERS
 
 
 def output_path(out: str, file: str | None) -> Path:
-    """The absolute path of the file to write.
+    """Return the absolute path of `out`, the file of predictions.
+
+    Args:
+        out: path from the command line.
+        file: path of the input file; None if the texts come from elsewhere.
 
     Raises:
-        UserError: if its format is unknown, if it cannot be written, or if it is the file of the texts.
+        UserError: if the format of `out` is unknown, if it cannot be written, or if it is the input file.
     """
     path = absolute_path(out, "out")
     if path.suffix.lower() not in WRITERS:
@@ -49,19 +53,19 @@ class PredictionColumns:
             self._names.append(unique)
 
     def examples(self) -> dict[str, list[Any]]:
-        """The columns of one row, with a value of the type of each."""
+        """Return the columns of a dummy row, from whose values `Schema` determines the types."""
         return self.values(1, [0], np.zeros((1, len(self._class_names))), np.zeros(1, dtype=bool))
 
     def values(
         self, size: int, rows: Sequence[int], probabilities: np.ndarray, is_unknown: np.ndarray
     ) -> dict[str, list[Any]]:
-        """The columns that describe the predictions of n rows, with None in rows without a prediction.
+        """Return the columns that describe the predictions of n rows, with None in rows without a prediction.
 
         Args:
             size: n.
             rows: the m rows with a prediction.
             probabilities: m×C.
-            is_unknown: m bool, whether the model knows no token of the text.
+            is_unknown: m bool, true if the model knows no token of the text.
         """
         predicted = [self._class_names[i] for i in probabilities.argmax(1)]
         columns = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]

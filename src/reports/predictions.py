@@ -45,7 +45,9 @@ def print_predictions(
 
 
 def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> list[Path]:
-    """Draw a strip for each text; for word × word weights also a heat map, and for several heads a map for each.
+    """Draw for each text a strip of coloured words and, if it has word × word weights, heat maps.
+
+    The heat maps show the mean over heads and, for several heads, each head.
 
     Returns:
         Paths of the written files.

@@ -1,4 +1,4 @@
-"""Tables that are written some rows at a time, as CSV, JSONL or Parquet."""
+"""Write tables some rows at a time, as CSV, JSONL or Parquet."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from src.errors import UserError
 from src.files.atomic import replace_atomically
 from src.formatting import format_repr
 
-ROW_GROUP = 8 << 20  # bytes of rows in memory that become a row group of a Parquet file
+ROW_GROUP = 8 << 20  # bytes of rows that are collected in memory for one row group of a Parquet file
 Write = Callable[[Rows], None]
 
 
@@ -31,7 +31,7 @@ class Schema:
         self._is_typed = path.suffix.lower() == ".parquet"
 
     def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Extend the schema by columns and values."""
+        """Add columns, and adapt the types of previous columns to these values."""
         for name, values in columns.items():
             self.types[name] = _common_type(self.types.get(name), values) if self._is_typed else None
 
@@ -48,7 +48,7 @@ def write_table(path: Path, schema: Schema) -> Iterator[Write]:
     try:
         with replace_atomically(path) as part, WRITERS[path.suffix.lower()](part, schema) as write:
             yield write
-    except OSError as error:  # a full disk is reported without the path
+    except OSError as error:  # the error of a full disk has no path
         error.filename = error.filename or str(path)
         raise
 
@@ -88,7 +88,7 @@ def _write_jsonl(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _plain(value: Any) -> Any:
-    """The value, with null in place of NaN and infinity, which JSON does not have."""
+    """Convert a value for JSON: NaN and infinity to None, bytes and keys to text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -125,7 +125,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _common_type(previous: Any, values: Sequence[Any]) -> Any:
-    """The common Arrow type of the previous and these values; text if there is none."""
+    """Return the common type of the values and of the Arrow type `previous`; text if no type fits both."""
     import pyarrow as pa
 
     try:

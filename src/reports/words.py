@@ -15,7 +15,7 @@ class WeightedWord(NamedTuple):
 
 
 def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> list[WeightedWord]:
-    """The most attended words in descending order of weight, then by position; occurrences are counted separately."""
+    """Return the most attended words by descending weight, then by position; a repeated word has several entries."""
     weights = clean_weights(words, weights)
     order = np.argsort(-weights, kind="stable")[:count]
     return [WeightedWord(int(index), words[index], float(weights[index])) for index in order]
@@ -34,9 +34,9 @@ def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
 
 
 def colour_limit(weights: np.ndarray) -> float:
-    """The weight that gets the darkest colour; weights sum to 1 over the last axis.
+    """Return the weight that gets the darkest colour: the largest weight, but at least three times the uniform weight.
 
-    The largest weight, but at least three times the uniform weight: uniform weights get a light colour.
+    Uniform weights therefore get a light colour. Weights sum to 1 over the last axis.
     """
     if weights.size == 0:
         return 1.0
@@ -44,6 +44,6 @@ def colour_limit(weights: np.ndarray) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and shorten to `max_length`; an empty result is shown as an open box."""
+    """Remove unprintable characters and shorten to `max_length`; an empty result becomes an open box."""
     printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
     return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"

@@ -15,7 +15,7 @@ MAX_NUMBERED = 25  # classes; with more, the cells are too small for numbers
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:
-    """Draw counts C×C (true class by row); the fraction of the row is the colour."""
+    """Draw the confusion matrix C×C with a row for each true class; the colour shows the fraction of the row."""
     classes, labels = len(class_names), [clean_text(name) for name in class_names]
     rows = table.sum(1, keepdims=True)
     fraction = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)

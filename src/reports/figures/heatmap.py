@@ -17,7 +17,7 @@ MAX_NUMBERED = 12  # words; with more, the cells are too small for numbers
 
 
 def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> dict[str, Figure]:
-    """The figure "heatmap" and, for several heads, the figure "heads"; no figure without a matrix."""
+    """Return the figure "heatmap" and, for several heads, the figure "heads", by name; empty without a matrix."""
     if matrix is None:
         return {}
     heatmap = {"heatmap": draw_heatmap(words, matrix, title)}
@@ -25,7 +25,7 @@ def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> di
 
 
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """Draw the mean over heads for one text; of more than 40 words, the whole map and the 40 most attended words.
+    """Draw the mean map of all heads for one text; with more than 40 words, also the map of the 40 most attended.
 
     Args:
         words: L words, at least one.
@@ -96,7 +96,7 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Fig
 
 
 def most_attended(matrix: np.ndarray, count: int) -> np.ndarray:
-    """Indices of the columns with the largest weights, in the order of the text: L×L → at most `count`."""
+    """Return the indices of the columns with the largest weights, in the order of the text: L×L → at most `count`."""
     return np.sort(np.argsort(-matrix.sum(0), kind="stable")[:count])
 
 

@@ -54,7 +54,7 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
 
 
 def lay_out(widths: Sequence[float], line_width: float, gap: float) -> list[tuple[int, float]]:
-    """Break words into lines: widths → line and left edge in inches of each word."""
+    """Break words of these widths into lines; return the line number and the left edge in inches of each word."""
     positions, line, left = [], 0, 0.0
     for width in widths:
         if left > 0 and left + width > line_width:

@@ -83,7 +83,7 @@ def _font_package(code: int) -> str:
 
 @cache
 def _name_font(package: str) -> None:
-    """Warn once about figures with characters that need a font."""
+    """Warn, once for each package, that characters in figures need a font of this package."""
     log.warning("Figures show some characters as empty boxes: install a font, such as the package %s", package)
 
 

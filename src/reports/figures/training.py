@@ -14,7 +14,7 @@ MAX_POINTS = 200  # points of a line; the figure cannot resolve more
 
 
 def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
-    """Draw loss and accuracy side by side; epochs count from 0, as in the log and the checkpoints."""
+    """Draw loss and accuracy side by side; epochs count from 0, as in metrics.csv and the checkpoints."""
     figure = new_figure(10, 4)
     epochs = {epoch for by_epoch in history.values() for epoch in by_epoch}
     for axes, (score, title, label) in zip(figure.subplots(1, 2), PANELS, strict=True):
@@ -35,10 +35,10 @@ def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
 
 
 def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
-    """Draw a line for each component from steps × (step, norm).
+    """Draw the gradient norm of each component by step; each array has rows (step, norm).
 
     In a long run each point is the median of several measurements, and a band shows the minimum and maximum. A log axis
-    cannot show 0, NaN and infinity: the legend has their counts.
+    cannot show 0, NaN and infinity: the legend has the number of these values.
     """
     figure = new_figure(10, 4.5)
     axes = figure.subplots()

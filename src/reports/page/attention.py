@@ -54,7 +54,7 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
 
 
 def token_maps(example: Example) -> TokenMaps | None:
-    """The maps of one text: for each layer the mean over heads, then each head if there are several."""
+    """Return the maps of a text: by layer the mean over heads, then each of several heads; None without maps."""
     if not example.maps:
         return None
     max_heads = max(map(len, example.maps.values()))

@@ -82,7 +82,7 @@ def log_scale(values: Iterable[float]) -> Scale:
     low, high = low / padding, high * padding
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = tuple(tick for power in powers for digit in TICK_DIGITS if low <= (tick := digit * 10.0**power) <= high)
-    if len(ticks) < 3:  # less than a power of ten
+    if len(ticks) < 3:  # the scale covers less than a power of ten
         ticks = tuple(tick for tick in linear_scale((low, high)).ticks if low <= tick <= high)
     return Scale(low, high, ticks, log=True)
 

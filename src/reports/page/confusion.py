@@ -28,7 +28,7 @@ class Confusion(NamedTuple):
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], title: str) -> Confusion:
-    """The table of counts C×C, true class by row."""
+    """Return the content of the table for counts C×C with a row for each true class."""
     errors = None if len(names) <= MAX_CLASSES else _most_frequent(counts, names)
     return Confusion(title, names, counts.tolist(), errors)
 

@@ -23,12 +23,12 @@ class CurveChart(NamedTuple):
 
 
 def run_curves(history: History) -> list[CurveChart]:
-    """Both scores of one run, each with its own scale."""
+    """Return the charts of accuracy and loss of one run, each with its own scale."""
     return [chart for score, (title, _) in SCORES.items() for chart in _charts([(title, [history])], score)]
 
 
 def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> dict[str, list[CurveChart]]:
-    """A chart for each score and variant; all charts of a score have the same scale."""
+    """Return the charts of each score, one for each variant; all charts of a score have the same scale."""
     return {score: charts for score in SCORES if (charts := _charts(variants, score))}
 
 

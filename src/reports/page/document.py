@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[1] / "templates"
 
 @cache
 def environment() -> Environment:
-    """The templates with autoescape; an undefined variable is an error."""
+    """Return the Jinja environment of the templates, with autoescape; an undefined variable is an error."""
     return Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -30,7 +30,7 @@ def render_page(template: str, **context: Any) -> str:
 
     Args:
         template: name of a template that extends `document.html.j2`.
-        context: its variables; every string is escaped.
+        context: variables of the template; every string is escaped.
     """
     style, script = ((FOLDER / name).read_text("utf-8") for name in ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -40,6 +40,6 @@ def render_page(template: str, **context: Any) -> str:
 
 
 def macro(name: str) -> Callable[..., str]:
-    """A macro of `macros.html.j2`, for an element outside a page."""
+    """Return a macro of `macros.html.j2`, to render an element outside a page."""
     function: Callable[..., str] = getattr(environment().get_template("macros.html.j2").module, name)
     return function

@@ -26,7 +26,7 @@ class ErrorRow(NamedTuple):
 
 
 def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
-    """The rows of the file by heading; empty if there is no file.
+    """Return the rows of the file by the heading of their kind; empty if there is no file.
 
     Raises:
         UserError: if the file is damaged.

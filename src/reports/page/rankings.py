@@ -1,4 +1,4 @@
-"""Example texts with the scores of their words by every ranking, from the record of `python -m src.faithfulness`."""
+"""Example texts of the record of `python -m src.faithfulness`, with the score of each word in every ranking."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -29,7 +29,7 @@ def ranked_texts(record: Record) -> list[RankedText]:
 
 
 def _words(words: Sequence[str], scores: np.ndarray) -> list[Word]:
-    """Words coloured by their positive scores."""
+    """Return the words with the depth of their colour; a score of at most 0 has no colour."""
     highest = float(scores.max(initial=0)) or 1.0
     ranks = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
     return [

@@ -30,7 +30,7 @@ def write_page(run: Path) -> Path | None:
     """Write `page.html` into the folder of a run; return its path, or None if the run has no content for a page.
 
     Raises:
-        UserError: a file of the run cannot be read.
+        UserError: if a file of the run cannot be read.
     """
     html = run_page(run)
     if html is None:
@@ -42,10 +42,10 @@ def write_page(run: Path) -> Path | None:
 
 
 def run_page(run: Path) -> str | None:
-    """Render the page of a run; None if the run has no content for a page.
+    """Return the page of a run as HTML; None if the run has no content for a page.
 
     Raises:
-        UserError: a file of the run cannot be read.
+        UserError: if a file of the run cannot be read.
     """
     result, predictions, history = RunResult.load(run), read_predictions(run), read_history(run)
     names = predictions.class_names if predictions else result.data.class_names
@@ -104,7 +104,7 @@ def _facts(result: RunResult) -> dict[str, str]:
 
 
 def _scores(metrics: Mapping[str, Score]) -> dict[str, ChartTable]:
-    """A table for each split, the test split first."""
+    """Return a table of scores for each split, the test split first."""
     by_split: dict[str, list[ChartRow]] = {}
     for name in sorted(metrics, key=lambda name: not name.startswith("test/")):
         split, _, score = name.partition("/")
