@@ -1,4 +1,4 @@
-"""Matrix products by oneDNN on a CPU, for training in float32.
+"""Matrix products by oneDNN on a CPU, for training and inference in float32.
 
 Torch calls MKL, which uses AVX-512 on Intel's processors only: on others, oneDNN has twice the speed.
 """
@@ -11,10 +11,12 @@ from torch.autograd.function import once_differentiable
 
 
 class Linear(nn.Linear):
-    """torch's linear layer, with oneDNN's products while training on a CPU."""
+    """torch's linear layer, with oneDNN's products on a CPU, during training and in inference mode."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        if not (self.training and torch.is_grad_enabled() and _is_supported(inputs, self.weight)):
+        # Exporters trace the model in evaluation mode outside of inference mode, and need torch's own operation
+        is_used = torch.is_inference_mode_enabled() or (self.training and torch.is_grad_enabled())
+        if not (is_used and _is_supported(inputs, self.weight)):
             return super().forward(inputs)
         outputs: Tensor = _Linear.apply(inputs.flatten(0, -2), self.weight, self.bias)
         return outputs.unflatten(0, inputs.shape[:-1])

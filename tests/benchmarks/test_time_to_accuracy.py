@@ -34,12 +34,13 @@ def test_the_first_reaches_the_target_in_the_fewest_seconds() -> None:
 def test_fasttext_trains_on_the_same_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fasttext")
     monkeypatch.setattr(time_to_accuracy, "FASTTEXT", {"wordNgrams": 2, "dim": 3, "bucket": 100})
+    monkeypatch.setattr(time_to_accuracy, "TUNED", {"wordNgrams": 3, "dim": 5, "bucket": 70, "epoch": 7})
     monkeypatch.setattr(time_to_accuracy, "heed_rows", lambda *_: [row("Heed", 1, 2.0, 0.9)])
     time_to_accuracy.main(tmp_path, ["--quick", "--epochs=2,3", f"--out={tmp_path}"])
-    heed, fasttext = json.loads((tmp_path / "time_to_accuracy.json").read_text())["rows"]
+    heed, *fasttext = json.loads((tmp_path / "time_to_accuracy.json").read_text())["rows"]
     assert heed["name"] == "Heed"
-    assert fasttext["name"] == "fastText bigrams, 2 epochs"
-    assert fasttext["seconds"] > 0 and 0 <= fasttext["accuracy"] <= 1
+    assert [row["name"] for row in fasttext] == ["fastText bigrams, 2 epochs", "fastText tuned, 25 epochs"]
+    assert all(row["seconds"] > 0 and 0 <= row["accuracy"] <= 1 for row in fasttext)
     assert (tmp_path / "time_to_accuracy.png").stat().st_size > 10_000
 
 

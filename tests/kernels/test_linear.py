@@ -51,3 +51,18 @@ def test_without_texts_the_weights_get_zero_gradients() -> None:
     layer = Linear(5, 3)
     layer(torch.randn(0, 7, 5)).sum().backward()
     assert torch.equal(layer.weight.grad, torch.zeros(3, 5))
+
+
+def test_inference_mode_uses_the_same_products_and_plain_evaluation_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    layer = Linear(5, 13).eval()
+    inputs = torch.randn(3, 7, 5)
+    expected = nn.functional.linear(inputs, layer.weight, layer.bias)
+    products = []
+    monkeypatch.setattr(linear, "multiply", lambda *args, f=linear.multiply: products.append(args) or f(*args))
+    with torch.no_grad():  # as during an export
+        assert torch.equal(layer(inputs), expected)
+    assert not products
+    with torch.inference_mode():
+        torch.testing.assert_close(layer(inputs), expected, rtol=1e-5, atol=1e-5)
+    assert len(products) == 1
