@@ -1,7 +1,9 @@
 """A trained classifier as a function of tokens, of embeddings or of attention weights, for many texts at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from threading import Event
 
 import numpy as np
 import torch
@@ -38,6 +40,7 @@ class Probe:
         self.truncation = truncation
         self.unknown_id = UNKNOWN_ID if unknown_id is None else unknown_id
         self.device = next(model.parameters()).device
+        self.stop: Event | None = None  # another thread sets it to end the computation
 
     def known(self, tokens: np.ndarray) -> np.ndarray:
         """Return whether the model uses each token of a text, bool."""
@@ -52,6 +55,8 @@ class Probe:
         start = 0
         while start < len(rows):
             padded = max(1, self.truncation.padded_length(int(lengths[rows[start]])))
+            if self.stop is not None and self.stop.is_set():
+                raise CancelledError
             selected = rows[start : start + max(1, budget // padded)]
             start += len(selected)
             yield selected, *self.batch([texts[row] for row in selected])
