@@ -18,7 +18,7 @@ def is_choice(override: ParsedOverride, groups: Groups) -> bool:
 
 
 def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list[Mistake], list[str]]:
-    """Check the values of a group override; return the mistakes and the valid overrides nearest to it.
+    """Check an override of a group; return its mistakes, and an override for each value with the nearest valid choice.
 
     Args:
         override: the override.
@@ -56,7 +56,7 @@ def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list
 
 
 def _exists(group: str, name: object, groups: Groups) -> bool:
-    """Whether a choice exists, also in a folder of its group: `experiment=mine/first`."""
+    """Return whether a choice exists in a group or in a folder of the group, as in `experiment=mine/first`."""
     folder, _, file = f"{group}/{name}".rpartition("/")
     return isinstance(name, str) and file.removesuffix(".yaml") in groups.get(folder, [])
 
@@ -75,7 +75,7 @@ def _describe_wrong_choice(name: object, override: ParsedOverride, repository: R
 
 
 def _report_overrides(name: str, groups: Groups) -> str | None:
-    """The overrides that replace an experiment of earlier versions, `report_<encoder>_<attention>`."""
+    """Return the overrides that replace the earlier experiment `report_<encoder>_<attention>`; None for other names."""
     for encoder in groups.get("model/encoder", []):
         attention = name.removeprefix(f"report_{encoder}_")
         if attention != name and attention in groups["model/attention"]:

@@ -17,7 +17,7 @@ from src.config.validation import config_mistakes, sweep_value_mistakes, trusted
 from src.formatting import format_value
 from src.kernels.malloc import reuse_freed_memory
 
-DEFAULT_TAGS = ["dev"]  # of conf/train.yaml and conf/eval.yaml
+DEFAULT_TAGS = ["dev"]  # the tags in conf/train.yaml and conf/eval.yaml
 
 
 def configuration_mistakes(
@@ -27,12 +27,14 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes of a whole configuration. A single training gets a dry build; the jobs of a sweep get it later.
+    """Find the mistakes of a whole configuration, including the dry build of a single training.
+
+    The dry builds of the jobs of a sweep follow later.
 
     Args:
         repository: the config files.
         choices: overrides that choose one file in each group; their own mistakes are reported elsewhere.
-        options: the other overrides, with their valid keys.
+        options: all other overrides that have valid keys.
         overrides: the whole command line.
         sweeps: whether overrides may have several values.
     """
@@ -82,14 +84,14 @@ def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
 
 
 def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
-    """The modules that the command line or conf/extras trusts; an experiment file must not add any."""
+    """Return `built_in` and the modules that the command line or conf/extras trusts, but no modules of other files."""
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
     return trusted_modules(cfg, built_in)
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find environment variables that a file sets: PATH or LD_PRELOAD could run other programs."""
+    """Find environment variables that a config file sets, because PATH or LD_PRELOAD could run other programs."""
     prefix = "hydra.job.env_set"
     typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
     for override in overrides:

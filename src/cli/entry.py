@@ -1,6 +1,6 @@
 """The entry point of every command: parse and validate the command line, then call the task.
 
-Torch is not imported before the names on the command line are validated.
+Torch is not imported before the names on the command line are validated, except to resume a training.
 """
 
 import shutil
@@ -112,7 +112,7 @@ def only_prints(flags: Namespace) -> bool:
 def run_task(command: str, task: Task, cfg: DictConfig) -> Any:
     """Call the task with the configuration of one run."""
     with exit_with_message(HydraConfig.get().runtime.output_dir):
-        if HydraConfig.get().mode == RunMode.RUN:  # the command line determines one run, and is validated
+        if HydraConfig.get().mode == RunMode.RUN:  # the command line of a single run is already validated
             mark_validated(cfg)
         else:
             validate_config(cfg, command)

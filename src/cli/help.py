@@ -54,7 +54,7 @@ def help_page(repository: Repository, overrides: list[str], about: str, width: i
 
 
 def _shared_bases(repository: Repository, group: str) -> set[str]:
-    """The files of a group that most of the others include, such as data/base; they are not choices of their own."""
+    """Return the choices that more than half of a group's files include, such as data/base; the page omits them."""
     counts: Counter[str] = Counter()
     for choice in repository.groups[group]:
         if path := file_of(repository.files, f"{group}/{choice}"):
@@ -100,7 +100,7 @@ def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
 
 
 def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
-    """The dotted path of each option in a YAML text, and the line and column at which its value, or its key, ends."""
+    """Yield each option's dotted path in a YAML text, and the line and column after which its comment may follow."""
     pending = [(package, yaml.compose(text, YAML))]
     while pending:
         parent, node = pending.pop()
@@ -116,4 +116,4 @@ def print_page(text: str) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        drop_if_broken(sys.stdout)  # for the flush at exit
+        drop_if_broken(sys.stdout)  # otherwise, the flush at exit would raise the error again

@@ -9,19 +9,19 @@ from src.errors import UserError
 
 
 def named_folder(text: str) -> Path:
-    """The value of an argument of argparse that names a folder."""
+    """Convert a command-line argument to the path of a folder, as a type for argparse."""
     if not text.strip():
         raise argparse.ArgumentTypeError("is empty: name a folder")
     return Path(text)
 
 
 def default_folder(command: str) -> Path:
-    """The folder of a command that reads several folders: `outputs/<command>/<time>`."""
+    """Return the default output folder, `outputs/<command>/<time>`, of a command that reads several folders."""
     return Path("outputs") / command / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
 
 
 def write_texts(texts: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write texts by the names of their files, and return the paths.
+    """Write a file in `folder` for each file name and its text, and return the paths of the files.
 
     Raises:
         UserError: if the folder cannot be written to.

@@ -23,7 +23,7 @@ Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as
 
 
 def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
-    """Check the key of an override against `cfg`, the configuration without it; None if it is valid."""
+    """Check an override's key in `cfg`, composed without the override; return a mistake, or None for a valid key."""
     paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
     group = override.key.replace(".", "/")
     is_mapping = any(isinstance(value, dict) for value in override.values)
@@ -34,7 +34,7 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
             return Mistake(override.line, f"is now called {present}")
         is_new = override.prefix in ("+", "++") and bool(
             override.lines
-        )  # the validation of the whole configuration decides
+        )  # the validation of the whole configuration checks new keys
         return None if is_new else Mistake(override.line, _describe_unknown_key(override, cfg, command, paths, groups))
     if not override.lines:
         return Mistake(override.line, "matches nothing: use glob() only for the choices of a group")
@@ -52,7 +52,7 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
 
 
 def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
-    """Check the removal of an option; None if it may be removed."""
+    """Check the removal of an option; return a mistake, or None if the option may be removed."""
     parent, _, name = override.key.rpartition(".")
     group = parent.replace(".", "/")
     if name == "_target_" and groups.get(group):
@@ -64,7 +64,7 @@ def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
 
 
 def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups) -> str:
-    """The message for a dot in place of a slash; Hydra would silently replace the whole node with text."""
+    """Describe a group that is written with dots, not slashes; Hydra would silently replace its node with text."""
     value = override.line.partition("=")[2]
     choices = groups[group]
     if not choices:
@@ -92,16 +92,16 @@ def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, command: st
 
 
 def _prefixes(key: str) -> list[str]:
-    """`a.b.c` → a, a.b, a.b.c."""
+    """Return all prefixes of a dotted path: `a.b.c` → a, a.b, a.b.c."""
     names = key.split(".")
     return [".".join(names[: i + 1]) for i in range(len(names))]
 
 
 def _may_be_option(cfg: DictConfig, path: str) -> bool:
-    """Whether the class at a node may have an option that the configuration lacks.
+    """Return whether the class at a node may have an option that the configuration lacks, without importing the class.
 
-    The option's name must be in the source code of the class's package, or of the base class that its place requires. A
-    search of the source takes milliseconds; an import of the class takes seconds.
+    The option's name must be in the source code of the class's package, or of the package of the required base class. A
+    search of the source code takes milliseconds; an import of the class takes seconds.
     """
     parent, _, name = path.rpartition(".")
     node = OmegaConf.select(cfg, parent) if parent else None
@@ -117,7 +117,7 @@ def _may_be_option(cfg: DictConfig, path: str) -> bool:
 
 
 def _package(path: str) -> Path | None:
-    """The folder of the innermost package in a dotted path, which is not imported; None if it is unknown."""
+    """Return the folder of the innermost package in a dotted path, without an import; None if there is no package."""
     top, *names = path.split(".")
     spec = find_spec(top) if top.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:

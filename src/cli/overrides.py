@@ -29,7 +29,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         deep: also import the classes that the configuration names, and validate their options.
 
     Raises:
-        UserError: if the files do not compose even without overrides.
+        UserError: if the config files cannot be composed even without overrides.
     """
     overrides, mistakes = parse_overrides(lines, repository.loader)
     hydra = _compose_hydra(repository, overrides)
@@ -54,7 +54,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         mistakes += [mistake for override, mistake in checked if mistake and not override.key.startswith(unknown)]
         options = [override for override, mistake in checked if not mistake]
     options = [override for override in options if override.line not in ambiguous]
-    # To validate values, classes are imported, which takes seconds. If a name is wrong, only options are worth this.
+    # This step imports classes, which takes seconds. It is skipped if there are mistakes but no options to validate.
     if deep and (options or not mistakes):
         for row in rows:
             mistakes += configuration_mistakes(repository, row, options, overrides, sweeps)
@@ -62,7 +62,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
 
 
 def _compose_hydra(repository: Repository, overrides: list[ParsedOverride]) -> dict[str, Any]:
-    """The node `hydra` of the configuration; it determines whether to sweep, and over which values."""
+    """Return the node `hydra` of the configuration, which determines whether to sweep, and over which values."""
     lines = [
         override.line
         for override in overrides

@@ -21,8 +21,8 @@ class ParsedOverride(NamedTuple):
         key: a group or the dotted path of an option; as typed if it is neither.
         package: the package of a group, as in `group@package`.
         values: all values of a sweep, the first value of a range, or the only value.
-        lines: one override for each value; empty if it cannot be parsed.
-        is_sweep: whether it may produce several runs.
+        lines: one override for each value; empty if the override cannot be parsed or matches no values.
+        is_sweep: whether the override may produce several runs.
     """
 
     line: str
@@ -40,7 +40,11 @@ class ParsedOverride(NamedTuple):
 
 
 def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[ParsedOverride], list[Mistake]]:
-    """Parse overrides; an override that cannot be parsed is a mistake, and its key is still returned."""
+    """Parse overrides; return the overrides, and the mistakes of values that are missing or cannot be parsed.
+
+    An override without a value is not returned. An override with an invalid key is returned without a mistake, because
+    `check_key` reports the key.
+    """
     parser = OverridesParser.create(loader)
     overrides, mistakes = [], []
     for line in lines:

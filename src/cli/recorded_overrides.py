@@ -1,7 +1,7 @@
 """Rebuild the command line of a run from its checkpoint: `python -m src.train ckpt_path=<run>/checkpoints/last.ckpt`.
 
 The checkpoint may come from another person. It may choose among the config files of this installation, and set plain
-options. It must not name a class outside of Heed, a folder outside of its run, or an option in `LOCAL`.
+options. It must not name an untrusted class or an output folder outside of its run. Its options in `LOCAL` are ignored.
 """
 
 import logging
@@ -39,20 +39,20 @@ from src.kernels.malloc import reuse_freed_memory
 
 log = logging.getLogger(__name__)
 
-SOURCES = ("data", "model")  # nodes whose paths are read, as by `src.eval`; others may contain folders to write to
-# Modules of the classes that may differ from those in the config files
+SOURCES = ("data", "model")  # nodes whose paths are only read; paths in other nodes may be written to
+# Modules whose classes a checkpoint may name in place of the classes in the config files
 CLASSES = TRUSTED_IN_CHECKPOINTS | {"src.callbacks", "src.optim", "torch.optim", "torchmetrics.classification"}
-UNCHOSEN = ("hparams_search", "debug")  # groups for other command lines
+UNCHOSEN = ("hparams_search", "debug")  # groups whose choices a resumed run does not repeat
 REMOVED = object()
 
 
 def resumed_command_line(flags: Namespace, repository: Repository) -> list[str]:
-    """Return the overrides of a training; if the command line is `ckpt_path=…` alone, read them from the checkpoint.
+    """Return the overrides of a training; if the run resumes from `ckpt_path=…`, read them from the checkpoint.
 
     `ckpt_path=<run>/checkpoints/last.ckpt` becomes `model/encoder=gru ++optimizer.lr=0.5 … hydra.run.dir=<run>
     ckpt_path=…`.
 
-    A command line that selects the model and the data of the checkpoint itself is returned as it is.
+    A command line that contains all overrides for the model and the data of the checkpoint is returned unchanged.
 
     Raises:
         UserError: if training cannot resume from the checkpoint, an override would change the model, the data or the
@@ -86,7 +86,7 @@ def run_folder(checkpoint: str) -> Path | None:
 
 
 def _selects(config: dict[str, Any], lines: list[str], repository: Repository) -> bool:
-    """Whether a command line selects the model and the data of the checkpoint, without reading it."""
+    """Return whether a command line selects the same model and data as `config`, a checkpoint's configuration."""
     try:
         typed = _plain(repository, lines)
     except (HydraException, OmegaConfBaseException):
@@ -94,11 +94,11 @@ def _selects(config: dict[str, Any], lines: list[str], repository: Repository) -
     options = paths_in(typed)
     before, after = ({key: node.get(key) for key in SOURCES} for node in (config, typed))
     changes = changed_options(before, after, UNRELATED_TO_RESULT)
-    return not any(change.partition(":")[0] in options for change in changes)  # a checkpoint adds options of files
+    return not any(change.partition(":")[0] in options for change in changes)  # ignores options that only `config` has
 
 
 def _change(recorded: list[str], override: ParsedOverride, path: str, repository: Repository) -> Mistake | None:
-    """The mistake of an override that would change the training; None if it repeats a value in the checkpoint."""
+    """Return a mistake if an override would change the training; None if it repeats a value in the checkpoint."""
     try:
         before, after = _plain(repository, recorded), _plain(repository, _merge(recorded, [override]))
         changes = changed_options(before, after, KEEPS_TRAINING)
@@ -112,7 +112,7 @@ def _change(recorded: list[str], override: ParsedOverride, path: str, repository
 def _recorded_overrides(
     config: dict[str, Any], path: str, typed: dict[str, Any], trusted: Set[str], repository: Repository
 ) -> list[str]:
-    """The overrides from which the configuration of a checkpoint is composed again.
+    """Return overrides that compose the configuration of a checkpoint again.
 
     Args:
         config: the configuration.
@@ -152,7 +152,7 @@ def _recorded_overrides(
 
 
 def _choices(config: dict[str, Any], repository: Repository) -> Iterator[str]:
-    """Overrides that choose the files of the run, if they exist here."""
+    """Yield the overrides that choose the config files of the run, if these files exist in this installation."""
     recorded = config.get("choices") or {}
     for group in repository.compose([]).hydra.runtime.choices:
         name = recorded.get(str(group).split("/")[-1])
@@ -175,7 +175,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> It
     """The options in which `new` differs from `old`, with their new values, except options in `LOCAL`."""
     for key in {**old, **new} if path else old:
         here = f"{path}.{key}" if path else str(key)
-        if is_within(here, LOCAL) or here.endswith(".description"):  # a pretrained model's, read from its files
+        if is_within(here, LOCAL) or here.endswith(".description"):  # read from a pretrained model's files
             continue
         before, after = old.get(key), new.get(key, REMOVED)
         if key in old and isinstance(before, dict) and isinstance(after, dict):
@@ -185,7 +185,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], path: str = "") -> It
 
 
 def _lines_that_differ(changes: dict[str, Any], path: str) -> Iterator[str]:
-    """The overrides of changed options: `++optimizer.lr=0.5`, or `~optimizer.lr` for a removed one."""
+    """Yield the override of each changed option: `++optimizer.lr=0.5`, or `~optimizer.lr` for a removed option."""
     for option, value in changes.items():
         for name in option.split("."):
             _require_word(name, path)
@@ -193,7 +193,7 @@ def _lines_that_differ(changes: dict[str, Any], path: str) -> Iterator[str]:
 
 
 def _forbidden(path: str, value: Any, folder: str, trusted: Set[str]) -> Iterator[Mistake]:
-    """Find classes that are not trusted, and folders outside of the run's."""
+    """Find classes that are not trusted, and output paths outside of `folder`, the folder of the run."""
     for here, item in {path: value, **paths_in(value, path)}.items():
         top, name = here.split(".")[0], here.rpartition(".")[2]
         if name == "_target_":
@@ -211,7 +211,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _relocated(value: Any, output: str, folder: str) -> Any:
-    """A value whose path below the folder `output` is moved to the present folder of the run."""
+    """Return a value in which each path below `output` is moved to `folder`, the present folder of the run."""
     if isinstance(value, dict):
         return {key: _relocated(item, output, folder) for key, item in value.items()}
     if isinstance(value, str) and output and value.startswith(f"{output}/"):
@@ -222,7 +222,7 @@ def _relocated(value: Any, output: str, folder: str) -> Any:
 def _loggers(
     config: dict[str, Any], typed: dict[str, Any], choices: list[str], repository: Repository
 ) -> Iterator[str]:
-    """Overrides that remove the loggers that the run did not have; logs the options that are not restored."""
+    """Yield overrides that remove loggers that the run did not have; warn of recorded options that are ignored."""
     nodes: Any = OmegaConf.to_container(repository.compose(choices), resolve=False)
     present, recorded = (node.get("logger") or {} for node in (nodes, config))
     if not isinstance(recorded, dict) or "logger" in typed:
@@ -244,7 +244,7 @@ def _loggers(
 def _merge(recorded: list[str], typed: list[ParsedOverride]) -> list[str]:
     """The recorded overrides, except those that a typed override replaces, and the typed overrides."""
     keys = {override.key for override in typed}
-    replaced = {key for key in keys if key in COLLECTIONS}  # the choice of other callbacks, not of other options
+    replaced = {key for key in keys if key in COLLECTIONS}  # other callbacks or loggers also have other options
     remaining = []
     for line in recorded:
         key = line.lstrip("+~").partition("=")[0]

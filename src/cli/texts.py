@@ -17,7 +17,7 @@ from src.data.utf8 import decode, lines_of
 from src.errors import UserError
 from src.process.startup import closed_streams
 
-LARGEST_JSON = 256 << 20  # characters of a .json file; its array is read as a whole and takes more memory than that
+LARGEST_JSON = 256 << 20  # characters of a .json file; its array is read as a whole, and takes even more memory
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TextSource:
     Args:
         name: name of the source, for messages.
         column: the name of the column.
-        read_rows: reads the rows from the start, some at a time.
+        read_rows: yields all rows from the start, in chunks.
         has_records: whether a row may lack columns that another row has.
     """
 
@@ -75,7 +75,7 @@ class TextSource:
 def text_source(
     text: str | None, file: str | None, column: str | None = None, delimiter: str | None = None
 ) -> TextSource:
-    """The text of the command line, the rows of a file, or the lines of a file or of standard input.
+    """Return the texts on the command line, in a table, or in the lines of a file or of standard input.
 
     Args:
         text: a text; None reads a file or standard input.
@@ -84,7 +84,7 @@ def text_source(
         delimiter: delimiter of a CSV or TSV file; None detects it.
 
     Raises:
-        UserError: if the options contradict each other, if there is no such file, or if a pipe is not UTF-8.
+        UserError: if options contradict each other, if there is no such file, or if the text or a pipe is not UTF-8.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
@@ -109,7 +109,7 @@ def _file_source(file: str, column: str | None, delimiter: str | None) -> TextSo
         return _table_source(path, column, delimiter)
     if file_format(path) in READERS:
         raise UserError(f"{name}: is a table; name its column of texts with text_column=…")
-    if path.is_fifo():  # which can be read only once
+    if path.is_fifo():  # a pipe can be read only once
         with open_text(path, name, pipes=True) as text:
             return _line_source(_lines(text.read()), name)
     return TextSource(name, "text", partial(_file_rows, path, name))
@@ -157,6 +157,6 @@ def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; the last line break ends the last line."""
+    """Return the lines of a text; a line break at the end does not start an empty line."""
     lines = lines_of(text)
     return lines if lines[-1] else lines[:-1]

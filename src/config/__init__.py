@@ -1,1 +1,1 @@
-"""Configuration: composition, validation, and which objects it may create."""
+"""Composition and validation of the configuration, including the objects that it may create."""

@@ -1,4 +1,4 @@
-"""The folder of config files: its groups and choices, and the composition of a configuration from overrides."""
+"""Read the groups and choices in the folder of config files, and compose a configuration from overrides."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -57,7 +57,7 @@ class Repository:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """The choices of each group, including Hydra's groups; a folder that contains only groups has none."""
+        """The choices of each group, including Hydra's groups; empty for a group that contains only groups."""
         return group_choices(self.files)
 
     @cached_property
@@ -67,13 +67,13 @@ class Repository:
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """The files that overrides select, in the order of composition, each with the dotted path of its node."""
+        """Yield the config files that overrides select, in the order of composition, each with the path of its node."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""
 
     def choices(self, overrides: list[str]) -> set[str]:
-        """The files, as `group/choice`, that the primary config and `overrides` name directly."""
+        """Return the config files, as `group/choice`, that the primary config and `overrides` name directly."""
         defaults = self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN)
         groups = {f"{group}/{name}" for group, name in defaults.overrides.known_choices.items()}
         return groups | {str(file.config_path) for file in defaults.defaults if file.parent == self.config_name}
@@ -82,22 +82,22 @@ class Repository:
         """Compose a configuration from `overrides`, including `hydra`.
 
         Raises:
-            HydraException: if they cannot be applied.
+            HydraException: if an override cannot be applied.
             UserError: if a file is not valid YAML.
         """
         try:
             overrides = [*self.search, *(override for override in overrides if override not in self.search)]
             return self.loader.load_configuration(self.config_name, overrides, RunMode.RUN, from_shell=False)
-        except ValueError as error:  # Hydra raises it for a choice that is not text
+        except ValueError as error:  # Hydra raises a ValueError for a choice that is not text
             raise HydraException(str(error)) from error
         except YAMLError as error:
             raise UserError(explain_yaml(error)) from error
 
     def compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
-        """Compose the overrides that can be applied; also return the error of each of the others.
+        """Compose a configuration from all valid overrides; return it, and the error message of each invalid override.
 
         Raises:
-            UserError: if the files do not compose even without overrides.
+            UserError: if the config files cannot be composed even without overrides.
         """
         try:
             return self.compose(overrides), {}

@@ -64,14 +64,14 @@ class Loader(ConfigLoaderImpl):
         return {**self.__dict__, **caches}  # launchers send the loader with every job
 
     def compute_defaults_list(self, config_name: str | None, overrides: list[str], run_mode: RunMode) -> DefaultsList:
-        """The files that overrides select, in the order of their composition."""
+        """Return the config files that overrides select, in the order of composition."""
         key = config_name, run_mode, tuple(overrides)
         if key not in self._defaults_lists:
             self._defaults_lists[key] = super().compute_defaults_list(config_name, overrides, run_mode)
         return self._defaults_lists[key]
 
     def files(self, config_name: str | None, search: Sequence[str] = ()) -> CachingConfigRepository:
-        """The config files of a primary config.
+        """Return the config files in all folders that a primary config and `search` determine.
 
         Args:
             config_name: the primary config.
@@ -104,7 +104,7 @@ class Loader(ConfigLoaderImpl):
         return cfg
 
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
-        """The lines that select files, and the overrides of options; overrides with several values are in neither."""
+        """Return the overrides that select files, as text, and the overrides of options; omit sweep overrides."""
         single = [override for override in overrides if not override.is_sweep_override()]
         search = [str(override.input_line) for override in single if override.get_key_element() == SEARCH_PATH]
         files = self.files(config_name, search)
@@ -117,7 +117,7 @@ class Loader(ConfigLoaderImpl):
         return tuple(selections), options
 
     def _compose_files(self, config_name: str | None, selections: tuple[str, ...], run_mode: RunMode) -> DictConfig:
-        for mode in (RunMode.RUN, run_mode):  # if no choice is missing, both modes compose the same
+        for mode in (RunMode.RUN, run_mode):  # both modes give the same result if no choice is missing
             if (config_name, mode, selections) in self._compositions:
                 return self._compositions[config_name, mode, selections]
         cfg = super().load_configuration(config_name, list(selections), run_mode)
@@ -138,7 +138,7 @@ def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
 
 
 def file_of(files: CachingConfigRepository, name: str) -> Path | None:
-    """The path of a config file, such as data/imdb; None if there is no file, as for Hydra's own configs."""
+    """Return the path of a config file, such as data/imdb; None if no such file exists, as for Hydra's own configs."""
     for source in files.get_sources():
         path = Path(source.path) / f"{name}.yaml"
         if source.scheme() == "file" and path.is_file():
@@ -147,7 +147,7 @@ def file_of(files: CachingConfigRepository, name: str) -> Path | None:
 
 
 def group_choices(files: CachingConfigRepository) -> dict[str, list[str]]:
-    """The choices of each group, including Hydra's groups; a folder that contains only groups has none."""
+    """Return the choices of each group, including Hydra's groups; a group that contains only groups has no choices."""
     choices: dict[str, list[str]] = {}
     pending = files.get_group_options("", ObjectType.GROUP)
     while pending:
@@ -158,7 +158,7 @@ def group_choices(files: CachingConfigRepository) -> dict[str, list[str]]:
 
 
 def primary_configs(files: CachingConfigRepository) -> list[str]:
-    """The config files outside of groups."""
+    """Return the names of the config files outside of groups, except names with a leading underscore."""
     return [name for name in files.get_group_options("", ObjectType.CONFIG) if not name.startswith("_")]
 
 
@@ -168,7 +168,7 @@ def parse_flags(arguments: Sequence[str]) -> Namespace:
 
 
 def combinations(overrides: Sequence[Override]) -> list[list[str]]:
-    """Every combination of the values of a sweep, as lists of overrides."""
+    """Return every combination of the values of a sweep, each as a list of overrides."""
     return BasicSweeper.split_arguments(list(overrides), None)[0]
 
 

@@ -1,4 +1,4 @@
-"""Errors of Hydra and YAML as one line, without their advice to programmers."""
+"""Describe errors of Hydra and YAML in one line, without the advice to programmers that they contain."""
 
 import re
 

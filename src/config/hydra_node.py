@@ -22,7 +22,7 @@ def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake
     """Find targets in `hydra` whose class has the wrong base class or is in a module that is not trusted.
 
     Args:
-        node: `hydra` of a composed configuration.
+        node: the node `hydra` of a composed configuration.
         user_modules: the modules in `extras.trusted_modules`.
     """
     values = plain_values(node, lambda written, reason: written)

@@ -1,4 +1,4 @@
-"""The names of jobs and their folders, and the OmegaConf resolvers that the files in conf/ use."""
+"""The names of jobs and of their folders, which the files in conf/ use through OmegaConf resolvers."""
 
 import re
 from collections import Counter
@@ -10,19 +10,21 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 LONGEST = 100
-FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # a fraction of many digits
+FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # five or more decimal places
 
 
 def job_folder(number: int, overrides: Iterable[str]) -> str:
-    """`3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
+    """Return the name of a job's folder, which consists of the job's number and overrides.
 
-    A sweep passes only the overrides that vary between its jobs. A long fraction, as a search samples it, is rounded to
-    four digits. If options have the same last word, the name also contains the word before it:
-    `3_encoder.dropout-0.1_head.dropout-0.3`.
+    `3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
+
+    A sweep passes only the overrides that vary between its jobs. A number with five or more decimal places, such as a
+    value that a search sampled, is rounded to four significant digits. If several options have the same last word, the
+    name also contains the word before it: `3_encoder.dropout-0.1_head.dropout-0.3`.
 
     The name contains only ASCII letters, digits, dot, minus and underscore, and at most 100 characters. It therefore
     names a single folder, whatever the values are, and Hydra's command line accepts it unquoted, as in
-    `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes it unique.
+    `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes the name unique.
     """
     pairs = [override.partition("=")[::2] for override in overrides]
     keys = [re.split("[/.]", key) for key, _ in pairs]
@@ -39,14 +41,14 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def job_name(kind: str) -> str | None:
-    """A name of the job that Hydra runs, or None if there is no job.
+    """Return a name that belongs to the job that Hydra runs; None if no job runs.
 
     Args:
-        kind: `command` returns the name of the command (train or eval), `name` that of the job's folder, and `sweep`
-            that of the sweep's folder (None for a single run).
+        kind: `command` selects the name of the command (train or eval), `name` the name of the job's folder, and
+            `sweep` the name of the sweep's folder (None for a single run).
 
     Raises:
-        ValueError: if `kind` is not one of these.
+        ValueError: if `kind` has another value.
     """
     if kind not in ("command", "name", "sweep"):
         raise ValueError(f"${{job:{kind}}} must be command, name or sweep")

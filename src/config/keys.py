@@ -1,4 +1,4 @@
-"""The keys of a configuration: components, effects of options, and earlier names."""
+"""The keys of a configuration: components, the options that affect a result or a duration, and renamed keys."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -9,7 +9,8 @@ COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer") 
 COLLECTIONS = ("callbacks", "logger")  # groups of components
 GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
-# An option affects a build or a result unless UNRELATED_TO_… lists its key, and a duration only if RELATED_TO_… does.
+# An option affects a build or a result unless UNRELATED_TO_… lists its key, and a duration only if
+# RELATED_TO_DURATION lists its key and UNRELATED_TO_DURATION does not.
 # Build: which components a run has, and whether they work together.
 UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
 # Result: what a model learns. Seeds and the fingerprint of the data are compared separately.
@@ -22,13 +23,13 @@ UNRELATED_TO_RESULT = (
 )
 # Options that a checkpoint must not set for a resumed run: destinations of files and uploads, and trusted code.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
-# Overrides of these keys apply to a resumed run: they do not change its training.
+# Keys that a resumed run may override, because they do not change its training.
 KEEPS_TRAINING = (
     *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
     *("data.progress", "data.on_device"),
     *LOCAL,
 )
-# Duration: seconds of an epoch, and of start and reports.
+# Duration: the seconds of an epoch, and of the start and the reports of a run.
 UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress", "data.fold")
 RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately
     *("data", "model", "loss", "optimizer._target_", "train", "test"),
@@ -44,7 +45,7 @@ RENAMED = {  # earlier name, as a dotted path → present name
 
 
 def paths_in(node: Any, path: str = "") -> dict[str, Any]:
-    """All dotted paths of a plain nested dict or list with their values, including inner nodes."""
+    """Return all values in a nested dict or list by their dotted paths, including the inner dicts and lists."""
     paths = {path: node} if path else {}
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in items:
@@ -53,19 +54,19 @@ def paths_in(node: Any, path: str = "") -> dict[str, Any]:
 
 
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
-    """The options of a plain configuration by dotted path, without those of `unrelated` keys. A list is one option."""
+    """Return the options of a configuration by dotted path, except options of `unrelated` keys; a list is an option."""
     return {path: value for path, value in _leaves(config, "") if not is_within(path, unrelated)}
 
 
 def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Collection[str] = ()) -> list[str]:
-    """The options, except `unrelated`, that differ between two configurations: `optimizer.lr: was 1, but is now 2`."""
+    """Describe the options, except `unrelated`, that differ between two configurations: `lr: was 1, but is now 2`."""
     old, new = (options_in(config, unrelated) for config in (before, after))
     paths = (path for path in {**old, **new} if path and old.get(path) != new.get(path))
     return [f"{path}: was {old.get(path)}, but is now {new.get(path)}" for path in paths]
 
 
 def is_within(path: str, keys: Collection[str]) -> bool:
-    """Whether a dotted path is one of `keys` or below one."""
+    """Return whether a dotted path equals one of `keys` or lies below such a key."""
     return any(path == key or path.startswith(f"{key}.") for key in keys)
 
 
@@ -78,7 +79,7 @@ def _leaves(node: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def present_name(path: str) -> str | None:
-    """The present name of a renamed key or of a key within it; None if it was not renamed."""
+    """Return the present name of a key if the key or a node that contains it was renamed; otherwise None."""
     for earlier, present in RENAMED.items():
         if is_within(path, [earlier]):
             return present + path[len(earlier) :]
@@ -86,5 +87,5 @@ def present_name(path: str) -> str | None:
 
 
 def with_present_names(config: dict[str, Any]) -> dict[str, Any]:
-    """A stored configuration with the present names of its top-level keys."""
+    """Return a copy of a stored configuration in which renamed top-level keys have their present names."""
     return {RENAMED.get(key, key): value for key, value in config.items()}

@@ -1,4 +1,4 @@
-"""The config group `metrics`: names in the log, and the checks of the group and of callbacks that monitor a metric."""
+"""The config group `metrics`: the names of logged metrics, and checks of metrics and of callbacks that monitor them."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +16,7 @@ from src.suggestions import did_you_mean, nearest
 
 DEFAULT = Path(__file__).resolve().parents[2] / "conf" / "metrics" / "default.yaml"
 LOSSES = ("train/loss", "train/acc", "val/loss")  # logged in every training
-OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # names that the results use besides those of the group
+OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # other values in a result; no metric may have such a name
 LOWER_IS_BETTER = ("loss", "ece")
 MODES = ("min", "max")
 OWN = ("src.", "pytorch_lightning.")
@@ -24,24 +24,27 @@ OWN = ("src.", "pytorch_lightning.")
 
 @cache
 def default_metrics() -> dict[str, dict[str, Any]]:
-    """The default metrics, whose definitions are the same in all runs, by name."""
+    """Return the nodes of the default metrics by name. Their definitions are the same in all runs."""
     nodes: dict[str, dict[str, Any]] = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))
     return nodes
 
 
 def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The nodes of the metrics by name, without those set to null; the default ones for an earlier configuration."""
+    """Return the nodes of the metrics by name, except metrics that are set to null.
+
+    A configuration of an earlier version has no group `metrics`, and therefore the default metrics.
+    """
     group = values.get("metrics") if "metrics" in values else default_metrics()
     return {str(name): node for name, node in group.items() if node is not None} if isinstance(group, dict) else {}
 
 
 def logged_names(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The metrics that a training logs and a callback may monitor."""
+    """Return the names of the metrics that a training logs and that a callback may monitor."""
     return (*LOSSES, *(f"val/{name}" for name in metric_nodes(values)))
 
 
 def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Find names of metrics that cannot be logged or that mean something else."""
+    """Find metrics whose name is invalid or reserved, and default metrics whose definition was changed."""
     for name, node in metric_nodes(values).items():
         path = f"metrics.{name}"
         if name in OTHER_SCORES or re.fullmatch(r"[A-Za-z]\w*", name) is None:
@@ -85,12 +88,12 @@ def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUST
 
 
 def _mode(values: Mapping[str, Any], name: str, trusted: Collection[str]) -> str | None:
-    """Whether the lowest or the highest value of a metric is the best; None if its class does not define it."""
+    """Return `min` if lower values of a metric are better, `max` if higher; None if its class does not define this."""
     if name in default_metrics() or name in LOWER_IS_BETTER:
         return "min" if name in LOWER_IS_BETTER else "max"
     try:
         cls = find_class(metric_nodes(values)[name]["_target_"], trusted)
-    except (KeyError, TypeError, ValueError):  # reported by the check of its node
+    except (KeyError, TypeError, ValueError):  # the check of the metric's node reports this error
         return None
     is_higher_better = getattr(cls, "higher_is_better", None)
     return {True: "max", False: "min"}.get(is_higher_better) if isinstance(is_higher_better, bool) else None

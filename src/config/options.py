@@ -1,4 +1,4 @@
-"""The options of a command, and of a class as its constructor declares them."""
+"""The options of each command, and the options that the constructor of a class declares."""
 
 import inspect
 import typing
@@ -11,7 +11,7 @@ from src.config.keys import MODEL_COMPONENTS
 
 NODE = dict[str, Any]
 COMMON = {"task_name": str, "paths": Any, "extras": Any}
-LIGHTNING = {  # of commands that train or evaluate
+LIGHTNING = {  # options of the commands that train or evaluate
     **COMMON,
     "tags": list[str],
     "seed": int | None,
@@ -63,21 +63,21 @@ VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Option(NamedTuple):
     hint: Any  # Any if the annotation is absent or cannot be evaluated
     required: bool
-    nullable: bool  # the default is None; the annotation may omit it
+    nullable: bool  # the default is None, even if the annotation lacks None
     positional: bool
 
 
 class Signature(NamedTuple):
     options: dict[str, Option]
-    open: bool  # accepts further names
+    open: bool  # the constructor accepts further names
 
 
 @cache
 def of_class(cls: type) -> Signature:
-    """The options of `cls`: its constructor's and, if the constructor accepts **kwargs, the next base class's.
+    """Return the options of `cls`, including the options of base classes to which constructors pass their **kwargs.
 
-    Positional-only parameters with a default, or of a base class, are for subclasses: key=value cannot set them. Only
-    parameters of the class's own constructor are required: it may set those of its base classes itself.
+    Positional-only parameters that have a default or belong to a base class are omitted, because key=value cannot set
+    them. Parameters of a base class are never required, because the constructor of `cls` may set them itself.
     """
     options: dict[str, Option] = {}
     has_kwargs = False
@@ -107,7 +107,7 @@ def of_class(cls: type) -> Signature:
 
 
 def of_record(hints: Mapping[str, Any]) -> Signature:
-    """The options of a node with fixed keys, none of them required."""
+    """Return the options of a node with fixed keys; no option is required."""
     return Signature({name: Option(hint, False, False, False) for name, hint in hints.items()}, open=False)
 
 

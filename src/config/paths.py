@@ -1,4 +1,4 @@
-"""Paths and names in a configuration: made absolute, and checked to be inside their folder and writable."""
+"""Make the paths in a configuration absolute; check its paths and names, and that output folders are writable."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from src.formatting import format_value
 PATHS = ("path", "dir", "folder", "file", "pictures")  # last words of options that contain a path
 WRITTEN = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")  # output folders
 READ = ("data.", "model.")  # nodes that contain input paths only, except the cache, which is checked when it is used
-LONGEST_NAME = 200  # bytes; file suffixes are added to it
+LONGEST_NAME = 200  # bytes of a name, to which the program adds a file suffix
 LONGEST_COMPONENT = 255  # bytes of one name in a path, a limit of file systems
 LONGEST_TAG = 64  # characters, as W&B allows
 
@@ -40,7 +40,7 @@ def make_paths_absolute(node: Any) -> Any:
 def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
     """Find invalid paths and names in the plain values of a configuration, except in its node `hydra`."""
     unwritable: list[str] = []
-    for key in sorted(values, key=lambda key: key != "paths"):  # first the folders that contain the others
+    for key in sorted(values, key=lambda key: key != "paths"):  # first the parents of all other folders
         yield from _paths({key: values[key]}, "", unwritable)
     yield from _plain_name("task_name", values.get("task_name"))
     for tag in values["tags"] if isinstance(values.get("tags"), list) else ():
@@ -65,13 +65,13 @@ def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistak
 
 
 def output_folder(hydra: DictConfig, *, sweeps: bool) -> str | None:
-    """The folder of the run, or of the sweep; None if an interpolation fails."""
+    """Return the folder of the run or of the sweep; None if an interpolation in it fails."""
     folder = plain_value(hydra, "sweep.dir" if sweeps else "run.dir")
     return None if folder is None else str(folder)
 
 
 def unwritable_reason(folder: Path) -> str | None:
-    """The reason why a folder cannot be created or written to; None if it can.
+    """Return the reason why a folder cannot be created or written to; None if the folder is writable.
 
     The nearest existing parent is tested with a temporary file, which is removed.
     """

@@ -20,7 +20,7 @@ class Place(NamedTuple):
         base: dotted path of the class that `_target_` must name or be derived from.
         first: number of leading positional parameters that src/build passes.
         names: parameters that src/build passes by name.
-        module: the only module of its package whose classes are allowed; "" if those of the whole package are allowed.
+        module: the only module of its package whose classes are allowed; "" allows all modules of the package.
     """
 
     base: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     module: str = ""
 
     def allowed(self, trusted: Collection[str]) -> Collection[str]:
-        """The trusted modules whose classes are allowed here."""
+        """Return the modules whose classes are allowed here: `trusted`, with `module` in place of its package."""
         return {self.module if self.module.startswith(f"{name}.") else name for name in trusted}
 
     @property
@@ -61,17 +61,17 @@ PLACES = {
 
 
 def place_at(path: str) -> Place | None:
-    """The place at a dotted path; None if only plain values are allowed there."""
+    """Return the place at a dotted path; None if only plain values are allowed at this path."""
     group, _, _ = path.rpartition(".")
     return PLACES.get(path) or PLACES.get(f"{group}.*")
 
 
 @cache
 def accepted_classes(hint: Any) -> tuple[type, ...]:
-    """The classes whose objects an option accepts, read from its annotation; empty for plain values.
+    """Return the classes of the objects that an option accepts, according to its annotation; empty for plain values.
 
-    Classes within a union, a list or the values of a mapping count; `Any`, callables, numbers, texts, enums and
-    tensors do not.
+    Classes within a union, a list or the values of a mapping are included; `Any`, callables, numbers, texts, enums and
+    tensors are not.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType) or origin in LISTS:

@@ -1,4 +1,4 @@
-"""A configuration as plain dicts and lists. Interpolations are resolved once, so that no check raises their errors."""
+"""A configuration as plain dicts and lists. Interpolations are resolved first, so that no check raises their errors."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-MISSING = "???"  # as written; a resolved value may be this text
+MISSING = "???"  # a missing value as written; a resolved value with this text is not missing
 
 
 class Unresolved(NamedTuple):
@@ -37,7 +37,7 @@ def plain_values(node: DictConfig | ListConfig, unresolved: Callable[[str, str],
 
 
 def plain_value(cfg: DictConfig, path: str) -> Any:
-    """The plain value at a dotted path; None if there is no value, or an interpolation on the path fails."""
+    """Return the plain value at a dotted path; None if there is no value, or if an interpolation on the path fails."""
     try:
         value = OmegaConf.select(cfg, path)
     except OmegaConfBaseException:
@@ -46,14 +46,14 @@ def plain_value(cfg: DictConfig, path: str) -> Any:
 
 
 def value_at(values: Any, path: str) -> Any:
-    """The value at a dotted path of plain values; None if there is none."""
+    """Return the value at a dotted path in plain values; None if the path does not exist."""
     for name in path.split("."):
         values = values.get(name) if isinstance(values, dict) else None
     return values
 
 
 def items(values: Any, written: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Each key, or index, with its value and the value as written; the text of a referenced node is elsewhere."""
+    """Yield each key or index, its value, and the value as written; both are equal inside a reference to a node."""
     for key, value in values.items() if isinstance(values, dict) else enumerate(values):
         yield key, value, written[key] if isinstance(written, (dict, list)) else value
 

@@ -1,4 +1,4 @@
-"""Ranges of numeric options that no constructor of Heed checks: the Trainer's options, and options without a class."""
+"""Ranges of numeric options that no constructor of Heed checks, such as the seeds and the options of the Trainer."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from src.config.plain import items, join_path
 from src.formatting import format_value
 
 LARGEST = 2**63 - 1  # the largest integer of torch and numpy
-MAX_DEVICES = 1024  # devices of one machine; on the CPU, Lightning allocates a list of them before it starts a process
+MAX_DEVICES = 1024  # devices of one machine; for the CPU, Lightning creates a list of this length before any process
 CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
@@ -45,7 +45,7 @@ class BatchLimit(NamedTuple):
         return f"must be a whole number of at least {self.least}, or a fraction in {fractions}"
 
 
-RANGES: dict[str, Range | BatchLimit] = {  # by dotted path; * matches one name
+RANGES: dict[str, Range | BatchLimit] = {  # by dotted path; * matches any text
     "seed": Range(0, 2**32 - 1),
     "data.seed": Range(0, 2**32 - 1),
     "data.split_seed": Range(0, 2**32 - 1),
@@ -89,7 +89,7 @@ def range_mistakes(values: dict[str, Any], written: dict[str, Any]) -> Iterator[
 
     Args:
         values: the configuration as plain values.
-        written: the same, with interpolations as written.
+        written: the same values, with interpolations as written.
     """
     for path, value, infinite in _numbers(values, written, "", True):
         if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
@@ -122,7 +122,7 @@ def _rule(path: str) -> Range | BatchLimit | None:
 
 
 def _devices(trainer: Any) -> Iterator[Mistake]:
-    """Check `trainer.devices`: a number of processes on the CPU; otherwise a number, -1 for all, or a list."""
+    """Check `trainer.devices`: a number of devices (on the CPU, of processes), -1 for all devices, auto, or a list."""
     if not isinstance(trainer, dict):
         return
     devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")

@@ -1,4 +1,4 @@
-"""Required components, and their classes."""
+"""Find required components that are missing or have no class."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,9 +22,9 @@ def missing_classes(values: dict[str, Any], command: str) -> Iterator[Mistake]:
         if not isinstance(node, dict) or "_target_" in node:
             continue
         if path.startswith("data") and command != "train":
-            continue  # it overrides options of the checkpoint's data
+            continue  # the node overrides options of the data in the checkpoint
         if path == "data.tokenizer" and "_target_" not in values["data"]:
-            continue  # reported for data
+            continue  # already reported for `data`
         if node or path != "scheduler":
             yield Mistake(f"{path}._target_", f"is required: {_remedy(path)}")
 
@@ -58,6 +58,6 @@ def required_message(group: str, choices: Sequence[str]) -> str:
 
 def _remedy(path: str) -> str:
     if path.startswith(GROUPS_OF_OBJECTS):
-        return f"write {path}=null to remove it" if "." in path else f"write {path}=none to have none"
+        return f"write {path}=null to remove it" if "." in path else f"write {path}=none to omit the group"
     others = ", or write scheduler=none" if path == "scheduler" else ""
     return f"choose one with {path.replace('.', '/')}=…{others}"

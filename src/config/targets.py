@@ -35,7 +35,7 @@ def find_class(target: object, trusted: Collection[str]) -> type:
         trusted: modules; their submodules are trusted, too.
 
     Raises:
-        ValueError: if it is not a trusted class; the message suggests the nearest valid name.
+        ValueError: if `target` is not a trusted class; the message suggests the nearest valid name.
     """
     if not isinstance(target, str) or "" in (names := target.split(".")):
         raise ValueError("must be the dotted path of a class, such as torch.optim.Adam")
@@ -51,7 +51,7 @@ def find_subclass(target: object, trusted: Collection[str], bases: Collection[ty
     """Import a class as `find_class` does, and require a subclass of `bases`.
 
     Raises:
-        ValueError: as `find_class` does, or if the class is abstract or has another base class.
+        ValueError: as `find_class` does, or if `bases` is empty, or the class is abstract or has another base class.
     """
     if not bases:
         raise ValueError("cannot be an object: write a plain value")
@@ -99,12 +99,12 @@ def _module(path: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name == path or error.name == path.rpartition(".")[0]:
             return None
-        if isinstance(error, UserError):  # its message names the extra to install
+        if isinstance(error, UserError):  # the message of a UserError names the extra to install
             raise ValueError(str(error)) from error
         raise ValueError(f"{path} needs the module {error.name}, which is not installed") from error
 
 
 def _within(owner: Any) -> list[str]:
-    """Names of the classes and modules in a module, for suggestions."""
+    """Return the names of the classes and modules in a module, for suggestions."""
     names = [name for name, value in vars(owner).items() if isinstance(value, (type, ModuleType))]
     return names + [module.name for module in iter_modules(getattr(owner, "__path__", []))]

@@ -36,18 +36,16 @@ def mark_validated(cfg: DictConfig) -> None:
 
 
 def is_validated(cfg: DictConfig) -> bool:
-    """Whether `mark_validated` was called with this object; it must not have been changed since."""
+    """Return whether `mark_validated` was called with this object, which must not be changed after that call."""
     return _validated is not None and _validated() is cfg
 
 
 def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
-    """Validate a composed configuration without `hydra`.
-
-    Imports the trusted classes that it names.
+    """Validate a composed configuration without the node `hydra`; import the trusted classes that it names.
 
     Args:
         cfg: the configuration.
-        command: train, eval, predict or export; each accepts other options.
+        command: train, eval, predict or export, which accept different options.
         trusted: modules whose classes are allowed, in addition to `extras.trusted_modules`.
 
     Raises:
@@ -81,23 +79,23 @@ def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[
 
 
 def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
-    """The option at this path, as its class or record declares it; the configuration may lack it."""
+    """Return the option that a class or record declares at `path`, even if `cfg` does not set it; otherwise None."""
     parent, _, name = path.rpartition(".")
     record = WITHIN.get(parent) if parent else COMMANDS[command]
     if record is not None:
         return of_record(record).options.get(name)
     try:
         cls = targets.find_class(plain_value(cfg, f"{parent}._target_"), trusted_modules(cfg))
-    except ValueError:  # there is no class, or the check of the target reports it
+    except ValueError:  # there is no class, or the check of `_target_` reports its mistake
         return None
     return of_class(cls).options.get(name)
 
 
 def require_allowed_objects(cfg: DictConfig, path: str) -> None:
-    """Raise a UserError if the object at `path`, or an object within it, is not allowed at its place.
+    """Check that the object at `path`, and every object within it, is allowed at its place.
 
     Raises:
-        UserError: with the mistakes in every `_target_`.
+        UserError: if an object is not allowed; the message lists the mistakes in every `_target_`.
     """
     node = OmegaConf.select(cfg, path)
     if isinstance(node, DictConfig):
@@ -107,7 +105,7 @@ def require_allowed_objects(cfg: DictConfig, path: str) -> None:
 
 
 def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Set[str]:
-    """The modules whose classes `cfg` may name: the built-in ones and `extras.trusted_modules`."""
+    """Return the modules whose classes `cfg` may name: `built_in` and `extras.trusted_modules`."""
     modules = plain_value(cfg, "extras.trusted_modules")
     return built_in | {module for module in (modules if isinstance(modules, list) else []) if isinstance(module, str)}
 
@@ -128,11 +126,11 @@ def _nodes(
 
     Args:
         values: plain values.
-        written: the same, with interpolations as written.
-        path: the dotted path.
+        written: the same values, with interpolations as written.
+        path: the dotted path of the mapping or list.
         trusted: modules whose classes are allowed.
-        bases: classes that the option with these values accepts; None if they are unknown, because the class of the
-            object that has this option is missing or wrong, which is a mistake of its own.
+        bases: classes that are accepted here; None if they are unknown because the class of the enclosing object is
+            missing or wrong, which is reported as a separate mistake.
     """
     accepted: Signature | None = Signature({}, open=False)
     if isinstance(values, dict) and "_target_" in values:
@@ -151,7 +149,7 @@ def _nodes(
 
 
 def _bases(accepted: Signature | None, name: str) -> Collection[type] | None:
-    """The classes that an object's option accepts; None if the object's own class is unknown."""
+    """Return the classes that the option `name` of an object accepts; None if the object's own class is unknown."""
     if accepted is None:
         return None
     return accepted_classes(accepted.options[name].hint) if name in accepted.options else ()
@@ -160,11 +158,11 @@ def _bases(accepted: Signature | None, name: str) -> Collection[type] | None:
 def _check_object(
     values: dict[str, Any], written: Any, path: str, trusted: Collection[str], bases: Collection[type] | None
 ) -> tuple[Signature | None, list[Mistake]]:
-    """Check an object's class and options; return the options that the class accepts, or None without a valid class."""
+    """Check an object's class and options; return the options of the class (None if it is invalid) and the mistakes."""
     target, place = values["_target_"], place_at(path)
     is_missing = (written if isinstance(written, dict) else values)["_target_"] == MISSING
     if is_missing or isinstance(target, Unresolved) or (place is None and bases is None):
-        return None, []  # the first two are mistakes of any value
+        return None, []  # `_nodes` reports the first two cases for every value
     if place is not None:
         trusted, bases = place.allowed(trusted), [place.base_class]
     try:
@@ -188,7 +186,7 @@ def _check_object(
 def _options(
     values: dict[str, Any], written: Any, accepted: Signature, path: str, passed: Collection[str] = ()
 ) -> Iterator[Mistake]:
-    """Check the options of a node; `passed` are the names that the program passes itself."""
+    """Check the options of a node; the program itself sets the options in `passed`."""
     choices = [name for name in accepted.options if name not in passed]
     for key, value, source in items(values, written):
         name, here = str(key), join_path(path, str(key))

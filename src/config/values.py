@@ -48,7 +48,11 @@ def matches_type(value: Any, hint: Any) -> bool:
 
 
 def _matches_union(value: Any, hints: tuple[Any, ...]) -> bool:
-    """Compare with a union; an unknown class in it, such as Tensor, matches mappings, or anything if it is alone."""
+    """Return whether a value matches a union.
+
+    An unknown class in the union, such as Tensor, matches any mapping. A union of only unknown classes and None matches
+    any value.
+    """
     known = [hint for hint in hints if _known(hint)]
     if all(hint in (None, NoneType) for hint in known):
         return True

@@ -1,4 +1,4 @@
-"""The dry build: construct every component on torch's meta device, and collect all errors."""
+"""The dry build: construct every component, the model on torch's meta device, and collect all errors."""
 
 import logging
 import warnings
@@ -22,9 +22,9 @@ from src.errors import UserError
 
 
 def dry_build(cfg: DictConfig) -> None:
-    """Construct the components of a training without memory for weights, before anything is written or read.
+    """Construct the components of a training without memory for weights, before the training starts.
 
-    A configuration that was built with its command line is not built again.
+    A configuration that was built when its command line was validated is not built again.
 
     Raises:
         UserError: if a component is missing, an option is outside its range, components are incompatible, or the
@@ -35,7 +35,7 @@ def dry_build(cfg: DictConfig) -> None:
 
 
 def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
-    """The optimizer of a training with its parameter groups; None if a component cannot be built dry."""
+    """Return the optimizer of a training with its parameter groups; None if a component is pretrained or invalid."""
     if is_pretrained(cfg):
         return None
     with hide_warnings(), torch.random.fork_rng(devices=[]), torch.device("meta"):
@@ -44,15 +44,15 @@ def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
 
 
 def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
-    """Find the errors of the components of a training: ranges, incompatible sizes, missing columns.
+    """Find mistakes in the components of a training, such as incompatible sizes or missing columns.
 
     An invalid option is reset to its default, so that further errors are found, too.
 
     Args:
         cfg: the configuration; missing components are skipped.
-        known: mistakes that are already reported; their options are not tried.
-        strict: raise exceptions that are not `UserError`. Otherwise a component that needs more than a dry build
-            provides, such as a user's own class, is skipped.
+        known: mistakes that are already reported; their options are omitted.
+        strict: raise exceptions that are not `UserError`. Otherwise, skip a component that raises such an exception,
+            for example a user's own class that needs real data.
     """
     if any("_target_" in entry for entry, _ in known):  # nothing is created from a configuration with a wrong class
         return []
@@ -67,7 +67,10 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: boo
 
 
 def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Check the loss for two classes, and for as many as it has weights: the number of classes is not known yet."""
+    """Find mistakes of the loss, although the number of classes is still unknown.
+
+    The loss is built for two classes and for as many as it has class weights; the shorter list of mistakes is reported.
+    """
     if not _is_present(cfg, "loss"):
         return
     weights = cfg.loss.get("class_weights")
@@ -80,7 +83,7 @@ def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
 
 
 def _metrics(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Check added metrics for two classes and for many: the number of classes is not known yet."""
+    """Check added metrics for 2 and for 100 classes, because the number of classes is still unknown."""
     for name in metric_nodes(plain_values(cfg)).keys() - default_metrics().keys():
         key = f"metrics.{name}"
         if _is_present(cfg, key):
@@ -115,7 +118,7 @@ def _is_present(cfg: DictConfig, path: str) -> bool:
 
 @contextmanager
 def hide_warnings() -> Iterator[None]:
-    """Hide the messages of libraries about the Trainer; they appear again when the run builds it."""
+    """Hide warnings and messages of libraries in the block; the run itself shows them when it builds its Trainer."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

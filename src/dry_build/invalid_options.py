@@ -18,8 +18,8 @@ from src.kernels.malloc import is_size_error
 log = logging.getLogger(__name__)
 
 Make = Callable[[DictConfig], Any]
-# At the start of a message of Heed's constructors: an option, its value, and the rule; the contract is in
-# models/component.py
+# The option, its value and the rule at the start of an error message of Heed's constructors; models/component.py
+# defines this format
 OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", re.DOTALL)
 
 
@@ -40,7 +40,7 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
         cfg: the configuration.
         key: dotted path of the component.
         make: constructs it from the configuration.
-        strict: raise exceptions that are not `UserError`; otherwise the result is None without a mistake.
+        strict: raise exceptions that are not `UserError`; otherwise, return None as the component, without a mistake.
     """
     mistakes: list[Mistake] = []
     while True:
@@ -50,7 +50,7 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
         path, text = _split(error, key)
         named = OPTION.match(text)
         if named and any(entry.startswith(f"{path}.{named[1]}=") for entry, _ in mistakes):
-            return BuildResult(None, mistakes)  # its default is invalid, too
+            return BuildResult(None, mistakes)  # the default of the option is also invalid
         options = _options(cfg, path)
         if named and named[1] in options:
             name, rule = named[1], named[3]
@@ -66,7 +66,7 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
 
 
 def try_build(cfg: DictConfig, make: Make, strict: bool) -> tuple[Any, str | None]:
-    """Construct a component; return it and None, or None and the error message."""
+    """Construct a component; return it (None after an exception) and the error message, if there is one."""
     try:
         return make(cfg), None
     except UserError as error:
@@ -81,7 +81,7 @@ def try_build(cfg: DictConfig, make: Make, strict: bool) -> tuple[Any, str | Non
 
 
 def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
-    """Run a check; return its error as a mistake, with the path at the start of the message."""
+    """Run a check; return its error as a mistake whose entry is the path at the start of the message, or else `key`."""
     try:
         check()
     except UserError as error:
@@ -91,7 +91,7 @@ def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
 
 
 def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
-    """A copy of the configuration without the options of `mistakes`, so that defaults apply."""
+    """Return a copy of the configuration without the options of `mistakes`, so that their defaults apply."""
     cfg = cfg.copy()
     OmegaConf.set_struct(cfg, False)
     OmegaConf.set_readonly(cfg, False)
@@ -105,7 +105,10 @@ def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfi
 
 
 def _split(text: str, key: str) -> tuple[str, str]:
-    """`model.head: dropout=2 must …` → model.head, dropout=2 must …; the path may also end in a value."""
+    """Split an error message into the path of a component and the rest; without a path, return `key` and the message.
+
+    `model.head: dropout=2 must …` and `model.head.dropout=2 must …` both give `model.head` and `dropout=2 must …`.
+    """
     if match := re.match(rf"({re.escape(key)}[\w.]*)(: |(?==))", text):
         path = match[1]
         if match[2]:
@@ -121,7 +124,7 @@ def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
 
 
 def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: Make, error: str) -> str | None:
-    """The option whose removal changes the error of a component."""
+    """Return the first option whose removal changes the error of a component; None if there is no such option."""
     required = _required(cfg, path)
     for name in (name for name in names if name not in required):
         without = cfg.copy()
@@ -132,7 +135,7 @@ def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: M
 
 
 def _required(cfg: DictConfig, path: str) -> set[str]:
-    """Options without a default."""
+    """Return the names of a component's options that have no default."""
     cls = class_at(cfg, path)
     options = of_class(cls).options if cls is not None else {}
     return {name for name, option in options.items() if option.required}

@@ -1,4 +1,4 @@
-"""The dry build of a model: its components one by one, and then the whole."""
+"""The dry build of a model: its components one by one, and then the whole model."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,14 +16,14 @@ from src.dry_build.invalid_options import BuildResult, build_valid, check_mistak
 from src.kernels.malloc import require_memory
 from src.models.shape_check import check_shapes
 
-FEATURES = 128  # input size of a component if the one before it cannot be built
+FEATURES = 128  # input size of a component if the previous component cannot be built
 VOCABULARY = (PAD, UNKNOWN)
 
 
 def build_model(cfg: DictConfig, strict: bool) -> BuildResult:
-    """Construct the model on the meta device; None if a component is absent, pretrained or has mistakes.
+    """Construct the model on the meta device; return None as the model if a component is absent, pretrained or invalid.
 
-    A pretrained component is skipped, because reading it takes long.
+    A model with a pretrained component is skipped, because reading its files takes long.
     """
     if is_pretrained(cfg) or any(OmegaConf.select(cfg, f"model.{name}._target_") is None for name in MODEL_COMPONENTS):
         return BuildResult(None, [])
@@ -43,12 +43,12 @@ def dry_classifier(cfg: DictConfig) -> Any:
 
 
 def is_pretrained(cfg: DictConfig) -> bool:
-    """Whether a component is pretrained."""
+    """Return whether a component of the model is pretrained."""
     return any(getattr(class_at(cfg, f"model.{name}"), "is_pretrained", False) for name in MODEL_COMPONENTS)
 
 
 def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Find errors of the model's components; each gets the output size of the one before it."""
+    """Find mistakes in the model's components; the input size of each is the output size of the previous component."""
     input_dim = FEATURES
     is_exact = True  # whether the configuration determines `input_dim`
     for name in MODEL_COMPONENTS:

@@ -18,7 +18,10 @@ from src.formatting import format_value
 
 
 def optimizer_mistakes(cfg: DictConfig, model: Any, strict: bool) -> Iterator[Mistake]:
-    """Find errors of the optimizer, first for one parameter, then for the model unless that is None."""
+    """Find mistakes in the optimizer, its parameter groups and the scheduler; `model` may be None.
+
+    They are built for a single parameter, and the optimizer then also for the model.
+    """
     optimizer, mistakes = build_valid(cfg, "optimizer", _for_one_parameter, strict)
     yield from mistakes
     if optimizer is None:
@@ -39,8 +42,8 @@ def _for_one_parameter(cfg: DictConfig) -> Any:
 
 
 def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer, strict: bool) -> Iterator[Mistake]:
-    """Check the optimizer options of single components; torch accepts any."""
-    accepted = of_class(type(optimizer)).options  # type: ignore[arg-type]  # it has a hash
+    """Check the optimizer options of each component, because torch accepts any option in a parameter group."""
+    accepted = of_class(type(optimizer)).options  # type: ignore[arg-type]  # a class is hashable
     for name, options in (plain_value(cfg, "param_groups") or {}).items():
         path = f"param_groups.{name}"
         if options and name not in MODEL_COMPONENTS:

@@ -12,7 +12,7 @@ import numpy as np
 from src.files.checksums import require_checksums
 
 ALIGNMENT = 64  # bytes
-HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes of a zip member: before its name, for large files, of an empty field
+HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes in a zip member: header, field for large files, start of a field
 PADDING_FIELD = 0xD935  # the registered number of a padding field
 
 
@@ -29,7 +29,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files}
-        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+        except Exception as error:  # zipfile, zlib and NumPy raise many types for damaged files
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 
@@ -64,7 +64,7 @@ def map_arrays(path: Path) -> dict[str, np.ndarray]:
                 members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             return {name: _map_array(file, content, member) for name, member in members.items()}
-        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+        except Exception as error:  # zipfile, zlib and NumPy raise many types for damaged files
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 def replace_atomically(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file in the same folder, which replaces `path` after the block.
 
-    A reader sees the previous file or the whole new one. After an error the previous file and nothing else remains.
-    One process at a time may write a path.
+    A reader sees the previous file or the complete new file. After an error, the previous file is unchanged, and the
+    temporary file is removed. Only one process at a time may write to a path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")

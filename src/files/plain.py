@@ -24,12 +24,12 @@ def require(value: Any, spec: Any, path: str = "") -> None:
     Args:
         value: the value from the file.
         spec: `str`, `bool`, `int` (64 bits), `float` (finite; whole numbers too), None or another class; a tuple of
-            alternatives; `[item]`; `{str: item}` for a mapping of any keys; or `{"key": item, "other?": item}`, where
-            a question mark ends the name of a key that may be absent, and keys that are not named may hold anything.
+            alternatives; `[item]`; `{str: item}` for a mapping with any keys; or `{"key": item, "other?": item}`, where
+            a question mark after a key means that the key may be absent, and further keys may have any value.
         path: path of the value, for the message.
 
     Raises:
-        ValueError: with the dotted path of the first value that does not match, the expected type and its type.
+        ValueError: if a value does not match; the message contains its dotted path, its type and the expected type.
     """
     prefix = f"{path}: " if path else ""
     if isinstance(spec, Mapping):
@@ -63,7 +63,9 @@ def require(value: Any, spec: Any, path: str = "") -> None:
 
 
 def require_plain(value: Any, path: str) -> None:
-    """Check that a value consists only of lists, text, numbers, null, and mappings with text or numbers as keys.
+    """Check that a value consists only of lists, mappings, text, numbers, true, false and null.
+
+    The keys of a mapping must be text, whole numbers, true or false.
 
     Raises:
         ValueError: if it contains another value, has more than 64 levels, or has more than 200,000 values.

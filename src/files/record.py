@@ -46,7 +46,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def nullable() -> Any:
-    """Return a field of a record that is null in JSON if it has no value; other fields are then left out."""
+    """Return a field of a record that is null in JSON if it has no value; other fields without a value are omitted."""
     return field(default=None, metadata={"nullable": True})
 
 
@@ -65,7 +65,7 @@ def record_spec(kind: Any) -> Any:
 
 
 def make_record(kind: Any, value: Any) -> Any:
-    """Convert plain values that match the specification of a record to the record; unknown keys are ignored."""
+    """Convert plain values, which must match the specification of a record, to a record; ignore unknown keys."""
     if is_dataclass(kind):
         known = [(entry.name, hint) for entry, hint in _typed_fields(kind) if entry.name in value]
         return cast(Any, kind)(**{name: make_record(hint, value[name]) for name, hint in known})
@@ -87,7 +87,7 @@ def plain_record(value: Any) -> Any:
 
 
 def _typed_fields(kind: Any) -> list[tuple[Field[Any], Any]]:
-    """The fields of a dataclass with their types; the type of `type | None` is `type`."""
+    """Return the fields of a dataclass with their types; `type | None` becomes `type`."""
     hints = _type_hints(kind)
     return [(entry, _without_none(hints[entry.name])) for entry in fields(kind)]
 

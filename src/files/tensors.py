@@ -31,7 +31,7 @@ def read_tensors(path: Path, mmap: bool = False) -> Any:
 def _require_file(path: Path) -> None:
     try:
         is_folder, is_file, exists = path.is_dir(), path.is_file(), path.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # too long, a zero byte, a loop of links
+    except (OSError, ValueError, RuntimeError) as error:  # the path is too long, or has a zero byte or a loop of links
         raise UserError(f"ckpt_path={str(path)[:200]!r}: cannot be read ({error})") from error
     if is_folder:
         raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")
@@ -60,13 +60,13 @@ def _describe_damage(path: Path) -> str:
 def _has_directory(path: Path) -> bool:
     try:
         return zipfile.is_zipfile(path)
-    except zipfile.BadZipFile:  # the directory contradicts itself
+    except zipfile.BadZipFile:  # the directory is inconsistent
         return True
 
 
 def _is_intact(path: Path) -> bool:
     try:
         require_checksums(path)
-    except Exception:  # zipfile raises many kinds
+    except Exception:  # zipfile raises many types
         return False
     return True

@@ -9,10 +9,10 @@ from torch.optim import Optimizer
 
 
 class Adagrad(Optimizer):
-    """s ← s + g², p ← p − lr · g / (√s + eps): as in torch, but faster on row-sparse gradients (benchmarks/NOTES.md).
+    """Adagrad with the update rule of torch, but faster on row-sparse gradients (benchmarks/NOTES.md).
 
-    For row-sparse gradients, torch adds sparse tensors to dense ones; this class gathers the rows, updates them and
-    writes them back.
+    The rule is s ← s + g², p ← p − lr · g / (√s + eps). For row-sparse gradients, torch adds sparse tensors to dense
+    tensors; this class gathers the rows, updates them and writes them back.
 
     Args:
         params: parameters, or parameter groups with their own options.

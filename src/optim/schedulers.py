@@ -6,7 +6,7 @@ from typing import Any
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
-STEP_OPTIONS: dict[type, Callable[[Optimizer, int], dict[str, Any]]] = {  # from an optimizer and a number of steps
+STEP_OPTIONS: dict[type, Callable[[Optimizer, int], dict[str, Any]]] = {  # from the optimizer and the number of steps
     OneCycleLR: lambda optimizer, steps: {
         "max_lr": [group["lr"] for group in optimizer.param_groups],
         "total_steps": steps,
@@ -16,20 +16,20 @@ STEP_OPTIONS: dict[type, Callable[[Optimizer, int], dict[str, Any]]] = {  # from
 
 
 def steps_every_batch(scheduler: type | None) -> bool:
-    """Whether a scheduler's class plans every step of a training, and therefore needs the number of steps."""
+    """Return whether a scheduler class steps after every batch, which requires the number of steps of the training."""
     return scheduler is not None and issubclass(scheduler, tuple(STEP_OPTIONS))
 
 
 def step_options(scheduler: type | None, optimizer: Optimizer, steps: int) -> dict[str, Any]:
-    """The options that a scheduler takes from the training.
+    """Return the options of a scheduler that depend on the optimizer and the length of the training.
 
     Args:
-        scheduler: its class.
+        scheduler: class of the scheduler; None if there is no scheduler.
         optimizer: an optimizer whose learning rates are set.
         steps: batches of the whole training.
 
     Returns:
-        Options by name; empty if the scheduler steps after an epoch.
+        Options by name; empty if the scheduler steps after every epoch.
     """
     if scheduler is None or not steps_every_batch(scheduler):
         return {}

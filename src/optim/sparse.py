@@ -1,4 +1,4 @@
-"""Support of row-sparse gradients."""
+"""Detect row-sparse gradients, and check that the optimizer supports them."""
 
 from torch import nn
 from torch.optim import SGD, Optimizer
@@ -10,7 +10,7 @@ SUPPORTING = (Adagrad, SGD)
 
 
 def has_sparse_gradients(model: nn.Module) -> bool:
-    """Whether a table of the model has gradients for only the rows in a batch."""
+    """Return whether the gradients of an embedding table in the model contain only the rows of a batch."""
     return any(getattr(module, "sparse", False) for module in model.modules())
 
 
@@ -18,7 +18,7 @@ def require_sparse_support(optimizer: Optimizer, clips_gradients: bool) -> None:
     """Check that an optimizer and the training support row-sparse gradients.
 
     Raises:
-        UserError: if one of them does not.
+        UserError: if the optimizer or the training does not support them.
     """
     dense = "or set model.embedding.sparse=false"
     if not isinstance(optimizer, SUPPORTING):

@@ -1,4 +1,4 @@
-"""The console of the tables that commands print."""
+"""The console to which commands print their tables."""
 
 import sys
 
@@ -8,10 +8,10 @@ from src.process.startup import drop_if_broken
 
 
 class OutputConsole(Console):
-    """Standard output; a closed pipe, as in `| head`, discards further output and does not end the program.
+    """A console on standard output; if its pipe is closed, as with `| head`, further output is discarded silently.
 
     Args:
-        width: columns without a terminal.
+        width: number of columns if standard output is not a terminal.
     """
 
     def __init__(self, width: int = 100) -> None:

@@ -40,7 +40,7 @@ CAUSES = {  # messages for errors that only the environment causes
 
 @contextmanager
 def exit_with_message(folder: str) -> Iterator[None]:
-    """End the program with one message after a `UserError` or an error of the environment.
+    """End the program with one message after a `UserError` or an error of the environment in the block.
 
     Standard output is flushed at the end of the block, so that a full disk or a closed pipe is detected.
 
@@ -50,7 +50,7 @@ def exit_with_message(folder: str) -> Iterator[None]:
     try:
         try:
             yield
-        except SystemExit as end:  # as argparse after --help
+        except SystemExit as end:  # raised by argparse after --help
             if not end.code:
                 _flush()
             raise
@@ -73,7 +73,7 @@ def exit_with_message(folder: str) -> Iterator[None]:
 
 
 def explain(error: OSError, folder: str) -> str | None:
-    """The error, its path and the remedy in one message; None if the error may be a bug of the program."""
+    """Return one message with the error, its path and the remedy; None if the error may be a bug of the program."""
     path = error.filename2 or error.filename or folder
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
@@ -99,6 +99,6 @@ def _has_working_folder() -> bool:
 
 
 def _unwritable_stream() -> str | None:
-    """The name of a standard stream that cannot be written, or None; its further output is discarded."""
+    """Return the name of a standard stream that cannot be written to (its further output is discarded), or None."""
     streams = {"standard output": sys.stdout, "standard error": sys.stderr}
     return next((name for name, stream in streams.items() if stream and drop_if_broken(stream)), None)

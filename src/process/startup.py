@@ -16,7 +16,7 @@ _pid = 0
 
 
 def prepare() -> None:
-    """Let a signal end the program with one line of output; connect standard streams that are closed to os.devnull."""
+    """Make signals end the program with one line of output, and connect closed standard streams to os.devnull."""
     global _pid
     _pid = os.getpid()
     _open_standard_streams()
@@ -31,19 +31,19 @@ def ignores_hangup() -> bool:
 
 
 def stopping_signals() -> tuple[signal.Signals, ...]:
-    """The signals that stop a command, without SIGHUP if it is ignored."""
+    """Return the signals that stop a command, without SIGHUP if the process ignores it."""
     return SIGNALS[:-1] if ignores_hangup() else SIGNALS
 
 
 @contextmanager
 def stopped_by_exception() -> Iterator[Callable[[], None]]:
-    """Let a signal raise a KeyboardInterrupt with its number in the block, so that temporary files are removed.
+    """Make a signal in the block raise a KeyboardInterrupt with its number, so that temporary files are removed.
 
     Further signals are ignored until the end of the block.
 
     Yields:
-        A function that raises the exception again if a signal was received: Python ignores an exception that a signal
-        raises within a `__del__` method.
+        A function that raises the KeyboardInterrupt again if a signal was received, because Python ignores an exception
+        that a signal raises within a `__del__` method.
     """
     received: list[int] = []
 
@@ -66,7 +66,7 @@ def stopped_by_exception() -> Iterator[Callable[[], None]]:
 
 
 def announce(line: str) -> None:
-    """Print a line; a closed terminal or pipe is not an error. A signal handler may call it."""
+    """Print a line; a closed terminal or pipe is not an error. A signal handler may call this function."""
     try:
         print(line, flush=True)
     except RuntimeError:  # the signal interrupted another print
@@ -79,7 +79,7 @@ def announce(line: str) -> None:
 
 
 def drop_if_broken(stream: TextIO) -> bool:
-    """Whether a standard stream cannot be written; its further output is then discarded."""
+    """Return whether a standard stream cannot be written to; if so, discard further output to this stream."""
     try:
         stream.flush()
     except (OSError, ValueError):
@@ -90,7 +90,7 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 
 def _end(signum: int, frame: FrameType | None) -> None:
-    """Exit at once: an import in progress could catch an exception, or fail because of it."""
+    """Exit immediately; an exception could be caught by an import in progress, or could make the import fail."""
     if os.getpid() == _pid:  # only the original process prints; a forked child does not
         try:
             sys.stdout.flush()
@@ -101,16 +101,16 @@ def _end(signum: int, frame: FrameType | None) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Open closed standard streams; otherwise the next opened file would receive their output."""
+    """Connect closed standard streams to os.devnull, so that the next opened file does not receive their output."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # uses the lowest free number, that of the closed stream
+            os.open(os.devnull, os.O_RDWR)  # opened with the lowest free number, that of the closed stream
             closed_streams.add(name)
         if getattr(sys, name) is None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # characters that the locale lacks, as on standard error
+        sys.stdout.reconfigure(errors="backslashreplace")  # for characters that the locale lacks, as on stderr

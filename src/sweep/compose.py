@@ -1,4 +1,4 @@
-"""Expands a sweep's command line into jobs and composes the configuration of each."""
+"""Expands a sweep's command line into jobs, and composes the configuration of each job."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def expand_combinations(params: Mapping[str, str], arguments: Sequence[str], loa
 
 
 class Composer:
-    """Composes jobs as launchers do.
+    """Composes the configurations of jobs in the same way as Hydra's launchers.
 
     Args:
         loader: loads the config files.
@@ -49,7 +49,7 @@ class Composer:
         return tuple(override for override, key in keys.items() if "/" in key or key in self._groups)
 
     def compose(self, number: int, overrides: Sequence[str]) -> tuple[Job, DictConfig]:
-        """Compose a job: its folder, and its configuration as the command receives it.
+        """Compose a job; return the job with its folder, and the configuration that the command receives.
 
         Raises:
             HydraException: if the overrides cannot be applied.

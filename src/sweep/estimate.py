@@ -34,7 +34,7 @@ class Duration(NamedTuple):
         count = len(seconds.per_epoch)
         if result.status != "completed" or not count or seconds.total is None:
             return None
-        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # the run was an evaluation
+        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # seconds of an evaluation per text
         validation = per_text * (data.val or 0)
         epoch = sum(seconds.per_epoch) / count + validation
         return cls(epoch, max(0.0, seconds.total - count * epoch))
@@ -45,7 +45,9 @@ class Duration(NamedTuple):
 
 
 def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float | None]:
-    """Estimate the seconds of each job without early stopping; None if there is no earlier run with its settings.
+    """Estimate the seconds of each job without early stopping.
+
+    An estimate is None if no earlier run has the settings of the job, or if the number of epochs is not limited.
 
     Args:
         configs: the configuration of each job.
@@ -71,7 +73,7 @@ def _settings_key(config: dict[str, Any]) -> str:
 
 
 def _measured_durations(outputs: Path, keys: set[str]) -> dict[str, Duration]:
-    """Read the duration of the latest completed run of each key."""
+    """Return, for each key, the duration of the latest completed run whose settings have this key."""
     durations: dict[str, Duration] = {}
     for folder in sorted(_run_folders(outputs), key=lambda folder: folder.stat().st_mtime, reverse=True):
         if len(durations) == len(keys):

@@ -30,7 +30,7 @@ class TrialBuilder:
         self._counts: dict[str, list[int]] = {}
 
     def find_mistakes(self, cfg: DictConfig) -> list[Mistake]:
-        """Return the reasons why a job cannot be built or cannot take a step; an empty list if it can."""
+        """Return the reasons why a job cannot be built or cannot take a step; an empty list for a valid job."""
         plain: Any = OmegaConf.to_container(cfg, resolve=True)
         key = json.dumps(options_in(plain, UNRELATED_TO_BUILD), default=str)
         if key not in self._built:
@@ -71,7 +71,7 @@ class TrialBuilder:
 
     def _class_counts(self, data: TextDataModule) -> list[int]:
         """Return the number of training texts of each class."""
-        data.tokenizer.fingerprint()  # raises if its file is missing
+        data.tokenizer.fingerprint()  # raises an error if the file of the tokenizer is missing
         key = f"{data.fingerprint()} {data.splitting}"
         if key not in self._counts:
             corpus = data.read_valid_corpus()

@@ -45,9 +45,9 @@ class Task:
         working_dir: the base of relative paths.
         sweep: the sweep's folder.
         jobs: the jobs by their folders.
-        names: the overrides that distinguish each job, by its number.
-        redirect_output: jobs print to output.txt in their folders.
-        callbacks: callbacks to add to the configured ones.
+        names: the overrides that distinguish each job, by job number.
+        redirect_output: whether jobs print to output.txt in their folders.
+        callbacks: callbacks to add to the configured callbacks.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""The outcome of a job, read from its folder alone, so that any machine can determine it without the sweep."""
+"""The outcome of a job, which any machine can read from the job's folder, without the process of the sweep."""
 
 import fcntl
 import logging

@@ -34,7 +34,7 @@ class ValidatedJob(NamedTuple):
     Args:
         job: the job with its folder.
         mistakes: empty if the job can run.
-        signature: equal for jobs that would do the same.
+        signature: a text that is equal for jobs with the same configuration; empty if there are mistakes.
     """
 
     job: Job
@@ -49,7 +49,7 @@ def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]])
     distinct data source is read, in one process per core.
 
     Args:
-        composer: composes their configurations.
+        composer: composes the configurations of the jobs.
         requests: number and overrides of each job.
 
     Raises:

@@ -1,8 +1,8 @@
 """Runs functions in separate processes, which protects this process from their failures.
 
 A forked process starts in milliseconds, because all modules are imported already. Forking is unsafe once this process
-has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads; then
-a new interpreter is spawned. So a process that forks only imports and never computes.
+has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads; in
+these cases, a new interpreter is spawned instead. A process that forks may therefore import modules, but not compute.
 """
 
 import ctypes
@@ -43,19 +43,19 @@ _worker_function: Callable[[Any], Any]
 
 
 def note_start() -> None:
-    """Record that this process has only imported modules so far, so that it may fork."""
+    """Record whether this process may fork: only on Linux, and if neither torch nor Ray is imported yet."""
     global _fresh
     _fresh = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
 
 def can_fork() -> bool:
     """Return whether this process may fork; if so, import the modules that its children need."""
-    if _fresh is None:  # the worker of a launcher
+    if _fresh is None:  # in the worker of a launcher, `note_start` was not called
         note_start()
     if _fresh:
-        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # counting GPUs must not open one
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # counting GPUs must not open a GPU
         for module in IMPORTED:
-            with suppress(ImportError):  # reported when the module is needed
+            with suppress(ImportError):  # a later import of the module raises the error again
                 importlib.import_module(module)
     return bool(_fresh)
 
@@ -89,7 +89,7 @@ def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callabl
 
 @contextmanager
 def _collect_signals() -> Iterator[list[int]]:
-    """Collect the signals that would end this process and have no handler."""
+    """Collect SIGINT and SIGTERM during the block, if they have no handler and would therefore end this process."""
     received: list[int] = []
     defaults = (signal.SIG_DFL, signal.default_int_handler)
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -105,7 +105,7 @@ def _collect_signals() -> Iterator[list[int]]:
 
 
 def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]) -> list[Result]:
-    """Compute `function(items)` in one forked process per core, or in this process if it may not fork.
+    """Apply `function` to chunks of the items, in one forked process per core; without forking, in this process.
 
     Args:
         function: maps a chunk of the items to a list of results.
@@ -129,7 +129,7 @@ def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: 
 
 
 def _set_up_worker(function: Callable[[Any], Any]) -> None:
-    """Keep the function in a forked worker; it may be a closure, which cannot be sent with the items."""
+    """Store the function in a forked worker, because a closure cannot be sent to a worker with the items."""
     global _worker_function
     die_with_parent()
     _worker_function = function

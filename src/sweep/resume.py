@@ -20,10 +20,10 @@ def requests_resume(overrides: Sequence[str]) -> bool:
 
 
 def recorded_command_line(overrides: Sequence[str]) -> list[str]:
-    """Read the arguments that started the sweep in `sweep.resume=<folder>`.
+    """Return the command line that resumes the sweep in `sweep.resume=<folder>`, from its recorded arguments.
 
     Args:
-        overrides: `sweep.resume` and, if they are to change, overrides of Hydra's own options, such as the launcher.
+        overrides: `sweep.resume`, and overrides of Hydra's own options that should change, such as the launcher.
 
     Raises:
         UserError: if the folder contains no sweep, or there are other overrides.

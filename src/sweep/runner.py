@@ -51,7 +51,7 @@ class SweepRunner:
         """Check that the sweep would not write into the folder of another sweep.
 
         Raises:
-            UserError: if it would.
+            UserError: if the folder contains another sweep.
         """
         if not self.is_resumed and (self.folder / FILE).exists():
             raise UserError(
@@ -67,7 +67,7 @@ class SweepRunner:
         """Return the jobs of these numbers and overrides with their folders, if all of them can run.
 
         Raises:
-            UserError: with all mistakes.
+            UserError: if a job cannot run; the message lists all mistakes.
         """
         if not requests:
             log.info("All jobs are completed")
@@ -96,7 +96,7 @@ class SweepRunner:
         """Write the files from which the sweep can be resumed, and report the outcome of every job at the end.
 
         Yields:
-            The sweep, whose jobs may be extended, and the signals received so far, which stop it.
+            The sweep, to which jobs may be added, and the list of signals received so far; a signal stops the sweep.
 
         Raises:
             SystemExit: at the end, if a signal stopped the sweep or a job is not completed.
@@ -117,7 +117,7 @@ class SweepRunner:
 
         Args:
             jobs: the jobs to run.
-            callbacks: callbacks to add to the configured ones.
+            callbacks: callbacks to add to the configured callbacks.
 
         Raises:
             UserError: if the launcher is not installed.
@@ -147,7 +147,7 @@ class SweepRunner:
 
 
 def _resume_argument(folder: Path) -> str:
-    """Return the argument for a shell that resumes the sweep in a folder, relative to the current one if possible."""
+    """Return the shell argument that resumes the sweep in a folder; the path is relative if possible."""
     current = Path.cwd()
     path = str(folder.relative_to(current) if folder.is_relative_to(current) else folder)
     return shlex.quote(f"sweep.resume={quote_if_needed(path)}")

@@ -35,7 +35,7 @@ def parse_space(
 
 
 def boundary_overrides(key: str, distribution: Any) -> list[str]:
-    """The overrides of one option at both ends of its range, or with each of its choices."""
+    """Return the overrides that set one option to both ends of its range, or to each of its choices."""
     values = getattr(distribution, "choices", None) or [getattr(distribution, end) for end in ("low", "high")]
     return [f"{key}={value}" for value in values]
 

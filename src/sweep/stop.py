@@ -20,7 +20,7 @@ def stop_requested(sweep: Path) -> bool:
 def on_signals(sweep: Path) -> Iterator[list[int]]:
     """Stop the sweep gracefully on Ctrl-C, SIGTERM or SIGHUP, and immediately on a second signal.
 
-    The file remains, so that queued jobs do not start. Resuming the sweep removes it.
+    The file that requests the stop remains, so that queued jobs do not start. Resuming the sweep removes this file.
 
     Yields:
         The signals received so far.

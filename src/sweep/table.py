@@ -13,7 +13,7 @@ from src.process.console import OutputConsole
 from src.sweep.jobs import Job, varying_overrides
 from src.sweep.outcome import DONE, Outcome
 
-WIDTH = 120  # columns without a terminal
+WIDTH = 120  # columns if standard output is not a terminal
 COLOURS = {"completed": "green", "pruned": "cyan", "failed": "red"}
 
 
