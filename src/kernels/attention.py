@@ -7,13 +7,13 @@ from src.kernels.dropped_attention import dropped_attention
 
 
 def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, drop_rate: float) -> Tensor:
-    """softmax(q kᵀ) v over the visible keys of each query: N×H×T×d, N×H×L×d, N×H×L×d → N×H×T×d.
+    """Return softmax(q kᵀ) v over the visible keys of each query: N×H×T×d, N×H×L×d, N×H×L×d → N×H×T×d.
 
-    A query without visible keys would give NaN on some backends. It attends to all keys instead, and the caller sets
-    its result to zero.
+    A query without visible keys would give NaN on some backends. Such a query attends to all keys instead, and the
+    caller must set its result to zero.
 
     Args:
-        queries: multiplied by the scale of the scores.
+        queries: queries, already multiplied by the scale of the scores.
         keys: keys with the same number of features as the queries.
         values: values with any number of features.
         visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key.

@@ -1,14 +1,14 @@
-"""Fast dropout (Srivastava et al. 2014) on a CPU, where torch's takes 7 to 14 ns per number."""
+"""Fast dropout (Srivastava et al. 2014) on a CPU, where torch's own dropout takes 7 to 14 ns per number."""
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-LEVELS = 2**8  # values of a random byte
+LEVELS = 2**8  # number of values of a random byte
 
 
 class DropoutMask:
-    """Draws the masks of dropout on a CPU, from a stream that torch's generator seeds.
+    """Draws random masks for dropout on a CPU. Torch's generator provides the seed.
 
     A number is dropped if its random byte is below a threshold. The threshold of each row is rounded up or down at
     random by another byte, so that the probability is `rate`, to within 1/65,536. Rates above 255/256 are reduced to
@@ -28,7 +28,7 @@ class DropoutMask:
         self._generator = np.random.SFC64(int(torch.randint(2**62, ())))  # takes half the time of torch's generator
 
     def draw(self, *shape: int) -> Tensor:
-        """A mask of bytes, 0 for dropped numbers and 1 for others; bool masks take several times as long."""
+        """Return a mask of bytes: 0 for dropped numbers, 1 for others. A bool mask would take several times as long."""
         thresholds = self._random_bytes(*shape[:-1], 1).lt_(self._fraction).add_(self._threshold)
         return self._random_bytes(*shape).ge_(thresholds)
 
@@ -57,11 +57,11 @@ def dropout(numbers: Tensor, rate: float) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Applies `dropout` while training.
+    """Applies the function `dropout` during training only.
 
     Args:
         rate: probability in [0, 1).
-        name: the option with the rate, for the message.
+        name: name of the option that sets the rate, for the error message.
 
     Raises:
         ValueError: if `rate` is outside its range.

@@ -1,7 +1,7 @@
 """Attention with dropout of its weights on a CPU, where torch's fused kernels do not support dropout.
 
 Torch's fallback stores all N×H×T×L weights, their mask and their gradients in memory. This kernel computes the weights
-of a few heads at a time, and again in the backward pass, so that they fit into the processor's cache.
+of a few heads at a time, so that they fit into the processor's cache, and computes them again in the backward pass.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from src.kernels.dropout import DropoutMask
 
-CHUNK = 2**19  # weights computed together: 2 MB, the size of the second-level caches of two cores
+CHUNK = 2**19  # number of weights computed together: 2 MB, the size of the second-level caches of two cores
 
 Chunk = tuple[slice, slice]  # slices of texts and of heads
 
@@ -41,7 +41,7 @@ class _DroppedAttention(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         queries, keys, values, score_bias, keep_mask, mixed = ctx.saved_tensors
         query_gradient, key_gradient, value_gradient = (torch.empty_like(tensor) for tensor in (queries, keys, values))
-        # N×H×T×1: the softmax subtracts it from the gradients of each row
+        # N×H×T×1: what the backward pass of softmax subtracts from the gradients of each row
         common = (gradient * mixed).sum(-1, keepdim=True)
         gradient = (gradient * ctx.scale).contiguous()
         for chunk in _chunks(keep_mask.shape):
@@ -57,13 +57,14 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def dropped_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, rate: float) -> Tensor:
-    """dropout(softmax(q kᵀ)) v over the visible keys: N×H×T×d, N×H×L×d, N×H×L×d → N×H×T×d.
+    """Return dropout(softmax(q kᵀ)) v over the visible keys: N×H×T×d, N×H×L×d, N×H×L×d → N×H×T×d.
 
     Args:
-        queries: multiplied by the scale of the scores.
+        queries: queries, already multiplied by the scale of the scores.
         keys: keys with the same number of features as the queries.
         values: values with any number of features.
-        visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key, at least once in each row.
+        visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key. Each query must have at least
+            one visible key.
         rate: probability in [0, 1) that a weight is dropped; the others are scaled by 1 / (1 - rate).
     """
     mixed: Tensor = _DroppedAttention.apply(queries, keys, values, visible, rate)
@@ -71,7 +72,10 @@ def dropped_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Te
 
 
 def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """The numbers to add to the scores, 0 or -inf, which is faster than filling; None if every key is visible."""
+    """Return the numbers to add to the scores: 0 for visible keys, -inf for others; None if every key is visible.
+
+    An addition is faster than `masked_fill`.
+    """
     if visible.all():
         return None
     bias = torch.where(visible, 0.0, -torch.inf).to(queries.dtype)
@@ -86,7 +90,10 @@ def _softmax(queries: Tensor, keys: Tensor, score_bias: Tensor | None, chunk: Ch
 
 
 def _chunks(shape: tuple[int, ...]) -> Iterator[Chunk]:
-    """Split texts, or the heads of single texts, into chunks of at most CHUNK weights or a single head."""
+    """Yield chunks, each with whole texts or with some heads of one text.
+
+    A chunk has at most CHUNK weights, unless a single head has more.
+    """
     texts, heads, rows, keys = shape
     heads_per_chunk = max(1, CHUNK // max(1, rows * keys))
     if heads_per_chunk < heads:

@@ -1,6 +1,6 @@
 """Matrix products by oneDNN on a CPU, for training and inference in float32.
 
-Torch calls MKL, which uses AVX-512 on Intel's processors only: on others, oneDNN has twice the speed.
+Torch calls MKL, which uses AVX-512 only on Intel's processors. On other processors, oneDNN is twice as fast.
 """
 
 from typing import Any
@@ -11,10 +11,10 @@ from torch.autograd.function import once_differentiable
 
 
 class Linear(nn.Linear):
-    """torch's linear layer, with oneDNN's products on a CPU, during training and in inference mode."""
+    """Torch's linear layer, but computed by oneDNN on a CPU during training and in inference mode."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        # Exporters trace the model in evaluation mode outside of inference mode, and need torch's own operation
+        # Exporters need torch's own operation; they trace the model in evaluation mode and not in inference mode
         is_used = torch.is_inference_mode_enabled() or (self.training and torch.is_grad_enabled())
         if not (is_used and _is_supported(inputs, self.weight)):
             return super().forward(inputs)
@@ -23,15 +23,20 @@ class Linear(nn.Linear):
 
 
 def multiply(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """left @ right + bias without a gradient: R×K, K×C, C → R×C."""
+    """Return left @ right + bias, for use where autograd records nothing: R×K, K×C, C → R×C."""
     if not _is_supported(left, right):
         return torch.addmm(bias, left, right) if bias is not None else left @ right
     return torch.ops.mkldnn._linear_pointwise(left, right.t(), bias, "none", [], "")
 
 
 def multiply_transposed(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """gradientᵀ @ inputs, the gradient of a layer's weight from that of its output: R×C, R×K → C×K."""
-    return multiply(inputs.t(), gradient).t()  # oneDNN's faster order
+    """Return gradientᵀ @ inputs, the gradient of a layer's weight: R×C, R×K → C×K.
+
+    Args:
+        gradient: gradient of the layer's output.
+        inputs: the layer's inputs.
+    """
+    return multiply(inputs.t(), gradient).t()  # this order is faster in oneDNN
 
 
 class _Linear(torch.autograd.Function):

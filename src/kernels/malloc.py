@@ -1,4 +1,4 @@
-"""Memory: options of malloc for its reuse, a limit of cached kernels, and the check that a model fits."""
+"""Memory: reuse of freed memory by malloc, a limit on cached kernels, and a check that a model fits into memory."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
-NEVER = 2**31 - 1  # bytes; the largest value of an option
+NEVER = 2**31 - 1  # bytes; the largest value that mallopt accepts
 LARGE = 10**9  # bytes; no tensor of a usual model is larger
 TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of memory|allocate memory", re.IGNORECASE)
 
@@ -37,7 +37,7 @@ def reuse_freed_memory() -> None:
 
 
 def limit_compiled_kernels() -> None:
-    """Limit the kernels that oneDNN caches, for programs whose batches have ever new shapes.
+    """Limit the number of kernels that oneDNN caches, for programs whose batches have many different shapes.
 
     An LSTM's kernels take about half a megabyte for each shape. Call this function before the first batch. The
     environment variable ONEDNN_PRIMITIVE_CACHE_CAPACITY takes precedence.
@@ -46,7 +46,7 @@ def limit_compiled_kernels() -> None:
 
 
 def machine_memory() -> int | None:
-    """Bytes of memory that this process may use; None if unknown."""
+    """Return the bytes of memory that this process may use; None if unknown."""
     limits = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -59,10 +59,10 @@ def machine_memory() -> int | None:
 def require_memory(model: "nn.Module") -> None:
     """Check that a model fits into memory; its components may be on the meta device.
 
-    Counts the weights and the gradients of trained weights. The state of an optimizer needs further memory.
+    The check counts all weights, and the gradients of trained weights, but not the state of an optimizer.
 
     Raises:
-        UserError: if they exceed the memory of the machine; the message names the largest component and its size.
+        UserError: if weights and gradients exceed the machine's memory; the message names the largest component.
     """
     available = machine_memory()
     sizes = {name: sum(map(_bytes, component.parameters())) for name, component in model.named_children()}
@@ -78,7 +78,7 @@ def require_memory(model: "nn.Module") -> None:
 
 
 def is_size_error(error: Exception) -> bool:
-    """Whether torch raised an error, also on the meta device, because a size exceeds any machine's memory."""
+    """Return whether `error` is torch's error for a size beyond the memory of any machine, also on the meta device."""
     kinds = (RuntimeError, MemoryError, OverflowError, TypeError)
     return isinstance(error, kinds) and TOO_LARGE.search(str(error)) is not None
 

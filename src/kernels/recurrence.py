@@ -1,7 +1,8 @@
-"""Training of RNNs and GRUs on a CPU; torch has a fast kernel there only for LSTMs.
+"""Fast training of RNNs and GRUs on a CPU, where torch has a fast kernel only for LSTMs.
 
-Torch records some ten operations for every token, and adds to the gradients of the weights at every token. Here a token
-takes two operations (RNN) or four (GRU) in each pass, and the gradient of each weight is one product.
+Torch records about ten operations for every token, and adds to the gradients of the weights at every token. Here each
+token takes two operations in either pass (RNN), or seven in the forward and three in the backward pass (GRU). The
+gradient of each weight is a single matrix product over all tokens.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from src.kernels.linear import multiply, multiply_transposed
 
 
 def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
-    """The states of a unidirectional layer with `batch_first` that starts at zero: N×L×D → N×L×H."""
+    """Return all states of a unidirectional `batch_first` layer from a zero initial state: N×L×D → N×L×H."""
     kernel = _KERNELS.get(type(rnn))
     is_trained = rnn.training and torch.is_grad_enabled()
     if kernel is None or not is_trained or inputs.device.type != "cpu" or not inputs.numel():
@@ -75,7 +76,7 @@ class _Gru(torch.autograd.Function):
         size = weight.shape[1]
         gates = _project(inputs, input_weight.t(), input_bias + nn.functional.pad(bias[: 2 * size], (0, size)))
         states, added = gates.new_empty(2, length, texts, size)
-        products = gates.new_empty(texts, 3 * size)  # products of a token
+        products = gates.new_empty(texts, 3 * size)  # W_h h_{t-1} of the current token
         both_products, candidate_products = products.split([2 * size, size], 1)
         candidate_bias, transposed = bias[2 * size :], weight.t()
         previous = gates.new_zeros(texts, size)
@@ -96,13 +97,13 @@ class _Gru(torch.autograd.Function):
         inputs, input_weight, weight, gates, added, states = ctx.saved_tensors
         reset, update, candidate = gates.chunk(3, -1)
         slope = (1 - candidate * candidate).mul_(1 - update)  # ∂h_t / ∂(argument of tanh)
-        # L×N×3H gradients of the arguments of r, z and of a, first without dh; the loop multiplies by it
+        # L×N×3H: gradients dr', dz' of the sigmoids' arguments, and da; the loop multiplies them by the factor dh
         gradients = torch.empty_like(gates)
         reset_gradients, update_gradients, candidate_gradients = gradients.chunk(3, -1)
-        # da = dh·(1-z)(1-n²)·r; dr' = dh·(1-z)(1-n²)·a·r(1-r)
+        # da = dh·(1-z)(1-n²)·r, dr' = dh·(1-z)(1-n²)·a·r(1-r)
         torch.mul(slope, reset, out=candidate_gradients)
         torch.mul(candidate_gradients, added, out=reset_gradients).mul_(1 - reset)
-        # dz' = dh·(h_{t-1}-n)·z(1-z), with a state of zero before the first token
+        # dz' = dh·(h_{t-1}-n)·z(1-z); the state before the first token is zero
         torch.sub(states[:-1], candidate[1:], out=update_gradients[1:])
         torch.neg(candidate[0], out=update_gradients[0])
         update_gradients.mul_(update).mul_(1 - update)
@@ -128,12 +129,12 @@ class _Gru(torch.autograd.Function):
 
 
 def _project(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """L×N×D, D×G, G → L×N×G."""
+    """Return states @ weight + bias: L×N×D, D×G, G → L×N×G."""
     return multiply(states.flatten(0, 1), weight, bias).unflatten(0, states.shape[:2])
 
 
 def _weight_gradient(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """The gradient of a weight from that of its product: L×N×G, L×N×D → G×D."""
+    """Return the gradient of a weight, from the gradient of its products and their inputs: L×N×G, L×N×D → G×D."""
     return multiply_transposed(gradient.flatten(0, 1), inputs.flatten(0, 1))
 
 

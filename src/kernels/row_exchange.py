@@ -1,4 +1,7 @@
-"""The exchange of rows: torch's gradient of an index, a scattered addition, takes several times as long on a CPU."""
+"""A permutation of rows with a fast gradient.
+
+Torch computes the gradient of indexing by a scattered addition, which takes several times as long on a CPU.
+"""
 
 from typing import Any
 
@@ -7,13 +10,18 @@ from torch import Tensor
 
 
 def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
-    """Permute all N T states N×T×D by an order N·T that is its own inverse."""
+    """Permute the N·T rows of `states` N×T×D, and return them as N×T×D.
+
+    Args:
+        states: states of any texts.
+        order: N·T row indices, which must be a permutation that is its own inverse.
+    """
     exchanged: Tensor = _RowExchange.apply(states, order)
     return exchanged
 
 
 class _RowExchange(torch.autograd.Function):
-    """Permutes the gradients in the same way as the states."""
+    """Permutes the rows of states, and permutes their gradients by the same order."""
 
     @staticmethod
     def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:

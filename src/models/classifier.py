@@ -36,24 +36,30 @@ class Classifier(nn.Module):
         """Load the weights of every pretrained component.
 
         Raises:
-            UserError: if a file of weights is missing or does not fit.
+            UserError: if a file of weights is missing or does not fit the component.
         """
         for _, component in self.components():
             component.load_pretrained()
 
     def components(self) -> Iterator[tuple[str, Component]]:
-        """The components by name, in the order of the data flow."""
+        """Yield each component with its name, in the order of the data flow."""
         yield from self.named_children()  # type: ignore[misc]
 
     def description_options(self) -> dict[str, dict[str, Any]]:
-        """Options that components read from a pretrained model, by component; a checkpoint stores them."""
+        """Return the options that each component read from a pretrained model; a checkpoint stores these options.
+
+        Returns:
+            A dictionary from component names to options and their values, without components that read no options.
+        """
         options = {name: dict(component.description_options) for name, component in self.components()}
         return {name: values for name, values in options.items() if values}
 
     def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Move the tokens that the embedding knows to the front, and return them, their mask and their order N×L.
+        """Move the tokens that the embedding knows to the front of each text, and mask the others as padding.
 
-        The order is None if every token stays where it is.
+        Returns:
+            The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if the
+            embedding never drops tokens.
         """
         known = self.embedding.known(tokens, mask)  # N×L
         if known is mask:
@@ -62,19 +68,19 @@ class Classifier(nn.Module):
         return tokens.gather(1, order), known.gather(1, order), order
 
     def embed(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The embeddings N×L×D of tokens that the embedding knows, without their positions."""
+        """Return the embeddings N×L×D of the tokens from `drop_unknown`, without positions."""
         return self.embedding(tokens, mask)
 
     def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
-        """The result of the encoder for embeddings N×L×D, to which positions are added."""
+        """Add positions to the embeddings N×L×D, and return the result of the encoder."""
         return self.encoder(self.position(embeddings, mask), mask)
 
     def classify(self, embeddings: Tensor, mask: Tensor) -> Tensor:
-        """Logits of each text: N×L×D embeddings, N×L bool → N×num_logits."""
+        """Return the logits of each text: N×L×D embeddings, N×L bool → N×num_logits."""
         return self.head(self.pooling(self.attention(self.encode(embeddings, mask))))
 
     def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
-        """Logits of each text with attention weights N×H×T×L instead of those that the attention computes.
+        """Return the logits of each text, with `weights` N×H×T×L instead of the weights that the attention computes.
 
         Raises:
             NotImplementedError: if the attention does not mix states by weights.
@@ -82,35 +88,43 @@ class Classifier(nn.Module):
         return self.head(self.pooling(self.attention.mix(encoded, weights)))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
+        """Return the logits of each text: N×L ids, N×L bool → N×num_logits. Padding must follow the text."""
         tokens, mask, _ = self.drop_unknown(tokens, mask)
         return self.classify(self.embed(tokens, mask), mask)
 
     def weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The attention weights N×H×T×L over the tokens in their original order; dropped tokens get 0."""
+        """Return the attention weights N×H×T×L, with the tokens in their original order; dropped tokens get 0."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
         return _restore_order(self.attention.weights(self.encode(self.embed(tokens, mask), mask)), order)
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits N×num_logits and weights N×H×T×L, from one pass of the encoder."""
+        """Return logits N×num_logits and attention weights N×H×T×L, from a single pass of the encoder."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
         attended, weights = self.attention.forward_with_weights(self.encode(self.embed(tokens, mask), mask))
         return self.head(self.pooling(attended)), _restore_order(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """The weights N×H×L×L of each self-attention layer of the encoder, by name, in the original token order."""
+        """Return the weights N×H×L×L of each self-attention layer of the encoder, by the name of the layer.
+
+        The tokens are in their original order.
+        """
         tokens, mask, order = self.drop_unknown(tokens, mask)
         with record_layer_weights(self.encoder) as layer_weights:
             self.encode(self.embed(tokens, mask), mask)
         return {name: _restore_order(weights, order) for name, weights in layer_weights.items()}
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The attention weight of each token, N×L: the mean over heads and over rows of real states."""
+        """Return the attention weight of each token, N×L: the mean over heads and over the rows of real states."""
         return mean_weights(self.weights(tokens, mask))
 
 
 def _restore_order(weights: Tensor, order: Tensor | None) -> Tensor:
-    """Permute weights N×H×T×L of tokens in `order` N×L back to the original order; None leaves them unchanged."""
+    """Return weights N×H×T×L with the tokens in their original order.
+
+    Args:
+        weights: weights of tokens in another order.
+        order: original position N×L of each token; None means that the tokens are already in the original order.
+    """
     if order is None:
         return weights
     inverse = torch.argsort(order, dim=1)[:, None, None, :]  # new position of each original token
@@ -121,7 +135,7 @@ def _restore_order(weights: Tensor, order: Tensor | None) -> Tensor:
 
 
 def mean_weights(weights: Tensor) -> Tensor:
-    """N×H×T×L → N×L: the mean over heads and over real rows, which have nonzero weights."""
+    """Return the mean weight of each token over heads and over the rows with nonzero weights: N×H×T×L → N×L."""
     real = weights.sum((1, 3)) > 0  # N×T
     rows = weights.mean(1).sum(1)  # N×L
     return rows / real.sum(1, keepdim=True).clamp(min=1)

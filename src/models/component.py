@@ -19,10 +19,10 @@ from src.models.types import Encoded
 
 
 class Component(nn.Module, ABC):
-    """A step of the data flow.
+    """A component of a model, which computes one step of the data flow.
 
     Attributes:
-        output_dim: features of the result; a head has none.
+        output_dim: number of features of the result; a head does not have this attribute.
         is_pretrained: whether the constructor reads a pretrained model, which takes long.
         description_options: options that the constructor read from a pretrained model. A checkpoint stores them, so
             that the component can be rebuilt without that model.
@@ -33,48 +33,62 @@ class Component(nn.Module, ABC):
     description_options: Mapping[str, Any] = MappingProxyType({})
 
     def require_files(self) -> None:
-        """Check that the files for `load_pretrained` exist; raises a UserError. By default there are no files."""
+        """Raise a UserError if a file for `load_pretrained` does not exist. By default, no file is needed."""
 
     def load_pretrained(self) -> None:
-        """Load pretrained weights into a new component, if there are any; a Heed checkpoint contains them."""
+        """Load pretrained weights into a new component; by default, do nothing.
+
+        A component that is loaded from a Heed checkpoint does not need this: the checkpoint contains all weights.
+        """
 
 
 class Embedding(Component):
     """Word vectors; built as `Embedding(vocabulary, **options)`."""
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The tokens that the model uses, N×L bool; by default every real token."""
+        """Return a mask N×L bool, True for tokens that the model uses; by default, for every real token."""
         return mask
 
     def tokens_with_vectors(self) -> Tensor | None:
-        """Whether each token of the vocabulary has a pretrained vector, bool; None without such vectors."""
+        """Return a bool for each token of the vocabulary, True if the token has a pretrained vector.
+
+        Returns None if the embedding has no pretrained vectors.
+        """
         return None
 
     @abstractmethod
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """N×L token ids, N×L bool → N×L×D vectors, zero on padding."""
+        """Return the vector of each token, zero on padding: N×L token ids, N×L bool → N×L×D."""
 
 
 class Position(Component):
-    """Adds the positions of the tokens."""
+    """Adds information about the positions of the tokens to their states."""
 
     def attach(self, encoder: "Encoder", attention: "Attention", /) -> None:
-        """Connect the positions to the components that need them; raises a ValueError if one does not support them."""
+        """Connect the positions to the encoder and the attention; by default, do nothing.
+
+        Raises:
+            ValueError: if these components do not support the positions.
+        """
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D, N×L bool → N×L×D."""
+        """Return the states with positions: N×L×D, N×L bool → N×L×output_dim."""
 
 
 class Encoder(Component):
-    """Adds context to the states."""
+    """Adds the context of the text to the state of each token."""
 
     def bind(self, embedding: Embedding) -> None:
-        """Connect the encoder to the embedding; raises a ValueError if they are incompatible."""
+        """Connect the encoder to the embedding; by default, do nothing.
+
+        Raises:
+            ValueError: if the encoder is incompatible with the embedding.
+        """
 
     @abstractmethod
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×D, N×L bool → states N×L×D', their mask and a summary N×D'."""
+        """Encode texts: N×L×D, N×L bool → states N×L×D', their mask and a summary N×D'."""
 
 
 class Attention(Component):
@@ -82,18 +96,18 @@ class Attention(Component):
 
     @abstractmethod
     def weights(self, encoded: Encoded) -> Tensor:
-        """Weights N×H×T×L: rows of real states sum to 1 over real tokens, padding gets 0."""
+        """Return the weights N×H×T×L. Rows of real states sum to 1 over real tokens; padding gets 0."""
 
     @abstractmethod
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """The results of `forward` and `weights`."""
+        """Return the results of `forward` and `weights`."""
 
     def forward(self, encoded: Encoded) -> Encoded:
-        """States N×L×D → states N×T×D' and a summary N×D'."""
+        """Mix the states: N×L×D → states N×T×D' and a summary N×D'."""
         return self.forward_with_weights(encoded)[0]
 
     def mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
-        """The result of `forward` with other weights N×H×T×L in place of the computed weights.
+        """Return the result of `forward` for `weights` N×H×T×L instead of the computed weights.
 
         Raises:
             NotImplementedError: by default, and if the result is not a mixture of states.
@@ -106,4 +120,4 @@ class Head(Component):
 
     @abstractmethod
     def forward(self, features: Tensor) -> Tensor:
-        """N×D → N×num_logits."""
+        """Return the logits: N×D → N×num_logits."""

@@ -1,4 +1,4 @@
-"""The attention weights of an encoder's layers, recorded in its forward pass."""
+"""A recorder of the attention weights of an encoder's layers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,11 @@ from src.models.types import Encoded
 
 @contextmanager
 def record_layer_weights(encoder: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Record the weights N×H×L×L of each self-attention in an encoder's blocks, as "encoder 1", "encoder 2", …
+    """Record the weights of each self-attention in an encoder's blocks, at every forward pass within this context.
 
-    The result is empty for encoders without such layers: recurrent, elementwise and pretrained ones.
+    Yields:
+        A dictionary from the names "encoder 1", "encoder 2", … to weights N×H×L×L, which the forward pass fills. It
+        stays empty for recurrent, elementwise and pretrained encoders, which have no such blocks.
     """
     weights: dict[str, Tensor] = {}
 

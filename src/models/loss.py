@@ -1,4 +1,4 @@
-"""Loss functions, with their number of logits and the conversion of logits to probabilities."""
+"""Loss functions; each defines the number of logits and converts logits to probabilities."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
 
 
 class Loss(nn.Module, ABC):
-    """Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n): the formula of both losses and of torch's `cross_entropy`.
+    """The base class of both losses: Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n), as in torch's `cross_entropy`.
 
-    With label smoothing ε the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights every w_c is 1,
+    With label smoothing ε, the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights every w_c is 1,
     and the divisor is the number of texts.
 
     Args:
@@ -55,15 +55,15 @@ class Loss(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The mean loss of the texts: N×num_logits, N → scalar."""
+        """Return the weighted mean loss of the texts: N×num_logits, N → scalar."""
 
     @abstractmethod
     def probabilities(self, logits: Tensor) -> Tensor:
-        """Probability of each class: N×num_logits → N×C."""
+        """Return the probability of each class: N×num_logits → N×C."""
 
 
 class CrossEntropy(Loss):
-    """p = softmax(logits), with as many logits as classes."""
+    """Cross-entropy with one logit for each class: p = softmax(logits)."""
 
     def __init__(self, class_counts: Sequence[int], **options: Any) -> None:
         super().__init__(class_counts, **options)
@@ -77,9 +77,9 @@ class CrossEntropy(Loss):
 
 
 class BinaryCrossEntropy(Loss):
-    """p = (σ(−logit), σ(logit)), one logit for two classes: the twenty-model report's BCEWithLogitsLoss.
+    """Cross-entropy with one logit for two classes: p = (σ(−logit), σ(logit)), as in the twenty-model report.
 
-    It equals `CrossEntropy` of the logits (0, logit), for all options.
+    Without options it is torch's `BCEWithLogitsLoss`. With any options it equals `CrossEntropy` of (0, logit).
 
     Raises:
         ValueError: if there are not exactly two classes.

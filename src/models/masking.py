@@ -1,6 +1,7 @@
-"""All masking arithmetic. A row without real tokens gives zeros, never NaN.
+"""Operations on texts with padding: softmax, sum, mean, maximum, selection and reversal of real states.
 
-Masks are multiplied and added, which on a CPU is several times as fast as filling. Values on padding must be finite.
+A row without real tokens gives zeros, never NaN. Masks are multiplied or added, which is several times as fast as
+`masked_fill` on a CPU. Therefore values on padding must be finite.
 """
 
 import torch
@@ -10,7 +11,7 @@ from src.kernels.row_exchange import exchange_rows
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Softmax over the real entries of `dim`; padding gets exactly 0, and so does every entry of an empty row.
+    """Return the softmax over the real entries of `dim`. Padding and every entry of an empty row get exactly 0.
 
     Args:
         scores: any floating tensor.
@@ -23,9 +24,9 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
 
 
 def _lowest(numbers: Tensor, mask: Tensor) -> Tensor:
-    """The number to add to mask padding: 0 on real entries, half of the lowest finite number on padding.
+    """Return the numbers to add before a softmax or maximum, so that padding has no effect.
 
-    The sum must not reach -inf, which would make an empty row NaN.
+    They are 0 on real entries and half of the lowest finite number on padding. With -inf, an empty row would give NaN.
     """
     return numbers.new_zeros(mask.shape).masked_fill_(~mask, torch.finfo(numbers.dtype).min / 2)
 
@@ -36,24 +37,24 @@ def zero_padding(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_sum(states: Tensor, mask: Tensor) -> Tensor:
-    """Sum of the real states: N×T×D, N×T → N×D."""
+    """Return the sum of the real states: N×T×D, N×T → N×D."""
     return zero_padding(states, mask).sum(1)
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the real states: N×T×D, N×T → N×D."""
+    """Return the mean of the real states: N×T×D, N×T → N×D."""
     count = mask.sum(1, keepdim=True).clamp(min=1)  # N×1
     return masked_sum(states, mask) / count
 
 
 def masked_max(states: Tensor, mask: Tensor) -> Tensor:
-    """Largest value of each feature over the real states: N×T×D, N×T → N×D."""
-    highest = (states + _lowest(states, mask.unsqueeze(-1))).max(1).values  # amax has a backward pass of twice the time
+    """Return the largest value of each feature over the real states: N×T×D, N×T → N×D."""
+    highest = (states + _lowest(states, mask.unsqueeze(-1))).max(1).values  # amax's backward pass takes twice as long
     return highest.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
 
 def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
-    """The last (or first) real state of each row: N×T×D, N×T → N×D. Padding may be anywhere."""
+    """Return the last (or first) real state of each row: N×T×D, N×T → N×D. Padding may be at any position."""
     steps = torch.arange(mask.shape[1], device=mask.device)
     positions = (steps * mask).amax(1) if last else mask.int().argmax(1)  # N
     selected = states[torch.arange(states.shape[0], device=mask.device), positions]
@@ -61,9 +62,9 @@ def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
 
 
 def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
-    """Reverse the real states of each row, without moving padding; its own inverse: N×T×D, N×T → N×T×D.
+    """Reverse the order of the real states in each row: N×T×D, N×T → N×T×D.
 
-    Padding must be at the end of a row.
+    Padding must be at the end of a row, and stays there. A second reversal restores the original order.
     """
     lengths = mask.sum(1, keepdim=True)  # N×1
     steps = torch.arange(mask.shape[1], device=mask.device)  # T

@@ -1,4 +1,4 @@
-"""Loading of Hugging Face models: description, architecture and weights. `transformers` is optional."""
+"""Loading of Hugging Face models: description, architecture and weights. The package `transformers` is optional."""
 
 import json
 from contextlib import nullcontext
@@ -22,10 +22,11 @@ CODE = ("auto_map", "implementation")  # parts of the names of options that can 
 
 
 def describe(name_or_path: str) -> dict[str, Any]:
-    """Describe a model for `untrained`, in plain containers that a checkpoint can store.
+    """Describe a pretrained model, so that `untrained` can build the model without its files.
 
     Returns:
-        `config` of the model; `prefix` and `suffix`, the ids of the special tokens before and after a text.
+        A dictionary of plain containers, which a checkpoint can store: the model's `config`, and the ids of the special
+        tokens before (`prefix`) and after (`suffix`) a text.
 
     Raises:
         UserError: if there is no such model, or it is not an encoder.
@@ -39,7 +40,10 @@ def describe(name_or_path: str) -> dict[str, Any]:
 
 
 def untrained(description: dict[str, Any]) -> Any:
-    """The model with random weights; its word vectors are only those of the special tokens, prefix before suffix."""
+    """Build a model from its description, with random weights.
+
+    Its table of word vectors has rows only for the special tokens: first the prefix, then the suffix.
+    """
     transformers = _transformers()
     options = {key: value for key, value in description["config"].items() if not any(word in key for word in CODE)}
     config = transformers.AutoConfig.for_model(**options)
@@ -47,10 +51,10 @@ def untrained(description: dict[str, Any]) -> Any:
 
 
 def trained(name_or_path: str, description: dict[str, Any]) -> Any:
-    """The same model with its pretrained weights.
+    """Return the same model as `untrained`, but with its pretrained weights.
 
     Raises:
-        UserError: if they cannot be read or are incomplete.
+        UserError: if the weights cannot be read or are incomplete.
     """
     model, report = _read("AutoModel", name_or_path, output_loading_info=True)
     missing = set(report["missing_keys"])
@@ -63,24 +67,24 @@ def trained(name_or_path: str, description: dict[str, Any]) -> Any:
 
 
 def tokenizer(name_or_path: str) -> Tokenizer:
-    """The tokenizer of the model."""
+    """Return the tokenizer of the model."""
     return Pretrained(name_or_path).train([])
 
 
 def word_dim(name_or_path: str) -> int:
-    """The number of features of a word vector, which may be smaller than that of a state."""
+    """Return the number of features of a word vector, which may be smaller than that of a state."""
     config = _read("AutoConfig", name_or_path)
     return getattr(config, "embedding_size", None) or config.hidden_size
 
 
 def word_vectors(name_or_path: str) -> Tensor:
-    """The vector of each of the model's ids, rows×D, as the model computes them."""
+    """Return the model's word vectors, one row for each token id, as the model computes them: ids×D."""
     words = _read("AutoModel", name_or_path).get_input_embeddings()
     return _vectors(words, range(words.num_embeddings))
 
 
 def positions(model: Any) -> int | None:
-    """The maximum number of tokens, special tokens included; None if unlimited."""
+    """Return the maximum number of tokens of a text, including special tokens; None if it is unlimited."""
     for name, module in model.named_modules():
         if name.split(".")[-1] == "position_embeddings" and isinstance(module, nn.Embedding):
             first = (
@@ -91,7 +95,7 @@ def positions(model: Any) -> int | None:
 
 
 def _strip(model: Any, description: dict[str, Any]) -> Any:
-    """Remove the word vectors, which belong to the embedding, and the pooler, which is unused."""
+    """Remove the unused pooler, and the word vectors except those of special tokens; the embedding has the others."""
     special = description["prefix"] + description["suffix"]
     words = model.get_input_embeddings()
     special_vectors = nn.Embedding(len(special), words.embedding_dim)
@@ -105,15 +109,15 @@ def _strip(model: Any, description: dict[str, Any]) -> Any:
 
 @torch.no_grad()
 def _vectors(words: nn.Module, ids: Any) -> Tensor:
-    """The vectors of ids, by a call of the module: some models scale the numbers of their table."""
+    """Return the vectors of `ids` by a call of the module `words`: some models scale the rows of their table."""
     return words(torch.tensor(list(ids), dtype=torch.long)).float()
 
 
 def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
-    """`transformers.<class_name>.from_pretrained`, with only the library's own code."""
+    """Return the result of `transformers.<class_name>.from_pretrained`, without running code from the hub."""
     model_class = getattr(_transformers(), class_name)
     path = local_path(name_or_path, "name_or_path")
-    folder = path.parent if path is not None and path.is_file() else path  # the path of its tokenizer.json
+    folder = path.parent if path is not None and path.is_file() else path  # a path may name its tokenizer.json
     with connection() if folder is None else nullcontext(False) as online:
         try:
             return model_class.from_pretrained(

@@ -15,7 +15,7 @@ TEXTS, TOKENS = 3, 7  # different primes, to detect swapped dimensions
 def check_shapes(model: Classifier, num_logits: int) -> None:
     """Pass a small batch through the model, on its device, and check the result of each component.
 
-    Other errors are not reported: some components may not support a small batch on the meta device.
+    Other exceptions are only logged, because some components may not support a small batch on the meta device.
 
     Raises:
         ShapeError: if a shape is wrong; the message names the class, the returned shape and the required shape.

@@ -20,11 +20,11 @@ def name_of(component: object) -> str:
 
 
 def require_shape(component: object, method: str, value: Any, letters: str, sizes: Sequence[int | None]) -> None:
-    """Raise a ShapeError unless `value`, the result of `component.method`, is a tensor of these sizes.
+    """Raise a ShapeError unless `value`, the result of `component.method`, is a tensor with the shape `sizes`.
 
     Args:
-        letters: the shape in the letters of `src.models.types`, such as N×T.
-        sizes: size of each letter; None allows any size.
+        letters: the shape in letters (see `src.models.types`), such as N×T, for the message.
+        sizes: required size of each dimension; None allows any size.
     """
     shape = value.shape if isinstance(value, Tensor) else None
     if shape is not None and len(shape) == len(sizes) and all(map(_fits, shape, sizes)):
@@ -47,7 +47,7 @@ def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
     """Return the result of an encoder or attention after a check of its shapes and types.
 
     Raises:
-        ShapeError: if they do not match each other, the number of texts or `output_dim`.
+        ShapeError: if a type is wrong, or if a shape does not match the other shapes, `texts` or `output_dim`.
     """
     if not isinstance(value, Encoded):
         raise ShapeError(

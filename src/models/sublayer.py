@@ -54,14 +54,14 @@ class Sublayer(nn.Module):
         self.output_dropout = Dropout(output_dropout, "output_dropout")
 
     def apply_around(self, function: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
-        """The result for f=`function` and x=`states`: N×L×D → N×L×D'."""
+        """Return the result of the sublayer for f = `function` and x = `states`: N×L×D → N×L×D'."""
         return self.combine(states, function(self.prepare(states)))
 
     def prepare(self, states: Tensor) -> Tensor:
-        """The input of f from x: N×L×D → N×L×D."""
+        """Return the input of f, which is x or LayerNorm(x): N×L×D → N×L×D."""
         return self.before(states)
 
     def combine(self, states: Tensor, output: Tensor) -> Tensor:
-        """The result from x N×L×D and f(x) N×L×D' → N×L×D'."""
+        """Return the result of the sublayer from x and f(x): N×L×D, N×L×D' → N×L×D'."""
         output = self.dropout(output)
         return self.output_dropout(self.after(states + output if self.residual else output))

@@ -1,7 +1,7 @@
-"""The value that encoder, attention and pooling exchange.
+"""The type `Encoded`, which encoders and attentions return, and the letters of shapes.
 
-Letters in shapes: N texts, L tokens, T states, H heads, D features, C classes. A mask is boolean and True
-marks a real token, everywhere.
+Letters in shapes: N texts, L tokens, T states, H heads, D features, C classes. Every mask is boolean; True marks a
+real token or state, False marks padding.
 """
 
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 class Encoded(NamedTuple):
-    """The states of texts and their summaries, each the component's own representation of the whole text.
+    """The states of each text, and a summary vector of the whole text, which each component computes in its own way.
 
-    A context vector is a sequence of length one: query attentions return T = 1 and self-attentions T = L. Later
-    components treat both in the same way.
+    Self-attentions return T = L states. Query attentions return their context vector as a sequence of T = 1 state, so
+    later components treat both in the same way.
     """
 
     states: Tensor  # N×T×D, zero where mask is False

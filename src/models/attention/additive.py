@@ -10,7 +10,9 @@ from src.models.attention.query import QueryAttention
 
 
 class AdditiveAttention(QueryAttention):
-    """score(q, h) = vᵀ tanh(W [h; q] + b), computed as tanh(W_h h + W_q q + b) so that q is projected once.
+    """score(q, h) = vᵀ tanh(W [h; q] + b), computed as vᵀ tanh(W_h h + W_q q + b).
+
+    The query q is thus projected only once, not once for each state h.
 
     Args:
         attention_dim: A, size of the hidden layer; None means D.

@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class DotProductAttention(SelfAttention):
-    """softmax(q kᵀ / √d) v over the real keys, for each head separately.
+    """Self-attention softmax(q kᵀ / √d) v over the real keys, separately for each head.
 
     A subclass implements `project`. It overrides `scale_queries` if the divisor is not √d, and `merge` if it mixes
     heads. `forward` uses a fused kernel without materializing the weights; `weights` computes them.
@@ -33,7 +33,7 @@ class DotProductAttention(SelfAttention):
         self.rotary: Rotary | None = None
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, N×H×L×d each, not scaled."""
+        """Return queries, keys and values, each N×H×L×d, before scaling."""
         raise NotImplementedError
 
     def scale_queries(self, queries: Tensor, mask: Tensor) -> Tensor:
@@ -45,15 +45,15 @@ class DotProductAttention(SelfAttention):
         return context.transpose(1, 2).flatten(2)
 
     def visible(self, mask: Tensor) -> Tensor:
-        """The keys that each query may attend to: N×L → bool, broadcastable to N×H×L×L."""
+        """Return a mask, True for the keys that each query may attend to: N×L → bool, broadcastable to N×H×L×L."""
         return mask[:, None, None, :]
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """The score of each key for each query: N×H×L×d, N×H×L×d → N×H×L×L."""
+        """Return the score of each key for each query: N×H×L×d, N×H×L×d → N×H×L×L."""
         return queries @ keys.transpose(-2, -1)
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """The weighted sums of values: N×H×L×d each → N×H×L×d."""
+        """Return the sums of the values, weighted by attention: N×H×L×d each → N×H×L×d."""
         return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
 
     @property

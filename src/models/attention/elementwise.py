@@ -21,7 +21,7 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class ElementwiseMixing(nn.Module):
-    """O = W_o (R ∘ gate(E)): each token's R = W_r x weights the features of the global vector E.
+    """The output W_o (R ∘ gate(E)) of each token, with R = W_r x + b_r of its state x and the global vector E.
 
     Args:
         input_dim: D, features of a state.
@@ -53,19 +53,19 @@ class ElementwiseMixing(nn.Module):
         self.output = Linear(vector_dim, input_dim, bias=False)
 
     def retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
-        """The output of each token: N×L×D, N×De → N×L×D."""
+        """Return the output of each token for the global vector `vector`: N×L×D, N×De → N×L×D."""
         return self.output(self.retrieval(states) * self.gate(vector).unsqueeze(1))
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D."""
+        """Return the output of each token: N×L×D, N×L → N×L×D."""
         return self.retrieve(states, self.vector(states, mask))
 
 
 class ElementwiseAttention(SelfAttention):
     """Elementwise mixing as an attention. Its summary is E, projected to D features if E has another size.
 
-    There is no token × token map: `weights` has one row, and one head per feature of E. The options are those of
-    `ElementwiseMixing` and `SelfAttention`.
+    There are no token × token weights: `weights` has one row, and one head for each feature of E. The options are
+    those of `ElementwiseMixing` and `SelfAttention`.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ElementwiseAttention(SelfAttention):
         return self.mixing.transform(states, mask)
 
     def weights(self, encoded: Encoded) -> Tensor:
-        """N×De×1×L."""
+        """Return the weights N×De×1×L: one head for each feature of E."""
         weights = self.mixing.vector.weights(self.around.prepare(encoded.states), encoded.mask)  # N×L×De
         return weights.transpose(1, 2).unsqueeze(2)
 
@@ -105,6 +105,6 @@ class ElementwiseAttention(SelfAttention):
         return self._retrieve(encoded, states, self.mixing.vector.mix(states, encoded.mask, by_token))
 
     def _retrieve(self, encoded: Encoded, states: Tensor, vector: Tensor) -> Encoded:
-        """The result for the global vector N×De."""
+        """Return the result of `forward` for the global vector `vector` N×De."""
         mixed = self.mixing.retrieve(states, vector)
         return Encoded(self.finish(encoded, mixed), encoded.mask, self.summary(vector))

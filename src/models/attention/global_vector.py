@@ -13,7 +13,9 @@ VectorNorm = Literal["none", "layer", "batch"]
 
 
 class GlobalVector(nn.Module):
-    """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens. O(L).
+    """E = norm(Σ_l softmax_l(W_a x_l) ∘ W_v x_l): every feature has its own softmax over the tokens.
+
+    Time and memory are O(L).
 
     Args:
         input_dim: D, features of a state.
@@ -38,15 +40,15 @@ class GlobalVector(nn.Module):
         self.dropout = Dropout(dropout)
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Weights over tokens, for each feature of E: N×L×D → N×L×De; they sum to 1 over real tokens."""
+        """Return the weights of the tokens for each feature of E, which sum to 1 over real tokens: N×L×D → N×L×De."""
         return masked_softmax(self.scores(states), mask.unsqueeze(-1), dim=1)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×De; an empty text gives zeros."""
+        """Return E, which is zero for an empty text: N×L×D, N×L → N×De."""
         return self.mix(states, mask, self.dropout(self.weights(states, mask)))
 
     def mix(self, states: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
-        """E with the given weights: N×L×D, N×L, N×L×De → N×De."""
+        """Return E, computed with `weights`: N×L×D, N×L, N×L×De → N×De."""
         vector = self._normalize((weights * self.values(states)).sum(1))
         return vector.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
@@ -54,5 +56,5 @@ class GlobalVector(nn.Module):
         norm = self.norm
         if not isinstance(norm, nn.BatchNorm1d) or len(vector) > 1:
             return norm(vector)
-        # one text has no variance
+        # a batch of one text has no variance
         return F.batch_norm(vector, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)

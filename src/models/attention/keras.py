@@ -15,7 +15,7 @@ class KerasAttention(DotProductAttention):
 
     Args:
         input_dim: D, features of a state.
-        score_mode: dot: s x_i·x_j; concat: c Σ_d tanh(s (x_id + x_jd)), which needs N×L×L×D numbers.
+        score_mode: `dot` computes s x_i·x_j; `concat` computes c Σ_d tanh(s (x_id + x_jd)) and stores N×L×L×D numbers.
         use_scale: learn the scale s of the scores, which starts at 1; false: s = 1, so the scores are not divided by
             √D. The factor c of score_mode=concat also starts at 1 and is always learned.
         options: options of `SelfAttention`.
@@ -62,4 +62,4 @@ class KerasAttention(DotProductAttention):
         if self.concat_weight is None:
             return super().attend(queries, keys, values, mask)
         weights = masked_softmax(self.score(queries, keys), self.visible(mask))
-        return self.dropout(weights) @ values  # no fused kernel has this score
+        return self.dropout(weights) @ values  # no fused kernel computes this score

@@ -12,16 +12,16 @@ from src.models.types import Encoded
 class LearnedQueryAttention(QueryAttention):
     """score(h) = uᵀ h with a learned query u instead of the text's summary (Lin et al. 2017, eq. 5, without tanh).
 
-    u starts at zero, so the weights start uniform. The score depends on the token's state, not on the summary of the
-    text. The query adds D parameters.
+    u has D parameters. It is initialized with zeros, so the initial weights are uniform.
 
-    Optional biases depend on the position of a token: one on its distance from the beginning of the text and one on
-    its distance from the end, in steps of 1, 2, 4, … tokens (like the relative positions of Raffel et al. 2020).
+    Two optional biases are added to the score of each token: one depends on its distance from the beginning of the
+    text, the other on its distance from the end. Distances are divided into intervals of 1, 2, 4, … tokens, and each
+    interval has its own bias (like the relative positions of Raffel et al. 2020).
 
     Args:
         input_dim: D, features of a state.
-        edge_steps: number B of steps from either end, in [0, 32]; 2B parameters, which start at zero. The last step
-            includes all tokens at least 2^(B-1) tokens away. 0 omits the biases.
+        edge_steps: number B of intervals from each end, in [0, 32], with 2B biases that start at zero. The last
+            interval contains all tokens from the 2^(B-1)-th on. 0 omits the biases.
         options: options of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:
@@ -42,8 +42,8 @@ class LearnedQueryAttention(QueryAttention):
         scores = super()._scaled_scores(encoded)  # N×T
         if self.edges is None:
             return scores
-        step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # without the first step
-        from_start = encoded.mask.cumsum(1)  # N×T, from 1 on
+        step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # without the first interval
+        from_start = encoded.mask.cumsum(1)  # N×T, 1 for the first token
         from_end = from_start[:, -1:] - from_start + 1
         beginning, end = (torch.bucketize(positions, step_starts, right=True) for positions in (from_start, from_end))
         return scores + (self.edges[0][beginning] + self.edges[1][end])  # the bias of padding has no effect

@@ -13,7 +13,7 @@ class MultiHeadAttention(DotProductAttention):
 
     Args:
         input_dim: D, features of a state.
-        heads: H; it must divide D.
+        heads: H, number of heads; must divide D.
         bias: add biases to the projections.
         options: options of `SelfAttention`.
 

@@ -15,12 +15,12 @@ class NoAttention(Attention):
         self.output_dim = input_dim
 
     def weights(self, encoded: Encoded) -> Tensor:
-        """The identity N×1×T×T, zero on padding: every real state attends to itself alone."""
+        """Return the identity matrix N×1×T×T, zero on padding: every real state attends only to itself."""
         eye = torch.eye(encoded.mask.shape[1], dtype=encoded.states.dtype, device=encoded.states.device)
         return (eye * encoded.mask.unsqueeze(-1)).unsqueeze(1)
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """The results of `forward` and `weights`."""
+        """Return the results of `forward` and `weights`."""
         return encoded, self.weights(encoded)
 
     def forward(self, encoded: Encoded) -> Encoded:

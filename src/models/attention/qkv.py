@@ -16,8 +16,8 @@ class QkvAttention(DotProductAttention):
         input_dim: D, features of a state.
         attention_units: A, features of queries, keys and values, and of the result; None means D.
         bias: add the three biases. (b_k adds the same number to all scores of a query, so it gets no gradient.)
-        scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × the text's real tokens), the
-            error in the from-scratch document; none: 1, as in Keras' layer.
+        scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text), an
+            error of the from-scratch document; none: 1, as in Keras' layer.
         values_from_keys: initialize W_v as a copy of W_k, as the from-scratch document does.
         init_std: standard deviation of the initial weights, with zero biases; None keeps torch's default.
         options: options of `SelfAttention`.

@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class QueryAttention(Attention):
-    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i, q the summary.
+    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i; q is the summary.
 
     A subclass implements only `score`. This class implements mask, softmax, scaling, dropout and Luong's attentional
     vector.
@@ -39,7 +39,7 @@ class QueryAttention(Attention):
 
     @abstractmethod
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        """The score of each state for the query: N×D, N×T×D → N×T."""
+        """Return the score of each state for the query: N×D, N×T×D → N×T."""
 
     def _scaled_scores(self, encoded: Encoded) -> Tensor:
         scores = self.score(encoded.summary, encoded.states)
@@ -50,11 +50,11 @@ class QueryAttention(Attention):
         return masked_softmax(self._scaled_scores(encoded), encoded.mask)
 
     def weights(self, encoded: Encoded) -> Tensor:
-        """Attention weights N×1×1×T: they sum to 1 over real states, padding gets 0."""
+        """Return the attention weights N×1×1×T, which sum to 1 over real states; padding gets 0."""
         return self._row_weights(encoded)[:, None, None, :]
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """The context vector as a sequence of length one, N×T×D → N×1×D, and the weights; computes the scores once."""
+        """Return the context vector of each text as a sequence of length one, N×T×D → N×1×D, and the weights."""
         weights = self._row_weights(encoded)  # N×T
         return self._mix(encoded, self.dropout(weights)), weights[:, None, None, :]
 

@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class SelfAttention(Attention):
-    """Replaces every real state by a mixture of the real states: N×L×D → N×L×D'. The summary is their mean.
+    """Replaces each real state by a mixture of real states: N×L×D → N×L×D'. The summary is the mean of the results.
 
     A subclass implements `transform` and `weights`. Subclasses that compare queries with keys derive from
     `dot_product.DotProductAttention`, which implements both.
@@ -57,23 +57,23 @@ class SelfAttention(Attention):
 
     @abstractmethod
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """The mixtures, without norms and residual: N×L×D → N×L×D'; rows of padding may have any values."""
+        """Return the mixtures without norms and residual: N×L×D → N×L×D'. Padding may get any finite values."""
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """The results of `forward` and `weights`."""
+        """Return the results of `forward` and `weights`."""
         return self(encoded), self.weights(encoded)
 
     def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
-        """The resulting states from the input and its mixtures N×L×D'."""
+        """Return the states from the mixtures N×L×D' by residual connection, norm and dropout, with zero padding."""
         return zero_padding(self.around.combine(encoded.states, mixed), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
-        """N×L×D → N×L×D'."""
+        """Replace the states by their mixtures: N×L×D → N×L×D'."""
         mixed = self.transform(self.around.prepare(encoded.states), encoded.mask)
         require_shape(self, "transform", mixed, "N×L×D'", (*encoded.mask.shape, self.output_dim))
         return self._with_mean(encoded, mixed)
 
     def _with_mean(self, encoded: Encoded, mixed: Tensor) -> Encoded:
-        """The result from the input and its mixtures N×L×D'; the summary is the mean."""
+        """Return the result of `forward` from the mixtures N×L×D'; the summary is the mean of the resulting states."""
         states = self.finish(encoded, mixed)
         return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

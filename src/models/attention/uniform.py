@@ -6,7 +6,7 @@ from src.models.attention.query import QueryAttention
 
 
 class UniformAttention(QueryAttention):
-    """Equal scores for all tokens: the context is the mean of the real states."""
+    """Attention with equal scores for all tokens: the context vector is the mean of the real states."""
 
     def __init__(self, input_dim: int, *, dropout: float = 0.0, attentional: bool = False) -> None:
         super().__init__(input_dim, dropout=dropout, attentional=attentional)

@@ -46,7 +46,7 @@ class WindowedAttention(MultiHeadAttention):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         texts, length = mask.shape
         window = self.window
-        if length <= window or torch.onnx.is_in_onnx_export():  # the chunks below would get a fixed number
+        if length <= window or torch.onnx.is_in_onnx_export():  # an export would fix the number of chunks below
             return super().attend(queries, keys, values, mask)
         chunks = math.ceil(length / window)
         padding = chunks * window - length

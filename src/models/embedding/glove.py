@@ -15,18 +15,19 @@ BUNDLED, BUNDLED_DIM = "the bundled GloVe vectors", 50
 
 
 class GloveEmbedding(LearnedEmbedding):
-    """Word vectors initialized with GloVe's.
+    """Word vectors that are initialized with GloVe vectors.
 
-    `load_pretrained`, not the constructor, reads the file. A checkpoint contains the vectors, so loading it needs no
-    file.
+    `load_pretrained`, not the constructor, reads the file of vectors. A checkpoint contains the vectors, so loading a
+    checkpoint does not need this file.
 
     Args:
         vocabulary: the tokens by id.
-        path: a GloVe `.txt`, or a `.zip` that contains one; None means the bundled 10,000 most frequent words × 50.
+        path: a GloVe `.txt`, or a `.zip` that contains one; None means the bundled vectors: the 10,000 most
+            frequent words, 50 features each.
         dim: D, features of the file's vectors.
         freeze: do not train the vectors.
         unknown: treatment of words without a vector: `keep` gives them random vectors with the standard deviation of
-            GloVe's, `drop` removes them from the text.
+            the GloVe vectors, `drop` removes them from the text.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.
 
@@ -63,10 +64,10 @@ class GloveEmbedding(LearnedEmbedding):
             existing_file(self.path, "model.embedding.path")
 
     def load_pretrained(self) -> None:
-        """Fill the table from the file.
+        """Read the file of vectors, and copy them into the table of word vectors.
 
         Raises:
-            UserError: if the file cannot be read, has vectors of another size, or has none of the words.
+            UserError: if the file cannot be read, has vectors of another size, or has no word of the vocabulary.
         """
         words, vectors = read_glove(self.path, self.vocabulary)
         if not words:
@@ -84,7 +85,7 @@ class GloveEmbedding(LearnedEmbedding):
             self.table.weight[rows] = pretrained_vectors
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The tokens that the model uses, N×L bool."""
+        """Return a mask N×L bool, True for tokens that the model uses."""
         return mask & self.has_vector[tokens] if self.drop_unknown else mask
 
     def tokens_with_vectors(self) -> Tensor | None:

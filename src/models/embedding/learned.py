@@ -20,7 +20,7 @@ class LearnedEmbedding(Embedding):
         vocabulary: the tokens by id; its length is the number of rows.
         dim: D, features of a vector.
         init: distribution of the initial vectors, normal around 0 or uniform around 0.
-        init_scale: standard deviation of the normal distribution, or bound b of the uniform one, U(-b, b); above 0.
+        init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b); > 0.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training (Iyyer et al. 2015), which
             also trains the unknown token's vector.
@@ -58,11 +58,11 @@ class LearnedEmbedding(Embedding):
         self.word_dropout = word_dropout
 
     def vectors(self, tokens: Tensor) -> Tensor:
-        """N×L token ids → N×L×D."""
+        """Return the vector of each token: N×L token ids → N×L×D."""
         return self.table(tokens)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """N×L token ids → N×L×D vectors, zero on padding."""
+        """Return the vector of each token, zero on padding: N×L token ids, N×L bool → N×L×D."""
         if self.training and self.word_dropout:
             dropped = torch.rand(tokens.shape, device=tokens.device) < self.word_dropout
             tokens = tokens.masked_fill(dropped, UNKNOWN_ID)

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from src.models.embedding.learned import LearnedEmbedding
 
 BASE = 0x2545F4914F6CDD1D  # odd, so that multiplication by it is invertible modulo 2⁶⁴
-LONGEST = 64  # tokens of an n-gram; each order is computed separately
+LONGEST = 64  # maximum of max_order; each order is computed separately
 
 
 class NgramEmbedding(LearnedEmbedding):
-    """A token's vector plus those of the bigram, trigram, … that end with it.
+    """The sum of a token's vector and the vectors of the bigram, trigram, … that end with this token.
 
     Each token has a row of its own; longer n-grams share hashed rows. Shared rows start at zero, so that n-grams absent
     from the training texts have no effect. The beginning of a text counts as a token.
@@ -20,7 +20,7 @@ class NgramEmbedding(LearnedEmbedding):
     Args:
         vocabulary: the tokens by id.
         dim: D, features of a vector.
-        max_order: tokens of the longest n-gram (1 to LONGEST).
+        max_order: number of tokens of the longest n-grams (1 to LONGEST).
         buckets: rows that all n-grams of at least two tokens share (≥ 1).
         init_std: standard deviation of the initial normal noise in the rows of tokens (≥ 0).
         sparse: compute sparse gradients, which contain only the rows in the batch. The cost of a step then depends on
@@ -60,7 +60,7 @@ class NgramEmbedding(LearnedEmbedding):
         self.table = nn.EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", sparse=sparse)
 
     def rows(self, tokens: Tensor) -> Tensor:
-        """The row of each n-gram that ends at each token: N×L → N×L×max_order."""
+        """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order."""
         code, rows = tokens, [tokens]
         for shorter in range(1, self.max_order):
             previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative: not the id of any token

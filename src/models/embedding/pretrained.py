@@ -12,13 +12,13 @@ from src.models.embedding.learned import LearnedEmbedding
 class PretrainedEmbedding(LearnedEmbedding):
     """The input vectors of a pretrained model, for the tokens of its own tokenizer.
 
-    The rest of the model is `PretrainedEncoder`, but these vectors work with any encoder. `load_pretrained` reads the
-    model; loading a checkpoint needs no file.
+    `PretrainedEncoder` is the rest of the model, but these vectors can be used with any encoder. `load_pretrained`
+    reads the model; loading a checkpoint does not need the model's files.
 
     Args:
         vocabulary: the tokens by id.
         name_or_path: the model's folder, or its name on the hub.
-        dim: D, features of a vector; None means the model's.
+        dim: D, features of a vector; None means the size of the model's word vectors.
         freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of reading a token as unknown while training.
@@ -50,7 +50,10 @@ class PretrainedEmbedding(LearnedEmbedding):
         self.table.weight.requires_grad_(not freeze)
 
     def load_pretrained(self) -> None:
-        """Load the vectors of the model. The unknown token, which only word dropout uses, starts at their mean.
+        """Load the vectors of the model.
+
+        If the ids of the model are shifted by two (`Tokenizer.shift`), the rows of padding and of the unknown token are
+        additional. They start at the mean vector, and only word dropout uses this unknown token.
 
         Raises:
             UserError: if the tokens are not those of the model, or its vectors have another size.

@@ -1,4 +1,4 @@
-"""The encoder of the elementwise document: linear in the length of a text, and not recurrent."""
+"""The encoder of the elementwise document: not recurrent, with time and memory linear in the length of a text."""
 
 from torch import Tensor
 
@@ -11,13 +11,14 @@ from src.models.encoder.stack import Block, BlockNorm, Stack
 class Elementwise(Stack):
     """Blocks of elementwise attention and a feed-forward network with an inner norm.
 
-    The last layer computes a global vector E, which is the summary; `pooling=last` returns it.
+    The last layer computes a global vector of the text, which is the summary; `pooling=last` returns this vector.
 
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state; None means `input_dim`.
         layers: number of blocks before the last layer.
-        expanded_dim: De, features of each block's E and of its feed-forward hidden layer; None means D.
+        expanded_dim: De, features of the global vector E of each block, and of its feed-forward hidden layer; None
+            means D.
         gate: tanh, sigmoid or linear, applied to E.
         vector_norm: layer or batch norm of E, or none.
         activation: relu or gelu.

@@ -11,7 +11,7 @@ Activation = Literal["relu", "gelu"]
 
 
 class FeedForward(nn.Module):
-    """W_2 Dropout(act(W_1 x)), or with an inner norm W_2 Dropout(act(LayerNorm(W_1 x))).
+    """Two linear layers: W_2 Dropout(act(W_1 x)), or W_2 Dropout(act(LayerNorm(W_1 x))) with an inner norm.
 
     Args:
         dim: D, features of a state.
@@ -48,5 +48,5 @@ class FeedForward(nn.Module):
         )
 
     def forward(self, states: Tensor) -> Tensor:
-        """N×L×D → N×L×D."""
+        """Return the output for each state: N×L×D → N×L×D."""
         return self.layers(states)

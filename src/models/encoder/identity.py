@@ -15,5 +15,5 @@ class Identity(Encoder):
         self.output_dim = input_dim
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×D → N×L×D."""
+        """Return the states unchanged, except for zero padding: N×L×D → N×L×D."""
         return Encoded(zero_padding(states, mask), mask, masked_mean(states, mask))

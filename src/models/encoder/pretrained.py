@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class PretrainedEncoder(Encoder):
-    """All of a pretrained model except its word vectors, frozen or fine-tuned.
+    """A pretrained model without its table of word vectors, frozen or fine-tuned.
 
     The model is divided into two components: its table of word vectors is the embedding (`PretrainedEmbedding`), and
     the other layers, with the model's own positions, are this encoder. Therefore no other component depends on token
@@ -27,7 +27,7 @@ class PretrainedEncoder(Encoder):
     loading a checkpoint needs no file.
 
     Args:
-        input_dim: features of an embedded token; must equal those of the model's word vectors.
+        input_dim: features of an embedded token; must equal the size of the model's word vectors.
         name_or_path: the model's folder, or its name on the hub.
         freeze: do not train the weights, and disable the model's dropout.
         max_length: number of tokens of the longest text; None if unknown.
@@ -88,16 +88,16 @@ class PretrainedEncoder(Encoder):
         """Load the pretrained weights.
 
         Raises:
-            UserError: if they cannot be read, or do not match the description.
+            UserError: if the weights cannot be read or are incomplete.
         """
         self.model.load_state_dict(pretrained.trained(self.name_or_path, self.description).state_dict())
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×input_dim → N×L×D; padding must be at the end of each row.
+        """Encode texts: N×L×input_dim → N×L×D. Padding must be at the end of each row.
 
         The summary is the state of the first special token, [CLS], or the mean if no special token precedes the text.
         """
-        if self.freeze:  # not in train(): Lightning bypasses it, and warns of modules in eval mode
+        if self.freeze:  # not in train(): Lightning does not call train(), and warns of modules that start in eval mode
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
         hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D

@@ -19,9 +19,9 @@ CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "
 class Recurrent(Encoder):
     """A stack of recurrent layers (Elman 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014).
 
-    Padding follows every text, so a forward layer reads the whole text before any padding, and a backward layer reads
-    rows that are reversed by their length. The result equals that of packed sequences, which use slow kernels both on
-    CPU and on GPU.
+    Padding must follow every text. A forward layer therefore reads the whole text before any padding. A backward layer
+    gets the real tokens of each row in reverse order. The result equals that of packed sequences, which use slow
+    kernels both on CPU and on GPU.
 
     Args:
         input_dim: D, features of an embedded token.
@@ -61,10 +61,10 @@ class Recurrent(Encoder):
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×D → N×L×output_dim; padding must be at the end of each row.
+        """Encode texts: N×L×D → N×L×output_dim. Padding must be at the end of each row.
 
-        The summary is the top layer's last forward state, concatenated with its first backward state (the last one
-        that the backward layer computes).
+        The summary is the top layer's forward state of the last token. If bidirectional, it is concatenated with the
+        backward state of the first token, which the backward layer computes last.
         """
         for layer, forward_rnn in enumerate(self.forwards):
             output = recurrent_states(forward_rnn, states)

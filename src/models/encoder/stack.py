@@ -1,4 +1,4 @@
-"""Stacks of blocks, the base of the transformer, the elementwise stack and the hybrid."""
+"""Stacks of blocks, from which the transformer, elementwise and hybrid encoders are built."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -23,7 +23,7 @@ class Mixing(Protocol):
 
 
 class AttentionSublayer(Sublayer):
-    """A sublayer with an attention's mixtures: norm, attention, dropout and residual connection."""
+    """An attention with layer norm, dropout and a residual connection."""
 
     def __init__(self, attention: Mixing, dim: int, *, norm: BlockNorm, dropout: float) -> None:
         super().__init__(dim, norm=norm, dropout=dropout)
@@ -38,8 +38,8 @@ class Block(nn.Module):
 
     Args:
         dim: D, features of a state.
-        attentions: mixings that are applied in this order.
-        feed_forward: network that is applied last.
+        attentions: attentions, applied in this order.
+        feed_forward: network that is applied after the attentions.
         norm: pre or post.
         dropout: probability in [0, 1) of dropping a feature of a sublayer's output.
     """
@@ -63,20 +63,20 @@ class Block(nn.Module):
         self.feed_forward = feed_forward
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D; rows of padding may have any values."""
+        """Apply the block to the states: N×L×D → N×L×D. Rows of padding may get any finite values."""
         for attention in self.attentions:
             states = attention(states, mask)
         return self.around.apply_around(self.feed_forward, states)
 
 
 class Stack(Encoder):
-    """Blocks, and after pre-norm blocks a final norm; inputs of another size are projected first.
+    """A stack of blocks, followed by a layer norm if norm=pre. Inputs with another size than D are projected first.
 
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state.
         layers: number of blocks, 1 to MOST_LAYERS.
-        block: function that builds a block.
+        block: function that returns a new block.
         norm: position of layer norm in the blocks.
 
     Raises:
@@ -95,11 +95,11 @@ class Stack(Encoder):
         self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
-        """The summary of the whole text: N×L×D → N×D."""
+        """Return the summary of each text: N×L×D → N×D."""
         return masked_mean(states, mask)
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """N×L×input_dim → N×L×D."""
+        """Encode texts: N×L×input_dim → N×L×D."""
         states = self.enter(states)
         for block in self.blocks:
             states = block(states, mask)

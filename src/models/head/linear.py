@@ -7,7 +7,7 @@ from src.models.component import Head
 
 
 class LinearHead(Head):
-    """W x + b after dropout.
+    """A linear layer W x + b after dropout.
 
     Args:
         input_dim: D, features of a pooled text.
@@ -17,7 +17,7 @@ class LinearHead(Head):
         freeze: do not train W and b, so that only the preceding components learn.
 
     Raises:
-        ValueError: if `dropout` is outside [0, 1).
+        ValueError: if an option is outside its range.
     """
 
     def __init__(
@@ -39,5 +39,5 @@ class LinearHead(Head):
             nn.init.zeros_(self.linear.bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """N×D → N×num_logits."""
+        """Return the logits: N×D → N×num_logits."""
         return self.linear(self.dropout(features))

@@ -20,9 +20,9 @@ class MlpHead(Head):
         num_logits: number of logits of the loss.
         hidden_dims: size of each hidden layer.
         activation: relu, gelu or tanh.
-        dropout: probability in [0, 1) before every linear layer.
-        init: glorot_uniform: weights from U(-b, b) with b = √(6 / (inputs + outputs)) of their layer (Glorot & Bengio
-            2010, eq. 16) and zero biases, as in Keras' Dense; None means torch's default.
+        dropout: probability in [0, 1) of dropping a feature before each linear layer.
+        init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
+            Bengio 2010, eq. 16) and sets its biases to zero, as in Keras' Dense; None means torch's default.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -58,5 +58,5 @@ class MlpHead(Head):
                     nn.init.zeros_(layer.bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """N×D → N×num_logits."""
+        """Return the logits: N×D → N×num_logits."""
         return self.layers(features)

@@ -12,7 +12,7 @@ from src.models.types import Encoded
 class Attentive(Pooling):
     """Σ_t softmax(u_wᵀ tanh(W_w h_t + b_w)) h_t over the real states (Yang et al. 2016, eqs. 5 to 7).
 
-    Unlike in the query attentions, the query is a learned vector u_w that all texts share.
+    The query is a learned vector u_w that all texts share.
     """
 
     def __init__(self, input_dim: int) -> None:

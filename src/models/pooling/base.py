@@ -23,4 +23,4 @@ class Pooling(Component):
 
     @abstractmethod
     def forward(self, encoded: Encoded) -> Tensor:
-        """N×T×D → N×`width`·D."""
+        """Return one vector for each text: N×T×D → N×`width`·D."""

@@ -1,4 +1,4 @@
-"""The text's summary."""
+"""The summary of the text as its vector."""
 
 from torch import Tensor
 

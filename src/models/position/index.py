@@ -1,4 +1,4 @@
-"""Positions as the document of `attention_from_scratch` encodes them: the index as an additional feature."""
+"""The position as an additional feature, as in the document of `attention_from_scratch`."""
 
 import torch
 from torch import Tensor
@@ -7,13 +7,13 @@ from src.models.component import Position
 
 
 class Index(Position):
-    """Appends 0, 1, …, L-1 without scaling; in long texts they exceed every embedded feature."""
+    """Appends the position 0, 1, …, L-1 as a feature, not scaled; in long texts it exceeds all other features."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.output_dim = input_dim + 1
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×(D+1); padding gets 0."""
+        """Append the position to each state: N×L×D → N×L×(D+1). Padding gets position 0."""
         steps = torch.arange(mask.shape[1], device=mask.device) * mask  # N×L
         return torch.cat([states, steps.unsqueeze(-1).to(states.dtype)], -1)

@@ -8,7 +8,7 @@ from src.models.component import Position
 
 
 class Learned(Position):
-    """Adds a learned vector to each token, one for every position.
+    """Adds to each token the learned vector of its position.
 
     Args:
         input_dim: D, features of an embedded token.
@@ -27,7 +27,7 @@ class Learned(Position):
         self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D; padding is unchanged.
+        """Return the states with positions: N×L×D → N×L×D. Padding is unchanged.
 
         Raises:
             UserError: if a text is longer than `max_length`.

@@ -13,5 +13,5 @@ class NoPosition(Position):
         self.output_dim = input_dim
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D."""
+        """Return the states unchanged: N×L×D → N×L×D."""
         return states

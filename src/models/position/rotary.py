@@ -20,7 +20,7 @@ class Rotary(Position):
     """Rotates queries and keys by their positions, so that a score depends only on the distance between two tokens.
 
     The rotation happens inside attentions, where queries and keys exist; `forward` returns the states unchanged.
-    `attach` passes this object to every self-attention of the encoder and of the attention.
+    `attach` passes this object to every attention in the model that has queries and keys (`SupportsRotary`).
 
     Args:
         input_dim: D, features of an embedded token.
@@ -38,7 +38,7 @@ class Rotary(Position):
         self.base = base
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """N×L×D → N×L×D, unchanged."""
+        """Return the states unchanged: N×L×D → N×L×D."""
         return states
 
     def check(self, dim: int) -> None:
@@ -54,10 +54,11 @@ class Rotary(Position):
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
 
     def attach(self, *components: nn.Module) -> None:
-        """Make every self-attention in `components` rotate its queries and keys.
+        """Make every attention in `components` that supports rotation rotate its queries and keys.
 
         Raises:
-            ValueError: if there is no self-attention, or if a head has an odd number of features.
+            ValueError: if no attention supports rotation, if a head has an odd number of features, or for
+                score_mode=concat.
         """
         attentions = [
             module for component in components for module in component.modules() if isinstance(module, SupportsRotary)
