@@ -116,9 +116,13 @@ def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[t
     groups: list[list[tuple[float, Sample]]] = []
     for term in terms:
         seeds = set(term[1].seeds or ())
-        sharing = [group for group in groups if any(seeds & set(sample.seeds or ()) for _, sample in group)]
-        groups = [group for group in groups if group not in sharing]
-        groups.append([*(previous for group in sharing for previous in group), term])
+        merged, separate = [], []
+        for group in groups:
+            if any(seeds & set(sample.seeds or ()) for _, sample in group):
+                merged += group
+            else:
+                separate.append(group)
+        groups = [*separate, [*merged, term]]
     return groups
 
 

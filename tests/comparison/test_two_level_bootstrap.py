@@ -179,6 +179,19 @@ def test_variants_without_a_common_seed_are_drawn_independently() -> None:
     )
 
 
+def test_variants_in_two_groups_of_common_seeds() -> None:
+    """Two pairs of variants: the seeds of the first pair are drawn independently of those of the second."""
+    rng = np.random.default_rng(13)
+    pairs = [[simulate(rng, n, 101, level=1, seed=0.4, text=0.5, residual=0.3) for _ in "ab"] for n in (3, 5)]
+    seeds = [(7, 2, 4), (1, 3, 5, 6, 9)]
+    (first, third), (second, fourth) = pairs
+    samples = draw_samples([first, second, third, fourth], seeds=[*seeds, *seeds])
+    differences = draw_samples([first - third, second - fourth], seeds=seeds)
+    assert estimate_difference(list(zip((1, 1, -1, -1), samples, strict=True))) == pytest.approx(
+        estimate_difference([(1, difference) for difference in differences])
+    )
+
+
 def test_two_seeds_beside_many_texts_keep_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two seeds cause nine tenths of the variance: its estimate is small by chance where t is large by chance."""
     monkeypatch.setattr(two_level_bootstrap, "RESAMPLES", 300)
