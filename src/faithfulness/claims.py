@@ -104,7 +104,7 @@ def _format(difference: Difference, unit: str, p_value: float | None) -> str:
 CLAIMS = (
     Claim("Attention is more faithful than a random ranking", FAITHFUL, partial(_between_rankings, ATTENTION, RANDOM)),
     Claim(
-        "Attention is more faithful than the `uniform` ranking",
+        "Attention is more faithful than the uniform ranking",
         FAITHFUL,
         partial(_between_rankings, ATTENTION, UNIFORM),
     ),

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from typing import NamedTuple
 
 import pytest
 
@@ -10,38 +11,48 @@ from tests.helpers import ROOT
 PAGE = (ROOT / "docs" / "faithfulness-results.md").read_text(encoding="utf-8")
 RELEASED = ROOT / "docs" / "results" / "faithfulness"
 RANKINGS = ("attention", "attention × gradient", "gradient × input", "integrated gradients", "leave-one-out", "random")
+Estimate = tuple[float, float]  # value and half-width of its interval
 
 
-def table(head: str) -> list[list[str]]:
-    """The cells of the rows below the head that starts with these words."""
-    lines = PAGE[PAGE.index(f"| {head}") :].split("\n\n")[0].splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+class Section(NamedTuple):
+    """The section of the page about a data set, with its released tables."""
+
+    text: str
+    tables: str  # sst2.md
+    estimates: dict[tuple[str, str, str], Estimate]  # by variant, ranking and measure
+
+    def rows(self, head: str) -> list[list[str]]:
+        """Return the cells of the rows below the head that starts with these words."""
+        lines = self.text[self.text.index(f"| {head}") :].split("\n\n")[0].splitlines()[2:]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.fixture(scope="module")
-def estimates() -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Value and half-width of the interval by variant, ranking and measure."""
-    with (RELEASED / "sst2.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            (row["variant"], row["ranking"], row["measure"]): (
-                float(row["value"]),
-                (float(row["high"] or row["value"]) - float(row["low"] or row["value"])) / 2,
-            )
-            for row in csv.DictReader(file)
-        }
+@pytest.fixture(params=["sst2", "imdb"])
+def section(request: pytest.FixtureRequest) -> Section:
+    heading = {"sst2": "## SST-2", "imdb": "## IMDb"}[request.param]
+    with (RELEASED / f"{request.param}.csv").open(encoding="utf-8", newline="") as file:
+        estimates = {(row["variant"], row["ranking"], row["measure"]): estimate(row) for row in csv.DictReader(file)}
+    text = next(part for part in re.split(r"^(?=## )", PAGE, flags=re.MULTILINE) if part.startswith(heading))
+    return Section(text, (RELEASED / f"{request.param}.md").read_text(encoding="utf-8"), estimates)
 
 
-def test_the_rankings_are_the_released_values(estimates: dict[tuple[str, str, str], tuple[float, float]]) -> None:
-    rows = table("variant | attention |")
+def estimate(row: dict[str, str]) -> Estimate:
+    value = float(row["value"])
+    return value, (float(row["high"] or value) - float(row["low"] or value)) / 2
+
+
+def test_the_rankings_are_the_released_values(section: Section) -> None:
+    rows = section.rows("variant | attention |")
     assert len(rows) == 12
     for variant, *cells in rows:
-        values = [estimates[variant.replace("`", ""), name, "normalized_comprehensiveness"] for name in RANKINGS]
+        name = variant.replace("`", "")
+        values = [section.estimates[name, ranking, "normalized_comprehensiveness"] for ranking in RANKINGS]
         assert cells == [f"{value:.2f} ± {half:.2f}" for value, half in values], variant
 
 
-def test_the_agreement_is_the_released_value(estimates: dict[tuple[str, str, str], tuple[float, float]]) -> None:
-    by_measure = {(variant, measure): value for (variant, _, measure), value in estimates.items()}
-    rows = table("Kendall's τ")
+def test_the_agreement_is_the_released_value(section: Section) -> None:
+    by_measure = {(variant, measure): value for (variant, _, measure), value in section.estimates.items()}
+    rows = section.rows("Kendall's τ")
     assert len(rows) == 10
     for variant, gradient, _, leave_one_out, _ in rows:
         name = variant.replace("`", "")
@@ -49,8 +60,7 @@ def test_the_agreement_is_the_released_value(estimates: dict[tuple[str, str, str
         assert [gradient, leave_one_out] == [f"{value:.3f} ± {half:.3f}" for value, half in values], variant
 
 
-def test_the_verdicts_are_the_released_ones() -> None:
-    released = (RELEASED / "sst2.md").read_text(encoding="utf-8")
-    verdicts = re.findall(r"^\| (.+) \| (\w+) \| ([+-][\d.]+ \(.+?\)) normalized", released, re.MULTILINE)
+def test_the_verdicts_are_the_released_ones(section: Section) -> None:
+    verdicts = re.findall(r"^\| (.+) \| (\w+) \| ([+-][\d.]+ \(.+?\)) normalized", section.tables, re.MULTILINE)
     assert len(verdicts) == 3
-    assert [tuple(row) for row in table("claim |")[:3]] == verdicts
+    assert [tuple(row) for row in section.rows("claim |")[:3]] == verdicts
