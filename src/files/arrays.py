@@ -12,12 +12,12 @@ import numpy as np
 from src.files.checksums import require_checksums
 
 ALIGNMENT = 64  # bytes
-HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes in a zip member: header, field for large files, start of a field
-PADDING_FIELD = 0xD935  # the registered number of a padding field
+HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes of the header before the name, the ZIP64 field, and an empty field
+PADDING_FIELD = 0xD935  # the registered ID of padding fields in zip files
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read all arrays by name, after a check of their checksums.
+    """Return all arrays of a file by name, after a check of their checksums.
 
     Raises:
         OSError: if the file cannot be read.
@@ -29,7 +29,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files}
-        except Exception as error:  # zipfile, zlib and NumPy raise many types for damaged files
+        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 
@@ -49,13 +49,13 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def map_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Map all arrays that `write_arrays` wrote into memory, after a check of their checksums.
+    """Return all arrays of a file by name, mapped into memory after a check of their checksums.
 
-    Writes to the arrays do not change the file.
+    Changes to the arrays are not written to the file.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is damaged, or was not written by `write_arrays`.
+        ValueError: if the file is damaged, or an array is compressed, unaligned, not flat or not of integers.
     """
     with path.open("rb") as file:
         try:
@@ -64,7 +64,7 @@ def map_arrays(path: Path) -> dict[str, np.ndarray]:
                 members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             return {name: _map_array(file, content, member) for name, member in members.items()}
-        except Exception as error:  # zipfile, zlib and NumPy raise many types for damaged files
+        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 

@@ -1,4 +1,4 @@
-"""Validate plain containers from a file: keys, types, and finite numbers."""
+"""Validate values that were read from a file: their keys and types, and that numbers are finite."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,12 +24,13 @@ def require(value: Any, spec: Any, path: str = "") -> None:
     Args:
         value: the value from the file.
         spec: `str`, `bool`, `int` (64 bits), `float` (finite; whole numbers too), None or another class; a tuple of
-            alternatives; `[item]`; `{str: item}` for a mapping with any keys; or `{"key": item, "other?": item}`, where
-            a question mark after a key means that the key may be absent, and further keys may have any value.
+            alternatives; `[item]` for a list; `{str: item}` for a mapping with arbitrary text keys; or
+            `{"key": item, "other?": item}`, where a question mark marks a key that may be absent, and further keys
+            with any values are allowed.
         path: path of the value, for the message.
 
     Raises:
-        ValueError: if a value does not match; the message contains its dotted path, its type and the expected type.
+        ValueError: if a value does not match; the message has its dotted path, the expected type and the actual type.
     """
     prefix = f"{path}: " if path else ""
     if isinstance(spec, Mapping):
@@ -63,12 +64,12 @@ def require(value: Any, spec: Any, path: str = "") -> None:
 
 
 def require_plain(value: Any, path: str) -> None:
-    """Check that a value consists only of lists, mappings, text, numbers, true, false and null.
+    """Check that a value consists only of lists, text, numbers, booleans, null, and mappings.
 
-    The keys of a mapping must be text, whole numbers, true or false.
+    The keys of mappings must be text, integers or booleans.
 
     Raises:
-        ValueError: if it contains another value, has more than 64 levels, or has more than 200,000 values.
+        ValueError: if the value contains any other value, has more than 64 levels, or has more than 200,000 values.
     """
     level, count = [(path, value)], 0
     for _ in range(MAX_DEPTH):

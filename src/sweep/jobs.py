@@ -17,7 +17,7 @@ class Job(NamedTuple):
 
     Args:
         number: position in the sweep, from 0.
-        overrides: the overrides on its command line.
+        overrides: the overrides that determine its configuration.
         folder: output folder, relative to the sweep's folder.
     """
 
@@ -28,7 +28,7 @@ class Job(NamedTuple):
 
 @dataclass
 class Sweep:
-    """The content of `sweep.json`: all that is needed to resume a sweep, and the outcomes of its jobs.
+    """The jobs of a sweep and the command line that started it, as stored in `sweep.json`.
 
     Args:
         folder: the sweep's folder.

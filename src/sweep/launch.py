@@ -30,7 +30,7 @@ LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock
 
 
 class JobNotCompleted(Exception):
-    """The job failed, was interrupted or did not start; its folder records the reason."""
+    """The error for a job that failed, was interrupted or did not start."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,17 @@ class Task:
     """Runs one job in a child process, and records its outcome even if the child is killed.
 
     A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that runs in another
-    process is skipped. A job may therefore be run again, as Slurm and Ray do after a failure.
+    process is skipped. A launcher may therefore call the task again for the same job, as those for Slurm and Ray do
+    after a failure.
 
     Args:
         module: the command's module, such as src.train.
         working_dir: the base of relative paths.
         sweep: the sweep's folder.
         jobs: the jobs by their folders.
-        names: the overrides that distinguish each job, by job number.
+        names: the overrides that distinguish each job, by its number.
         redirect_output: whether jobs print to output.txt in their folders.
-        callbacks: callbacks to add to the configured callbacks.
+        callbacks: callbacks to add to the configured ones.
     """
 
     module: str
@@ -113,7 +114,7 @@ def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config:
         config: the sweep's own configuration.
 
     Raises:
-        UserError: if the launcher is not installed.
+        UserError: if the launcher cannot be loaded.
     """
     launcher = _make_launcher(task, hydra_context, config)
     overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]

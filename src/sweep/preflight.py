@@ -33,8 +33,8 @@ class ValidatedJob(NamedTuple):
 
     Args:
         job: the job with its folder.
-        mistakes: empty if the job can run.
-        signature: a text that is equal for jobs with the same configuration; empty if there are mistakes.
+        mistakes: the reasons why the job cannot run; empty if it can.
+        signature: the configuration as text, equal for duplicate jobs; empty if there are mistakes.
     """
 
     job: Job
@@ -45,15 +45,15 @@ class ValidatedJob(NamedTuple):
 def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
     """Return the jobs with their folders, if all of them can run.
 
-    Every job is composed and checked. Each distinct model is built with small sizes and takes one step, and each
-    distinct data source is read, in one process per core.
+    One process per core composes and checks a part of the jobs. It builds each distinct model with a small vocabulary,
+    makes one training step on synthetic texts, and reads each distinct data source.
 
     Args:
         composer: composes the configurations of the jobs.
         requests: number and overrides of each job.
 
     Raises:
-        UserError: with all mistakes and the jobs that contain them.
+        UserError: if a job cannot run; the message lists all mistakes and the jobs that contain them.
     """
 
     def validate(requests: Sequence[tuple[int, list[str]]]) -> list[ValidatedJob]:
@@ -109,7 +109,7 @@ def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
 
 
 def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> str:
-    """List all mistakes, each with the jobs that contain it."""
+    """Return a text that lists all mistakes, each with the jobs that contain it."""
     jobs_by_mistake: dict[Mistake, list[str]] = {}
     for job, mistakes, _ in results:
         for mistake in mistakes:

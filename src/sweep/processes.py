@@ -1,8 +1,8 @@
 """Runs functions in separate processes, which protects this process from their failures.
 
 A forked process starts in milliseconds, because all modules are imported already. Forking is unsafe once this process
-has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads; in
-these cases, a new interpreter is spawned instead. A process that forks may therefore import modules, but not compute.
+has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads; then
+a new interpreter is started instead. A process that is to fork must therefore import modules only, and not compute.
 """
 
 import ctypes
@@ -43,19 +43,19 @@ _worker_function: Callable[[Any], Any]
 
 
 def note_start() -> None:
-    """Record whether this process may fork: only on Linux, and if neither torch nor Ray is imported yet."""
+    """Record whether this process may fork: on Linux, if neither torch nor Ray has been imported."""
     global _fresh
     _fresh = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
 
 def can_fork() -> bool:
     """Return whether this process may fork; if so, import the modules that its children need."""
-    if _fresh is None:  # in the worker of a launcher, `note_start` was not called
+    if _fresh is None:  # in a worker process of a launcher
         note_start()
     if _fresh:
-        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # counting GPUs must not open a GPU
+        os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # count GPUs without opening one
         for module in IMPORTED:
-            with suppress(ImportError):  # a later import of the module raises the error again
+            with suppress(ImportError):  # the error is reported when the module is needed
                 importlib.import_module(module)
     return bool(_fresh)
 
@@ -63,8 +63,8 @@ def can_fork() -> bool:
 def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callable[[], bool]) -> int:
     """Run `target(*args)` in a separate process, and wait for it.
 
-    When `should_stop` returns True or a signal arrives, the process receives one SIGINT. The wait for its exit has no
-    time limit.
+    When `should_stop` returns True or this process receives a signal, the separate process is sent one SIGINT. The wait
+    for its exit has no time limit.
 
     Returns:
         The exit code, or the negative number of the signal that killed the process.
@@ -89,7 +89,7 @@ def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callabl
 
 @contextmanager
 def _collect_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM during the block, if they have no handler and would therefore end this process."""
+    """Yield a list that collects SIGINT and SIGTERM during the block, if they have no handler of their own."""
     received: list[int] = []
     defaults = (signal.SIG_DFL, signal.default_int_handler)
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -105,7 +105,9 @@ def _collect_signals() -> Iterator[list[int]]:
 
 
 def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]) -> list[Result]:
-    """Apply `function` to chunks of the items, in one forked process per core; without forking, in this process.
+    """Return the results of `function` for all items, computed in one forked process per core.
+
+    If this process may not fork, it computes the results itself.
 
     Args:
         function: maps a chunk of the items to a list of results.
@@ -129,7 +131,7 @@ def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: 
 
 
 def _set_up_worker(function: Callable[[Any], Any]) -> None:
-    """Store the function in a forked worker, because a closure cannot be sent to a worker with the items."""
+    """Store the function in a forked worker, because a closure cannot be sent to the worker with the items."""
     global _worker_function
     die_with_parent()
     _worker_function = function

@@ -22,7 +22,7 @@ JOURNAL = "optuna.journal"
 
 @dataclass
 class Search:
-    """Runs jobs whose values Optuna's tree-structured Parzen estimator chooses.
+    """Runs jobs with option values from Optuna's tree-structured Parzen estimator.
 
     The search optimizes the metric that callbacks.best_checkpoint monitors. Its state is in the sweep's folder, so
     `sweep.resume=…` resumes an interrupted search.
@@ -33,12 +33,13 @@ class Search:
         overrides: overrides on the command line.
         trials: total number of jobs (≥ 1).
         n_jobs: number of jobs that are sampled together (≥ 1).
-        n_startup_trials: number of first jobs that are sampled at random.
+        n_startup_trials: number of jobs at the start of the search whose values are sampled at random.
         warmup: epochs before a job may be pruned; None disables pruning.
         seed: seed of the sampler.
 
     Raises:
-        UserError: if Optuna is not installed, a number is too small, or there is no metric or no range.
+        UserError: if Optuna is not installed, `trials` or `n_jobs` is below 1, callbacks.best_checkpoint is absent, or
+            the overrides contain no choices or ranges, or an invalid range.
     """
 
     runner: SweepRunner

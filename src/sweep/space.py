@@ -13,10 +13,10 @@ from src.errors import UserError
 def parse_space(
     params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader
 ) -> tuple[list[str], dict[str, Any]]:
-    """Split the overrides into shared overrides of all jobs, and the distributions of the other options.
+    """Return the overrides that all jobs share, and the Optuna distributions of the other options.
 
     Raises:
-        UserError: if there are no values to choose from, or a range is empty.
+        UserError: if no override contains choices or a range, or a range is empty or not above 0 on a log scale.
     """
     parser = OverridesParser.create(config_loader=loader)
     lines = {
@@ -35,7 +35,7 @@ def parse_space(
 
 
 def boundary_overrides(key: str, distribution: Any) -> list[str]:
-    """Return the overrides that set one option to both ends of its range, or to each of its choices."""
+    """Return the overrides that set an option to both ends of its range, or to each of its choices."""
     values = getattr(distribution, "choices", None) or [getattr(distribution, end) for end in ("low", "high")]
     return [f"{key}={value}" for value in values]
 

@@ -20,7 +20,7 @@ def stop_requested(sweep: Path) -> bool:
 def on_signals(sweep: Path) -> Iterator[list[int]]:
     """Stop the sweep gracefully on Ctrl-C, SIGTERM or SIGHUP, and immediately on a second signal.
 
-    The file that requests the stop remains, so that queued jobs do not start. Resuming the sweep removes this file.
+    The file that requests the stop remains, so that queued jobs do not start. Resuming the sweep removes the file.
 
     Yields:
         The signals received so far.
@@ -33,7 +33,10 @@ def on_signals(sweep: Path) -> Iterator[list[int]]:
             raise KeyboardInterrupt
         (sweep / FILE).touch()
         name = signal.Signals(signum).name
-        announce(f"\n{name}: saving and stopping the running jobs; the others stay pending. Repeat to stop immediately")
+        announce(
+            f"\n{name}: saving and stopping the running jobs; the other jobs stay pending. "
+            "A second signal stops all jobs immediately"
+        )
 
     (sweep / FILE).unlink(missing_ok=True)
     previous = {signum: signal.signal(signum, handle) for signum in stopping_signals()}
