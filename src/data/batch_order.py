@@ -1,7 +1,7 @@
 """The order of rows in a pass over a split: a plan is a list of row arrays, one per batch.
 
-On every rank a plan has ceil(n / (batch_size * world_size)) batches, whose sizes differ by at most one row.
-No row is dropped, and none is repeated unless there are fewer rows than ranks.
+Each process (rank) has its own plan of ceil(n / (batch_size * world_size)) batches; the sizes of all batches differ by
+at most one row. No row is dropped, and no row is repeated unless all ranks together have more batches than rows.
 """
 
 from itertools import pairwise
@@ -14,7 +14,7 @@ Plan = list[np.ndarray]
 
 
 def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
-    """The fixed order of evaluation: longest texts first, so that a lack of memory is detected at once."""
+    """Return the fixed plan for evaluation, longest texts first, so that a lack of memory is detected at once."""
     rows = np.argsort(-lengths, kind="stable")
     bounds = _bounds(len(rows), batch_size, world_size)
     return _split(rows, bounds)[rank::world_size]
@@ -23,12 +23,13 @@ def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) 
 def shuffled(
     lengths: np.ndarray, batch_size: int, seed: int, buckets: bool, rank: int, world_size: int, epoch: int
 ) -> Plan:
-    """The order of one training epoch: a pure function of its arguments.
+    """Return the plan for one training epoch; the same arguments always give the same plan.
 
     Args:
         lengths: n int64, tokens of each text.
-        buckets: group texts of similar length. Rows are shuffled, then sorted within chunks of 50 batches (an eighth of
-            a small split, to keep its order random), then the batches are shuffled.
+        buckets: build batches of texts of similar length: rows are shuffled, then sorted by length within chunks of 50
+            batches (in small splits, within chunks of an eighth of the batches, so that the order stays random), and
+            then the batches are shuffled.
         rank: number of this process among `world_size` processes, which get different batches of similar length.
     """
     rng = np.random.default_rng([seed, epoch])
@@ -45,7 +46,7 @@ def shuffled(
 
 
 def _bounds(rows: int, batch_size: int, world_size: int) -> np.ndarray:
-    """The boundaries of the batches; their number is a multiple of the number of ranks."""
+    """Return the boundaries of the batches; the number of batches is a multiple of the number of ranks."""
     batches = -(-rows // (batch_size * world_size)) * world_size
     return np.arange(batches + 1) * rows // max(batches, 1)
 

@@ -21,7 +21,7 @@ ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arr
 
 
 def code_version(*classes: type) -> str:
-    """Hash of the source code of this package and of the modules of `classes`: the tokens depend on both."""
+    """Return a hash of the code on which the tokens depend: this package and the modules of `classes`."""
     modules = (sys.modules.get(cls.__module__) for cls in classes)
     module_files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
     return content_hash(sorted(module_files | set(Path(__file__).parent.rglob("*.py"))))
@@ -30,10 +30,10 @@ def code_version(*classes: type) -> str:
 def load_or_build(
     folder: Path, key: str, build: Callable[[], TokenizedCorpus], alias: Callable[[TokenizedCorpus], str]
 ) -> TokenizedCorpus:
-    """Load `<folder>/<key>.npz`, or build and write it if it does not exist.
+    """Return the data in `<folder>/<key>.npz`; if this file does not exist, call `build` and write the file.
 
-    If several jobs need the file, one builds it and the others wait. A damaged file is rebuilt. A hard link makes the
-    file available under the key `alias(data)`, too.
+    If several jobs need the file, one job writes it while the others wait. A damaged file is written again. A hard link
+    makes the file available under the key `alias(data)`, too.
 
     Raises:
         UserError: if the folder is not writable or its disk is full.
@@ -58,7 +58,7 @@ def load_or_build(
 
 
 def _write(path: Path, data: TokenizedCorpus) -> None:
-    """Write the file atomically: to a temporary file, which then replaces `path`."""
+    """Write the data to a temporary file that then replaces `path`, so that `path` is never incomplete."""
     metadata = {
         "tokenizer": data.tokenizer,
         "class_names": data.class_names,
@@ -76,13 +76,13 @@ def _write(path: Path, data: TokenizedCorpus) -> None:
 
 
 def _link(path: Path, alias: Path) -> None:
-    """Add a hard link to the file, if the file system supports it and the name is free."""
+    """Add the hard link `alias` to the file, if the file system supports hard links and `alias` does not exist."""
     with suppress(OSError):
         os.link(path, alias)
 
 
 def _read(path: Path) -> TokenizedCorpus | None:
-    """Load the file; None if it does not exist or is damaged (zip members have checksums)."""
+    """Return the data in the file, or None if it does not exist or is damaged (zip members have checksums)."""
     if not os.path.isfile(path):  # Path.is_file() raises in an unreadable folder
         return None
     try:
@@ -103,6 +103,9 @@ def _read(path: Path) -> TokenizedCorpus | None:
 
 
 def default_folder() -> str:
-    """`heed` in the user's cache folder; a relative XDG_CACHE_HOME is ignored, as the XDG specification requires."""
+    """Return the folder `heed` in the user's cache folder.
+
+    A relative path in XDG_CACHE_HOME is ignored, as the XDG specification requires.
+    """
     folder = os.environ.get("XDG_CACHE_HOME", "")
     return os.path.join(folder if os.path.isabs(folder) else "~/.cache", "heed")

@@ -12,16 +12,17 @@ from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.suggestions import suggestion
 
-MOST_FRACTIONS = 100  # distinct fractional numbers that may still be classes, such as ratings
+MOST_FRACTIONS = 100  # largest number of distinct labels that may be classes if some are fractions, such as ratings
 WHOLE = re.compile(r"[-+]?\d+")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
 def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
-    """The distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
+    """Return the distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
 
     Raises:
-        UserError: if there are fewer than two, or so many fractional numbers that they must be measurements.
+        UserError: if there are fewer than two distinct labels, or more than `MOST_FRACTIONS` numbers of which some are
+            fractions: these are measurements, not classes.
     """
     names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
     if len(names) < 2:
@@ -42,7 +43,7 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
 
 
 def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
-    """The class number of each row: m int64.
+    """Return the class number of each row: m int64.
 
     Raises:
         UserError: if a label is not in `class_names`.
@@ -60,7 +61,7 @@ def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
 
 
 def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
-    """The class names that a user listed, as strings.
+    """Return the class names of the option `labels` as strings, or None if `labels` is None.
 
     Raises:
         ValueError: if there are fewer than two names, or duplicates.

@@ -17,18 +17,18 @@ STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}
 
 @dataclass(frozen=True)
 class Codec:
-    """Turns texts into batches exactly as in training. Checkpoints store it as plain containers."""
+    """Converter of texts to batches, the same as in training. Checkpoints store the result of `to_dict`."""
 
     tokenizer: Tokenizer
     truncation: Truncation
     class_names: tuple[str, ...]  # C
 
     def reads_as(self, other: "Codec") -> bool:
-        """Whether both turn every text into the same tokens."""
+        """Return whether this codec and `other` convert every text to the same tokens."""
         return self.truncation == other.truncation and self.tokenizer.to_json() == other.tokenizer.to_json()
 
     def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
-        """One batch of all N texts, in their order; without `labels` every label is -1."""
+        """Return one batch of all N texts in their order; without `labels`, every label is -1."""
         return self.builder(texts, labels=labels)(np.arange(len(texts)))
 
     def builder(
@@ -37,19 +37,19 @@ class Codec:
         device: torch.device | str = "cpu",
         labels: Sequence[int] | np.ndarray | None = None,
     ) -> BatchBuilder:
-        """A builder of batches; without `labels` every label is -1."""
+        """Return a builder of batches of these texts; without `labels`, every label is -1."""
         label_array = np.full(len(texts), NO_LABEL) if labels is None else np.asarray(labels)
         return BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """A builder of unlabelled batches, and the original spelling of each token that remains after truncation."""
+        """Return a builder of unlabelled batches, and the original spelling of each text's tokens after truncation."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)
         return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
-        """The state as strings, numbers and lists."""
+        """Return the state of the codec as strings, numbers and lists."""
         return {
             "tokenizer": self.tokenizer.to_json(),
             "max_length": self.truncation.max_length,
@@ -59,7 +59,7 @@ class Codec:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """The inverse of `to_dict`.
+        """Return the codec with the state `state`, a result of `to_dict`.
 
         Raises:
             ValueError: if a value is missing, has the wrong type or is out of range.

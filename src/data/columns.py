@@ -20,7 +20,7 @@ def require_columns(path: Path, required: Sequence[str], delimiter: str | None =
     Args:
         path: path of the file.
         required: names of required columns.
-        delimiter: delimiter of a CSV or TSV file; None detects it.
+        delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
 
     Raises:
         UserError: if a column is missing; the message lists the columns of the file.
@@ -34,7 +34,7 @@ def require_columns(path: Path, required: Sequence[str], delimiter: str | None =
 
 
 def columns(path: Path, required: Sequence[str], delimiter: str | None) -> list[str]:
-    """The names in the header of a CSV, TSV or Parquet file; empty if there is no readable header."""
+    """Return the names in the header of a CSV, TSV or Parquet file; an empty list if there is no readable header."""
     suffix = file_format(path)
     if not path.is_file():  # a pipe can be read only once
         return []

@@ -20,12 +20,12 @@ class Split:
 
     texts: Sequence[str]  # n
     labels: np.ndarray  # n int64, indices of `Corpus.class_names`
-    groups: np.ndarray | None = None  # n int64: a later split keeps the rows of a group together
+    groups: np.ndarray | None = None  # n int64; rows of the same group stay together when rows are held out
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The splits of a source; the data module holds out missing ones from `train`."""
+    """The splits of a source; the data module holds out rows of `train` for a missing split."""
 
     train: Split
     val: Split | None
@@ -34,7 +34,7 @@ class Corpus:
 
 
 def validate_corpus(corpus: Any, source: str, folder: Path) -> Corpus:
-    """Check a corpus, store its texts in temporary files, and convert its labels to int64 arrays.
+    """Check a corpus; return it with its texts in temporary files and its labels as int64 arrays.
 
     Args:
         corpus: the value that the source returned.
@@ -78,7 +78,7 @@ def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> S
 
 
 def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
-    """Check texts of any iterable, and store them."""
+    """Check the texts of any iterable, and store them in a temporary file."""
     requirement = "texts must be a list of str"
     if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
         raise UserError(f"{place}.texts is {_describe(texts)}; {requirement}")
@@ -102,10 +102,10 @@ def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
 
 
 def _class_numbers(values: Any, length: int, place: str) -> np.ndarray:
-    """The labels as an array of `length` integers; lists and tensors are converted, other number types rejected."""
+    """Return labels in an array, list or tensor as an array; raise a UserError unless they are `length` integers."""
     array = np.empty(0)
     if not isinstance(values, list | tuple) or all(isinstance(value, Integral) for value in values):
-        with suppress(TypeError, ValueError, RuntimeError):  # a tensor on another device
+        with suppress(TypeError, ValueError, RuntimeError):  # such as a tensor on another device
             array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise UserError(
@@ -118,7 +118,7 @@ def _class_numbers(values: Any, length: int, place: str) -> np.ndarray:
 
 
 def _describe(value: Any) -> str:
-    """The type, shape and first values of a value, for messages."""
+    """Describe a value by its type, shape and first items, for messages."""
     type_name = type(value).__name__
     if isinstance(value, np.ndarray):
         return (

@@ -36,19 +36,20 @@ class TextDataModule(pl.LightningDataModule, ABC):
     Args:
         tokenizer: trains or loads the tokenizer.
         batch_size: largest number of texts per step (≥ 1); the batches of a split differ by at most one text.
-        max_length: tokens per text after truncation (≥ 1).
-        keep: the tokens of a longer text that remain, "first" or "last".
+        max_length: largest number of tokens per text (≥ 1); longer texts are truncated.
+        keep: which tokens of a longer text remain, the "first" or the "last".
         val_fraction: fraction of the training split to hold out if the source has no validation split; in (0, 1).
-        test_fraction: fraction of the training split to hold out first if the source has no test split; in (0, 1).
-        split_seed: seed of the held-out rows and of the sample for `limit`; separate from `seed`, so that runs with
-            several seeds share one split and one cache.
+        test_fraction: fraction of the training split to hold out, before `val_fraction`, if the source has no test
+            split; in (0, 1).
+        split_seed: seed of the held-out rows and of the sample for `limit`; runs that differ only in `seed` share the
+            splits and the cache.
         limit: largest number of texts per split, a stratified sample; None means all.
         folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
             `test_fraction`.
         fold: number of the fold that is the test split, from 0 to folds - 1.
         length_buckets: train on batches of texts of similar length, which saves padding.
         on_device: store all tokens of a split on the trainer's device.
-        cache_dir: folder of the tokenized data; None: the folder `heed` in the user's cache.
+        cache_dir: folder of the tokenized data; None means the folder `heed` in the user's cache.
         seed: seed of the training order; None means torch's seed.
         progress: show progress bars while tokenizing.
 
@@ -104,31 +105,34 @@ class TextDataModule(pl.LightningDataModule, ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A string that changes whenever the result of `read` changes; computed without parsing any text."""
+        """Return a string that changes whenever the result of `read` changes, without parsing any text."""
 
     @abstractmethod
     def read(self) -> Corpus:
         """Read all texts with their classes."""
 
     def require_tokenizer(self) -> None:
-        """Raise a UserError unless the tokenizer is a `TokenizerBuilder`; a user's class may create it in `setup`."""
+        """Raise a UserError if the tokenizer is not a `TokenizerBuilder`.
+
+        The attribute `tokenizer` may be missing, because a user's subclass may set it in `setup`.
+        """
         if hasattr(self, "tokenizer") and not isinstance(self.tokenizer, TokenizerBuilder):
             raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
 
     def require_columns(self) -> None:
-        """Check the columns of the files without reading texts; raises a UserError. By default there are no files."""
+        """Raise a UserError if a file lacks a required column, without reading texts; the base class does nothing."""
 
     def read_valid_corpus(self) -> Corpus:
         """Read the corpus and validate it, because the source may be a user's own class.
 
         Raises:
-            UserError: if the result is not a valid `Corpus`; the message names class, value and requirement.
+            UserError: if the result is not a valid `Corpus`; the message names class, wrong value and requirement.
         """
         return validate_corpus(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()", self.cache_dir)
 
     @property
     def is_training(self) -> bool:
-        """Whether a model is trained on these data; False once `use_codec` was called."""
+        """Whether a model is trained on these data; False after a call of `use_codec`."""
         return self._model_classes is None
 
     def use_codec(self, codec: Codec) -> None:
@@ -142,7 +146,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.setup()
 
     def setup(self, stage: str | None = None) -> None:
-        """Load the tokenized data of all splits, for every stage; later calls do nothing.
+        """Load the tokenized data of all splits, whatever the stage; later calls do nothing.
 
         Raises:
             UserError: if the data cannot be read, or contain a class that the trained model does not have.
@@ -173,17 +177,17 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.sizes = {split: len(self.tokenized(split).labels) for split in SPLITS}
 
     def tokenized(self, split: str) -> TokenizedSplit:
-        """The tokens, offsets and labels of "train", "val" or "test"; `Batch.index` numbers its rows."""
+        """Return the tokenized split "train", "val" or "test"; `Batch.index` contains row numbers of this split."""
         assert self._data is not None, "call setup() first"
         return getattr(self._data, split)
 
     @property
     def class_counts(self) -> list[int]:
-        """Number of training texts in each class, C."""
+        """The number of training texts in each of the C classes."""
         return np.bincount(self.tokenized("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
-        """The texts of these rows of a split, read from the source again.
+        """Return the texts of the rows `index` of a split; the first call reads the source again.
 
         Raises:
             UserError: if the source has changed since `setup()`, or is no longer readable.
@@ -201,7 +205,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return [source.texts[tokenized.rows[i]] for i in index]
 
     def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]] | None:
-        """The spans of characters that people marked as evidence in these rows of a split; None without such marks."""
+        """Return the spans of characters that people marked as evidence in the rows `index` of a split.
+
+        The result is None if the source has no such marks.
+        """
         return None
 
     def _require_same_source(self) -> None:
@@ -236,7 +243,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return BatchBuilder(data.tokens, data.offsets, data.labels, self.truncation, device)
 
     def _ranks(self) -> tuple[int, int]:
-        """The rank of this process and the number of processes."""
+        """Return the rank of this process and the number of processes."""
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
     def _tokenize(self) -> TokenizedCorpus:

@@ -10,10 +10,10 @@ HEAD_SIZE = 1 << 20  # characters; a header is shorter
 
 
 def parse_delimiter(value: str | None) -> str | None:
-    """The character of an option such as `;` or `semicolon`; None stays None.
+    """Return the delimiter for an option value, a character or a name such as `semicolon`; for None, return None.
 
     Raises:
-        ValueError: if it is neither such a name nor a character that can separate fields.
+        ValueError: if the value is neither the name of a delimiter nor a character that can separate fields.
     """
     if value is None:
         return None
@@ -27,12 +27,12 @@ def parse_delimiter(value: str | None) -> str | None:
 
 
 def detect_delimiter(text: str, columns: Sequence[str] | None) -> str:
-    """The delimiter of a CSV file, from its header.
+    """Return the delimiter of a CSV file, detected from its header.
 
     Args:
-        text: the file, or its beginning.
-        columns: required columns; the delimiter with which the header has all of them is chosen. If there is none, or
-            for None, the delimiter with the most columns is chosen.
+        text: the text of the file, or its beginning.
+        columns: the required columns, or None. The result is the delimiter with which the header has all required
+            columns; without such a delimiter, or for None, the delimiter with the most columns.
     """
     headers = {delimiter: _header(text[:HEAD_SIZE], delimiter) for delimiter in CANDIDATES}
     for delimiter, header in headers.items():
@@ -42,7 +42,7 @@ def detect_delimiter(text: str, columns: Sequence[str] | None) -> str:
 
 
 def _header(text: str, delimiter: str) -> list[str]:
-    """The first record that is not blank; empty if it is malformed with this delimiter."""
+    """Return the first record that is not blank; an empty list if the text is malformed with this delimiter."""
     records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         return next((record for record in records if record), [])

@@ -15,7 +15,7 @@ from src.errors import UserError
 from src.formatting import format_repr
 
 log = logging.getLogger(__name__)
-LONGEST_LABEL = 1000  # characters; longer labels are not classes, and int() refuses 5,000 digits
+LONGEST_LABEL = 1000  # characters; a longer label is not a class name, and int() rejects numbers of 5,000 digits
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,22 @@ class Examples:
     unit: str  # unit of `places`
     places: Sequence[int]  # m, as in `Rows`
     texts: StoredTexts  # m
-    labels: list[str]  # m; equal labels are one object
-    groups: list[str]  # m, or none
+    labels: list[str]  # m; equal labels share one string object
+    groups: list[str]  # m; empty if the source has no column of groups
 
 
 def select_examples(
     chunks: Iterable[Rows], text: str, label: str, on_bad_rows: str, folder: Path, group: str | None = None
 ) -> Examples:
-    """The texts and labels of the rows that have both; `on_bad_rows` drops other rows or raises an error.
+    """Return the rows that have both a text and a label; drop the other rows, or raise an error.
 
     Args:
         chunks: the rows, at least one chunk, which may be empty.
         text: the column of texts.
         label: the column of labels.
-        on_bad_rows: "error" or "drop".
+        on_bad_rows: "drop" to drop the rows without text or label; "error" to raise an error if there are any.
         folder: folder of the temporary file of texts.
-        group: the column of groups; None reads none.
+        group: the column of groups; None reads no groups.
 
     Raises:
         UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if a value is
@@ -100,7 +100,7 @@ def validate_policy(on_bad_rows: str) -> str:
 
 
 def cell_texts(rows: Rows, column: str) -> list[str]:
-    """The cells of a column as text.
+    """Return the cells of a column as strings.
 
     Raises:
         UserError: if a cell is neither text nor a number.
@@ -118,7 +118,7 @@ def _string(value: Any) -> str:
     """Convert a cell to text: bytes are decoded, whole numbers have no decimal point, missing values become empty.
 
     Raises:
-        ValueError: if the cell is neither text nor a number; the message describes it and the remedy.
+        ValueError: if the cell is neither text nor a number; the message describes the cell and the remedy.
     """
     if value is None:
         return ""

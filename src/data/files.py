@@ -17,8 +17,8 @@ from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
 GZIP = ".gz"
-MOST_UNPACKED = 256 << 20  # bytes; every .gz file may unpack to this size
-MOST_EXPANSION = 100  # a larger file may unpack to this multiple of its size; text rarely exceeds 20
+MOST_UNPACKED = 256 << 20  # bytes; a .gz file of any size may unpack to this many bytes
+MOST_EXPANSION = 100  # or to this multiple of its size, if that is more; text rarely exceeds a multiple of 20
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -29,7 +29,7 @@ KINDS = {
 
 
 def existing_file(path: str | Path, option: str) -> Path:
-    """The absolute path of a readable file.
+    """Return the absolute path of a file, which must exist and be readable.
 
     Raises:
         UserError: if there is no file, or it cannot be read.
@@ -75,7 +75,7 @@ def open_text(
         newline: argument of `open`.
 
     Raises:
-        UserError: here or when it is read, if the file cannot be read or is not UTF-8 text.
+        UserError: now, or when the text is read, if the file cannot be read or is not UTF-8 text.
     """
     source = source or str(path)
     with open_file(path, source, pipes) as file:
@@ -90,12 +90,15 @@ def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str
 
 
 def file_format(path: Path) -> str:
-    """The extension in lower case, such as .csv for a.csv and for a.csv.gz."""
+    """Return the extension in lower case without .gz, such as .csv for a.csv and for a.csv.gz."""
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
 
 
 def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]:
-    """A function that reads from a gzip file of `size` bytes; a limit protects against a file made to fill the disk."""
+    """Return a function that reads the unpacked bytes of a gzip file of `size` bytes.
+
+    The function limits the number of unpacked bytes, because a malicious file could fill the disk.
+    """
     unpacked = gzip.GzipFile(fileobj=file)
     limit = max(MOST_UNPACKED, MOST_EXPANSION * size)
 
@@ -106,7 +109,7 @@ def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]
             raise UserError(f"{source}: is not a gzip file, or is damaged ({error}); write it again") from None
         if unpacked.tell() > limit:
             raise UserError(
-                f"{source}: unpacks to more than {limit >> 20:,} MiB, {MOST_EXPANSION} times its size, which is "
+                f"{source}: unpacks to more than {limit >> 20:,} MiB, over {MOST_EXPANSION} times its size, which is "
                 "unusual for text; unpack it yourself if it is correct"
             )
         return data
@@ -115,7 +118,7 @@ def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]
 
 
 def content_hash(paths: Iterable[Path]) -> str:
-    """Hex SHA-256 of the bytes of all files, in the given order, without their names and dates.
+    """Return the hexadecimal SHA-256 of the contents of all files in this order; names and dates have no effect.
 
     Raises:
         UserError: if a file cannot be read.

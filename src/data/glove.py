@@ -36,7 +36,7 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
         The m words with a vector, in the order of the file, and their vectors, float32 of m × dimension.
 
     Raises:
-        UserError: if there is no such file, or a line is not a word vector; the message gives its number.
+        UserError: if there is no such file, or a line is not a word vector; the message states the line number.
     """
     if path is None:
         bundled = bundled_words()
@@ -51,7 +51,7 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
 
 
 def bundled_words() -> list[str]:
-    """The words of the bundled vectors, most frequent first."""
+    """Return the words of the bundled vectors, most frequent first."""
     with np.load(BUNDLED, allow_pickle=False) as file:
         return file["words"].tobytes().decode().split("\n")
 
@@ -80,7 +80,7 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
 
 
 def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:
-    """Parse the lines of the requested words; in other lines, only count the spaces."""
+    """Return the requested words with a vector, and their vectors; in other lines, only count the spaces."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = read = 0
     with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE) as progress:
@@ -92,7 +92,7 @@ def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tup
             if number == 1:
                 require_one_byte_units(line, str(path))
             if number == 1 and (header := HEADER.fullmatch(line)):
-                dimension = int(header[1][:18])  # more digits exceed any memory and the limit of int()
+                dimension = int(header[1][:18])  # more digits would exceed the memory and the limit of int()
                 continue
             line = line.strip()
             spaces = line.count(b" ")

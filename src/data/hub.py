@@ -1,4 +1,4 @@
-"""Access to the Hugging Face hub, or without a network to its local cache."""
+"""Access to the Hugging Face hub, or to its local cache if there is no network."""
 
 import ssl
 import urllib.error
@@ -11,12 +11,12 @@ TIMEOUT = 3.0  # seconds to wait for the hub's response
 
 @contextmanager
 def connection() -> Iterator[bool]:
-    """Set the hub's libraries offline within this context if the hub does not respond.
+    """Set the hub's libraries to offline mode within this context if the hub does not respond.
 
-    Online they retry for half a minute before they fail. Offline they use their local cache at once.
+    In online mode, they retry for half a minute before they fail; in offline mode, they use their local cache at once.
 
     Yields:
-        Whether the hub responded.
+        Whether the libraries are in online mode; False also if they were set to offline mode before.
     """
     import datasets
     from huggingface_hub import constants
@@ -31,13 +31,13 @@ def connection() -> Iterator[bool]:
 
 
 def _responds(address: str) -> bool:
-    """Whether the address returns any HTTP response, through the proxies of the environment."""
+    """Return whether the server at this address responds, through the proxies of the environment."""
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=TIMEOUT):
             return True
     except urllib.error.HTTPError:
         return True
     except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # the host responds; the hub's own client uses other certificates
+        return isinstance(error.reason, ssl.SSLError)  # the host responds, and the hub's client uses other certificates
     except OSError:
         return False

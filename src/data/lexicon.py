@@ -1,4 +1,4 @@
-"""Word lists with strengths, such as VADER's (Hutto and Gilbert, 2014) and AFINN's (Nielsen, 2011)."""
+"""Lexicons, which give words a strength, such as VADER's (Hutto and Gilbert, 2014) and AFINN's (Nielsen, 2011)."""
 
 import math
 
@@ -9,7 +9,7 @@ from src.formatting import format_repr
 
 
 def read_lexicon(path: str) -> dict[str, float]:
-    """Read the words of a file in lower case with their strengths; the default strength is 1.
+    """Return the words of a lexicon file in lower case with their strengths; words without a strength get 1.
 
     Args:
         path: path of a UTF-8 file with a word at the start of each line, then a tab (or, in lines without a tab, a

@@ -9,7 +9,7 @@ from src.errors import UserError
 
 
 class Batches:
-    """The batches of one plan, the same in every pass: for evaluation and for `overfit_batches`."""
+    """The batches of one plan, the same in every pass; used for evaluation and for `overfit_batches`."""
 
     def __init__(self, builder: BatchBuilder, plan: Plan) -> None:
         self.builder = builder
@@ -27,8 +27,8 @@ class ShuffledBatches:
 
     A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch the next pass
     starts the next epoch. A checkpoint of a Trainer contains the `state_dict()`. The Trainer must also set the epoch
-    through `sampler`, because it does not restore the state of a loader from a checkpoint that was saved at the end of
-    an epoch.
+    through `sampler`, because the Trainer does not restore the state of a loader from a checkpoint that was saved at
+    the end of an epoch.
 
     Args:
         builder: builds the batches of one split.
@@ -51,7 +51,7 @@ class ShuffledBatches:
         if self.position >= len(self):
             self.set_epoch(self.epoch + 1)
         for rows in self.order(self.epoch)[self.position :]:
-            self.position += 1  # before the yield: a state saved during this step resumes after it
+            self.position += 1  # before the yield, so that a state saved in this step resumes with the next batch
             yield self.builder(rows)
 
     @property
@@ -71,7 +71,7 @@ class ShuffledBatches:
         """Resume from the position of `state`.
 
         Raises:
-            UserError: if the state is from the middle of an epoch with different batches.
+            UserError: if the state was saved within an epoch, and its number of batches or its seed differs from now.
         """
         saved, current = (state["batches"], state["seed"]), (len(self), self.seed)
         is_finished = state["position"] >= state["batches"]

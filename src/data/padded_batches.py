@@ -8,21 +8,21 @@ import torch
 from torch import Tensor
 
 PAD_ID = 0  # in the vocabulary of every Heed tokenizer
-SIGNIFICANT_BITS = 4  # of a padded length; the padding that all rows share is then at most 1/8 of it
+SIGNIFICANT_BITS = 4  # of a padded length; the longest text of a batch then gets padding of at most 1/8 of its length
 
 
 class Batch(NamedTuple):
     """The texts of one training or evaluation step, padded to one length."""
 
     tokens: Tensor  # N×L int64, padding is 0
-    mask: Tensor  # N×L bool
+    mask: Tensor  # N×L bool, True at tokens and False at padding
     labels: Tensor  # N int64
     index: Tensor  # type: ignore[assignment]  # N int64, the text's row number in its split
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """Limits each text to its first or last (`keep`) `max_length` ≥ 1 tokens."""
+    """A limit on the tokens of each text: the first or the last (`keep`) `max_length` ≥ 1 tokens remain."""
 
     max_length: int
     keep: str
@@ -34,21 +34,22 @@ class Truncation:
             raise ValueError(f"keep={self.keep!r}: must be 'first' or 'last'")
 
     def describe_cut(self, tokens: int) -> str:
-        """The remaining part of a text of this many tokens, such as 'first 500 of 20,000 tokens'; "" if all remain."""
+        """Return a description such as 'first 500 of 20,000 tokens', or an empty string if no token is truncated."""
         return f"{self.keep} {self.max_length:,} of {tokens:,} tokens" if tokens > self.max_length else ""
 
     def padded_length(self, longest: int) -> int:
-        """The padded length of a batch whose longest text has `longest` tokens: the bound of its padding bucket.
+        """Return the padded length of a batch whose longest text has `longest` tokens.
 
-        Kernels are compiled for every new shape and cached, and freed memory fits the next batch of the same length.
-        For texts of up to 1,000 tokens there are 64 padded lengths; they cost 3 % more padding than 112 lengths would.
+        `longest` is rounded up, so that there are few padded lengths: kernels are compiled once for each shape, and a
+        batch can use the freed memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64
+        padded lengths, which cost 3 % more padding than 112 padded lengths would.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
 
 
 class BatchBuilder:
-    """Builds padded batches from the flat tokens of one split, without Python work per text.
+    """Builds padded batches from the flat tokens of one split, without a Python loop over texts.
 
     Args:
         tokens: flat int32, all texts one after another, untruncated.
@@ -67,7 +68,7 @@ class BatchBuilder:
         device: torch.device | str = "cpu",
     ) -> None:
         self.truncation = truncation
-        self.offsets = offsets  # on the host, to size a batch without a device sync
+        self.offsets = offsets  # on the host: the size of a batch is then known without waiting for the device
         self.lengths = np.minimum(np.diff(offsets), truncation.max_length).astype(np.int32)  # after truncation
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding reads token 0
         self.tokens = torch.from_numpy(nonempty).to(device)
@@ -77,12 +78,12 @@ class BatchBuilder:
         return len(self.lengths)
 
     def starts(self, rows: np.ndarray) -> np.ndarray:
-        """The position in `tokens` of the first token of each row that is not truncated, N int64."""
+        """Return for each row the position in `tokens` of the first token that remains after truncation, N int64."""
         is_first = self.truncation.keep == "first"
         return self.offsets[rows] if is_first else self.offsets[rows + 1] - self.lengths[rows]
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """The batch of these rows (N int64), padded to the bucket of its longest text and to at least one token."""
+        """Return the batch of these rows (N int64), padded to the padded length of its longest text, at least 1."""
         device = self.tokens.device
         padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
         spans = np.stack([rows, self.starts(rows), self.lengths[rows]])

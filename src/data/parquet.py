@@ -1,4 +1,7 @@
-"""Reader of Parquet files. It decodes a batch at a time, and reports the row at which a damaged file ends."""
+"""Reader of Parquet files, which decodes one batch of rows at a time.
+
+The message about a damaged file names the last row before the damaged batch.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +15,10 @@ BATCH = 1000  # rows decoded at a time
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
-    """Yield columns of a Parquet file, all if `columns` is None, a batch of rows at a time.
+    """Yield batches of rows of a Parquet file, with these columns, or with all columns if `columns` is None.
 
     Raises:
-        UserError: if the file is damaged, or a column is missing or not unique.
+        UserError: if the file or a value is damaged, or a column is missing or not unique.
     """
     import pyarrow.parquet as pq
 
@@ -39,7 +42,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
 
 
 def _cells(column: Any, source: str, preceding: int) -> list[Any]:
-    """The values of a batch of a Parquet column that starts after `preceding` rows."""
+    """Return the values of a column in one batch of a Parquet file, which has `preceding` rows before the batch."""
     try:
         return column.to_pylist()
     except (ValueError, OverflowError):  # not UTF-8, or a date before year 1
@@ -54,7 +57,7 @@ def _cells(column: Any, source: str, preceding: int) -> list[Any]:
 
 @contextmanager
 def _explain_errors(place: str) -> Iterator[None]:
-    """Raise a UserError with the place of a Parquet error; pyarrow raises errors of many types."""
+    """Convert errors of pyarrow, which have many types, to a UserError that names `place`."""
     import pyarrow as pa
 
     try:

@@ -13,7 +13,7 @@ def absolute_path(path: str | Path, option: str) -> Path:
 
     Args:
         path: the path from the user; `~` is the home folder.
-        option: the name of its option, such as `data.path`, for the message.
+        option: the name of the option with this path, such as `data.path`, for the message.
 
     Raises:
         UserError: if the path is empty or contains a zero byte, or if there is no such home folder.
@@ -27,14 +27,14 @@ def absolute_path(path: str | Path, option: str) -> Path:
 
 
 def existing_path(path: str | Path, option: str) -> Path:
-    """The absolute path of a file or folder that exists.
+    """Return the absolute path of a file or folder, which must exist.
 
     Args:
         path: the path from the user; `~` is the home folder.
-        option: the name of its option, for the message.
+        option: the name of the option with this path, for the message.
 
     Raises:
-        UserError: if it does not exist or is not accessible; the message suggests the closest name in its folder.
+        UserError: if the path does not exist or is not accessible; the message suggests the closest name in the folder.
     """
     full = absolute_path(path, option)
     try:
@@ -47,9 +47,9 @@ def existing_path(path: str | Path, option: str) -> Path:
 
 
 def local_path(name: str, option: str) -> Path | None:
-    """The local path of a model's files; None for a name on the hub.
+    """Return the local path of a model's files, or None if `name` is the name of a model on the hub.
 
-    A name is a path if it exists or looks like one (`./…`, `/…`, `~…`, `….json`).
+    `name` is a path if a file or folder of this name exists, or if it looks like a path (`./…`, `/…`, `~…`, `….json`).
 
     Raises:
         UserError: if the name is empty, or looks like a path that does not exist.

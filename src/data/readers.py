@@ -15,13 +15,15 @@ from src.errors import UserError
 
 DELIMITED = (".csv", ".tsv")
 CHUNK = 1000  # rows read at a time
-LINES = "each line must be one object"  # remedies
+LINES = "each line must be one object"  # remedies in messages
 ARRAY = "the file must be one array of objects; name it .jsonl if each line is an object"
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 
 
 def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:
-    """Yield the rows of a file, some at a time. Its extension determines the format; text may be packed as .gz.
+    """Yield the rows of a file in chunks.
+
+    The extension of the file determines its format; text formats may be compressed as .gz.
 
     Memory does not grow with the file, except that a JSON array is read as a whole.
 
@@ -111,7 +113,7 @@ def _read_json(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
 
 
 class _Repeating(dict[str, Any]):
-    """A JSON object in which a name occurs twice; `names` has every occurrence."""
+    """A JSON object in which a name occurs more than once; `names` lists all names with their repetitions."""
 
     names: list[str]
 
@@ -139,7 +141,11 @@ def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], 
 def _to_rows(
     path: Path, unit: str, records: Iterable[tuple[int, Any]], columns: Sequence[str] | None
 ) -> Iterator[Rows]:
-    """The rows of JSON objects with their places. None of `columns` may occur twice in an object; None: all columns."""
+    """Yield the rows of JSON objects in chunks, with all their columns if `columns` is None.
+
+    Raises:
+        UserError: if a record is not an object, or a column occurs twice in an object or is missing in all objects.
+    """
     records = iter(records)
     names: dict[str, None] = {}
     while chunk := list(islice(records, CHUNK)):
@@ -157,7 +163,7 @@ def _to_rows(
 
 
 def _read_head(path: Path) -> str:
-    """Read the beginning of the text of a file, which must not be blank."""
+    """Return the beginning of the text of a file; raise a UserError if the file contains only white space."""
     with open_text(path) as text:
         head = text.read(HEAD_SIZE)
     if len(head) < HEAD_SIZE and not head.strip():

@@ -8,16 +8,16 @@ from src.errors import UserError
 from src.formatting import format_list
 from src.suggestions import suggestion
 
-SHOWN = 5  # rows named in a message
+SHOWN = 5  # largest number of rows that a message lists
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns of a file, or of consecutive rows of it."""
+    """The columns of a file, or of some consecutive rows of a file."""
 
     source: str  # the file's path, for messages
     unit: str  # unit of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
-    places: Sequence[int]  # n, from 1: the first line or the number of each row
+    places: Sequence[int]  # n; the line at which each row starts, or its number, counted from 1
     columns: dict[str, list[Any]]  # n values each
 
     def describe_places(self, positions: Sequence[int]) -> str:
@@ -26,7 +26,7 @@ class Rows:
 
 
 def join_rows(chunks: Iterable[Rows]) -> Rows:
-    """Join one or more chunks; a column that a chunk lacks is None there."""
+    """Join one or more chunks; if a chunk lacks a column, its rows have the value None in this column."""
     chunks = list(chunks)
     names = dict.fromkeys(name for rows in chunks for name in rows.columns)
     values = {
@@ -47,7 +47,10 @@ def format_places(unit: str, places: Sequence[int]) -> str:
 def check_columns(
     source: str, required: Sequence[str], columns: Sequence[str], options: str = "data.text and data.label"
 ) -> None:
-    """Raise a UserError if one of the required columns is missing or not unique; `options` name them."""
+    """Raise a UserError if a required column is missing or not unique.
+
+    The message mentions `options`, the options with which the user sets the names of the columns.
+    """
     for name in required:
         if name not in columns:
             raise UserError(

@@ -9,7 +9,7 @@ from src.data.corpus import Corpus
 from src.errors import UserError
 from src.formatting import format_list
 
-TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # independent draws of one seed
+TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # second number of each seed; makes the draws independent
 
 
 class Splitting(NamedTuple):
@@ -31,7 +31,8 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     class with a single row stays in train.
 
     Returns:
-        For each split, the source's split from which it is taken, and its rows there, ascending int64.
+        For each of train, val and test: the name of the source's split that contains its rows, and the numbers of these
+        rows in the source's split, ascending int64.
 
     Raises:
         UserError: if most classes have a single row, `limit` is smaller than the number of classes, or the rows cannot
@@ -76,19 +77,19 @@ def hold_out(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the rows into two stratified parts.
+    """Divide the rows into two stratified parts, of which one is held out.
 
     A class with a single row (or group) is not held out.
 
     Args:
         labels: n int64.
         fraction: fraction of the rows (of the groups, if there are any) to hold out, in (0, 1).
-        seed: seed of the draw alone.
+        seed: seed of this draw.
         class_names: names of the classes, for the message.
         groups: n int64; rows of a group stay together; the class of a group is that of its first row.
 
     Returns:
-        The remaining and the held-out rows, both ascending; together they contain all rows.
+        The remaining rows and the held-out rows, each in ascending order; each row is in one of them.
 
     Raises:
         UserError: if most classes have a single row (or group).
@@ -107,10 +108,10 @@ def hold_out_fold(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide rows into folds, and return the rows of the other folds and those of this fold, both ascending.
+    """Divide the rows into stratified folds, and hold out one fold.
 
-    Each row is in exactly one fold, except that a class with a single row (or group) is in none. The numbers of rows
-    (or groups) of two folds differ by at most 1, and so do those of each class.
+    Each row is in exactly one fold, except that a class with a single row (or group) is in no fold. Two folds differ by
+    at most 1 in their number of rows (or groups), in total and in each class.
 
     Args:
         labels: n int64.
@@ -120,9 +121,12 @@ def hold_out_fold(
         class_names: names of the classes, for the message.
         groups: as in `hold_out`.
 
+    Returns:
+        The remaining rows and the rows of the fold, each in ascending order.
+
     Raises:
-        UserError: if `fold` is too large, most classes have a single row (or group), or there are more folds than rows
-            (or groups).
+        UserError: if `fold` is not less than `folds`, most classes have a single row (or group), or there are more
+            folds than rows (or groups).
     """
     if fold >= folds:
         raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
@@ -139,14 +143,14 @@ def hold_out_fold(
 
 
 class _Units(NamedTuple):
-    """The units that are held out as a whole: the groups, or single rows if there are no groups."""
+    """The units that are held out or remain as a whole: the groups, or single rows if there are no groups."""
 
     labels: np.ndarray  # m int64
     of_row: np.ndarray  # n int64, the unit of each row
     divisible: np.ndarray  # units of the classes that have two or more units
 
     def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that remain and the rows of the units that are held out, each in ascending order."""
+        """Return the rows outside `units` and the rows of `units`, each in ascending order."""
         is_held_out = np.isin(self.of_row, units)
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
@@ -174,7 +178,7 @@ def _units(labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | 
 
 
 def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
-    """Sample at most `count` rows, in ascending order, with each class in proportion and at least once.
+    """Return a stratified sample of at most `count` rows, in ascending order, with at least one row of each class.
 
     Raises:
         UserError: if `count` is smaller than the number of classes.
@@ -188,7 +192,7 @@ def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
 
 
 def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw `total` rows at random, or the nearest feasible number, so that at least `spare` rows per class remain."""
+    """Draw `total` random rows, or the nearest possible number, so that at least `spare` rows of each class remain."""
     classes, available = np.unique(labels, return_counts=True)
     rng = np.random.default_rng(list(seed))
     counts = _allot(available, available - spare, total)
@@ -197,7 +201,7 @@ def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np
 
 
 def _allot(available: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
-    """Divide `total` in proportion to `available` by largest remainder, each share between 1 and `most`."""
+    """Return shares of `total`, proportional to `available` by largest remainder, each between 1 and `most`."""
     total = int(np.clip(total, len(most), most.sum()))
     exact = total * available / available.sum()
     shares = np.clip(np.floor(exact).astype(np.int64), 1, most)

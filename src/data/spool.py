@@ -14,13 +14,13 @@ from src.errors import UserError
 
 
 class Spool:
-    """Bytes in an unnamed file, which disappears with this object.
+    """Bytes in a temporary file without a name, which is deleted together with this object.
 
     Args:
         folder: folder of the file; it is created if it does not exist.
 
     Raises:
-        UserError: here, or when bytes are appended, if the folder is not writable or its disk is full.
+        UserError: now, or when bytes are appended, if the folder is not writable or its disk is full.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,7 +35,7 @@ class Spool:
             self._file.write(data)
 
     def flush(self) -> None:
-        """Write the last bytes; call it before the first read."""
+        """Write the buffered bytes to the file; call this after the last `append` and before the first `read`."""
         with explain_errors(self._folder):
             self._file.flush()
 
@@ -43,7 +43,7 @@ class Spool:
         return os.pread(self._file.fileno(), size, start)
 
     def array(self, dtype: Any) -> np.ndarray:
-        """All bytes as a flat array, mapped into memory."""
+        """Return all bytes as a one-dimensional array that is mapped into memory."""
         self.flush()
         is_empty = os.fstat(self._file.fileno()).st_size == 0  # an empty file cannot be mapped
         return np.empty(0, dtype) if is_empty else np.memmap(self._file, dtype, "c")
@@ -86,7 +86,7 @@ class StoredTexts(Sequence[str]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def take(self, rows: np.ndarray) -> "StoredTexts":
-        """The texts of these rows, in the same file."""
+        """Return the texts of these rows; the result uses the same temporary file."""
         texts = object.__new__(StoredTexts)
         texts._spool, texts._starts, texts._stops = self._spool, self._starts[rows], self._stops[rows]
         return texts
@@ -94,7 +94,7 @@ class StoredTexts(Sequence[str]):
 
 @contextmanager
 def explain_errors(folder: Path) -> Iterator[None]:
-    """Raise a UserError with the remedy for a full disk, missing permissions and similar errors."""
+    """Convert errors of writing, such as a full disk or missing permissions, to a UserError that states the remedy."""
     try:
         yield
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks

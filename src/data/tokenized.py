@@ -23,7 +23,7 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class TokenizedSplit:
-    """One split, tokenized but not truncated, so that the cache serves every `max_length` and `keep`."""
+    """One split, tokenized but not truncated, so that one cache file is valid for every `max_length` and `keep`."""
 
     tokens: np.ndarray  # flat int32
     offsets: np.ndarray  # n+1 int64, offsets in tokens
@@ -36,7 +36,7 @@ class TokenizedSplit:
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
-    """All splits, their tokenizer and class names; without the texts."""
+    """All splits without their texts, the tokenizer and the class names."""
 
     train: TokenizedSplit
     val: TokenizedSplit
@@ -83,7 +83,10 @@ def tokenize(
 def _encode(
     texts: StoredTexts, tokenizer: Tokenizer, folder: Path, progress: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The tokens, offsets, digests and counts of texts; two texts have the same digest with a probability of 2**-64."""
+    """Return the tokens, offsets, digests and counts of texts, as in `TokenizedSplit`.
+
+    Two different texts have the same digest with a probability of 2**-64.
+    """
     tokens, counts = Spool(folder), np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
     offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
     row = 0
@@ -99,7 +102,7 @@ def _encode(
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
-    """Warn of the classes that a held-out split lacks, because they have a single row, or fewer rows than folds."""
+    """Warn of classes with a single row or with fewer rows than folds: a held-out split may lack them."""
     splits: list[TokenizedSplit] = [getattr(data, name) for name in SPLITS]
     labels = np.concatenate([split.labels for split in splits if split.origin == "train"])
     counts = np.bincount(labels, minlength=len(data.class_names))
@@ -125,7 +128,11 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
 
 
 def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
-    """The same texts with labels that are renumbered to follow `class_names`."""
+    """Return the data with labels that are the positions of the classes in `class_names`.
+
+    Raises:
+        UserError: if a class of the data is not in `class_names`.
+    """
     number = {name: i for i, name in enumerate(class_names)}
     for name in data.class_names:
         if name not in number:

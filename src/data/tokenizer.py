@@ -1,4 +1,4 @@
-"""The tokenizers of the configuration: each is trained on texts, or loaded."""
+"""The tokenizers that a config can select; each is trained on texts, or loaded from a file or the hub."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,24 +21,26 @@ WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apos
 
 
 class TokenizerBuilder(ABC):
-    """The options of a tokenizer, from which it is trained or loaded."""
+    """The options of a tokenizer, and the method that trains or loads this tokenizer."""
 
     @abstractmethod
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        """Train on `texts`, the texts of the training split only."""
+        """Return the tokenizer, trained on `texts` (the training split alone) or loaded."""
 
     def fingerprint(self) -> str:
-        """A string that changes whenever `train` would return another tokenizer for the same texts."""
+        """Return a string that changes whenever `train` would return a different tokenizer for the same texts."""
         return repr(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Learned(TokenizerBuilder, ABC):
-    """Splits texts at a pattern and learns a vocabulary of the most frequent pieces.
+    """Base of the tokenizers that split texts at a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
-        vocab_size: largest number of tokens, padding and unknown included (≥ 3).
-        min_frequency: smallest number of occurrences of a token (≥ 1); rarer tokens are unknown.
+        vocab_size: largest number of tokens, padding and unknown included (≥ 3); subword vocabularies always contain
+            all letters of the training texts.
+        min_frequency: smallest number of occurrences of a token (≥ 1); rarer words are unknown, and rarer subwords are
+            split further.
         lowercase: convert letters to lower case.
     """
 
@@ -85,11 +87,11 @@ class _Learned(TokenizerBuilder, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Word(_Learned):
-    """Words with their inner apostrophes, and single punctuation marks: *don't* is one token, *good!* two.
+    """Tokenizer that splits texts into words and punctuation marks: *don't* is one token, *good!* is two tokens.
 
     Args:
-        glove_words: add all words of the bundled GloVe vectors, beyond `vocab_size`, so that new texts use these
-            vectors even for words that do not occur in the training texts.
+        glove_words: add all words of the bundled GloVe vectors to the vocabulary, in addition to `vocab_size` tokens.
+            Words of new texts then have their vectors even if they do not occur in the training texts.
     """
 
     glove_words: bool = False
@@ -109,7 +111,7 @@ class Word(_Learned):
 
 @dataclass(frozen=True, kw_only=True)
 class Whitespace(Word):
-    """Pieces between white space, punctuation included: for texts that are already tokenized."""
+    """Tokenizer that splits at white space alone, for texts that are already tokenized."""
 
     def _pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
         return pre_tokenizers.WhitespaceSplit()
@@ -117,24 +119,25 @@ class Whitespace(Word):
 
 @dataclass(frozen=True, kw_only=True)
 class _Subwords(_Learned, ABC):
-    """Learns pieces of words; the same texts give the same vocabulary in every process.
+    """Base of the tokenizers that learn pieces of words; the same texts give the same vocabulary in every process.
 
-    The library numbers the letters at the end of words (BPE) or within them (WordPiece) in the order of a hash map, and
-    prefers lower numbers among equally frequent pairs (its issue 1794). Here a first pass collects the letters, and the
-    second gets them with fixed numbers, as if they were special tokens.
+    The library `tokenizers` numbers the letters at the end of words (BPE) or inside words (WordPiece) in the random
+    order of a hash map, and merges the pair with lower numbers first if two pairs are equally frequent (issue 1794 of
+    the library). Therefore training has two passes: the first collects the letters, and the second receives the sorted
+    letters as special tokens, which fixes their numbers.
     """
 
     def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
         letters = super()._learn(texts, progress, {**options, "vocab_size": 0}).get_vocab().keys() - {PAD, UNKNOWN}
         learned = super()._learn(texts, progress, {**options, "special_tokens": [PAD, UNKNOWN, *sorted(letters)]})
-        backend = self._backend(learned.model)  # without these special tokens
+        backend = self._backend(learned.model)  # here the letters are not special tokens
         backend.add_special_tokens([PAD, UNKNOWN])
         return backend
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bpe(_Subwords):
-    """Byte-pair encoding: most frequent pairs merged first (Sennrich et al., 2016); `</w>` ends a word."""
+    """Byte-pair encoding, which merges the most frequent pairs first (Sennrich et al., 2016); `</w>` ends a word."""
 
     def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
         trainer = trainers.BpeTrainer(**options, end_of_word_suffix="</w>")
@@ -143,7 +146,10 @@ class Bpe(_Subwords):
 
 @dataclass(frozen=True, kw_only=True)
 class WordPiece(_Subwords):
-    """Longest known pieces of words from the left (Schuster and Nakajima, 2012); `##` continues a word."""
+    """WordPiece: splits words from the left into the longest pieces in the vocabulary (Schuster and Nakajima, 2012).
+
+    A piece that does not start a word begins with `##`.
+    """
 
     def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
         return models.WordPiece(unk_token=UNKNOWN), trainers.WordPieceTrainer(**options)
@@ -154,8 +160,8 @@ class Pretrained(TokenizerBuilder):
     """The unchanged tokenizer of a pretrained model.
 
     Args:
-        name_or_path: a `tokenizer.json`, a folder that contains one, or the name of a model on the hub. It is a path
-            if it exists or looks like one (`./…`, `/…`, `~…`, `….json`).
+        name_or_path: a `tokenizer.json`, a folder that contains one, or the name of a model on the hub. The
+            value is a path if it exists or looks like a path (`./…`, `/…`, `~…`, `….json`).
     """
 
     name_or_path: str

@@ -1,4 +1,4 @@
-"""The trained tokenizer: texts to token ids and words, with the `tokenizers` library (Rust, all cores)."""
+"""The trained tokenizer: converts texts to token ids and words with the library `tokenizers` (Rust, all cores)."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,8 +14,8 @@ from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
-MOST_IDS = 1 << 24  # ids in a vocabulary, gaps included
-PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # covers the patterns
+MOST_IDS = 1 << 24  # largest number of ids in a vocabulary, gaps included
+PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # tests a loaded tokenizer with all kinds of characters
 BLOCK = 1000  # texts encoded together: limits memory and advances the progress bar
 
 
@@ -34,7 +34,7 @@ class Tokenizer:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The token of each id."""
+        """The tokens in the order of their ids; an id without a token has an empty string."""
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
         if not 0 < size <= MOST_IDS:
@@ -46,7 +46,7 @@ class Tokenizer:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of an unknown word; None if a pretrained tokenizer has none, such as one that reads bytes."""
+        """The id of unknown words; None if a pretrained tokenizer has no such id, such as a byte-level tokenizer."""
         if not self.shift:
             return UNKNOWN_ID
         model = json.loads(self._backend.to_str())["model"]
@@ -67,7 +67,11 @@ class Tokenizer:
         )
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """Encode texts, and return also each token's original spelling in its text."""
+        """Encode texts, and look up the original spelling of each token.
+
+        Returns:
+            Tokens and offsets as from `encode`, and for each token its spelling in its text.
+        """
         words: list[str] = []
 
         def ids() -> Iterator[np.ndarray]:
@@ -80,12 +84,12 @@ class Tokenizer:
         return *self._flat(ids()), words
 
     def spans(self, text: str) -> np.ndarray:
-        """The position of each token's first character in a text, and the position after its last character: L×2."""
+        """Return the position of each token's first character, and the position after its last character, L×2."""
         (encoding,) = _encodings(self._backend.encode_batch, [text])
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
     def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Concatenate the ids of all texts, shifted, and return them with the offsets of the texts."""
+        """Shift the ids of all texts, and return them as flat tokens and offsets, as from `encode`."""
         ids = list(texts)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
@@ -93,10 +97,9 @@ class Tokenizer:
         return tokens, np.concatenate([[0], lengths.cumsum()])
 
     def around(self) -> tuple[list[int], list[int]]:
-        """The special tokens that the model adds before and after a text, such as [CLS] and [SEP].
+        """Return the ids of the special tokens that the model adds before and after a text, such as [CLS] and [SEP].
 
-        Returns:
-            Ids of the model, without `shift`.
+        These are ids of the pretrained model; `shift` is not added to them.
         """
         encoding = self._backend.encode("a", add_special_tokens=True)
         special = encoding.special_tokens_mask
@@ -110,10 +113,10 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, json: str) -> "Tokenizer":
-        """The inverse of `to_json`.
+        """Return the tokenizer that `to_json` serialized.
 
         Raises:
-            ValueError: if it is not a tokenizer, or cannot encode a text.
+            ValueError: if `json` is not a tokenizer, or the tokenizer cannot encode a text.
         """
         try:
             tokenizer = cls(tokenizers.Tokenizer.from_str(json))
@@ -142,7 +145,7 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
 
 
 def text_blocks(texts: Sequence[str], description: str, progress: bool) -> Iterator[list[str]]:
-    """Yield lists of `BLOCK` texts, with a progress bar on standard error."""
+    """Yield the texts in lists of up to `BLOCK` texts; with `progress`, show a progress bar in the terminal."""
     console = Console(stderr=True)
     is_hidden = not (progress and console.is_terminal)
     for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):

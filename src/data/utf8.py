@@ -10,7 +10,7 @@ from src.errors import UserError
 
 BLOCK = 1 << 20  # bytes checked at a time
 SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
-SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation, which are rare characters in the other byte order
+SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation; with swapped bytes, rare characters of UTF-16
 BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
     "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
     "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
@@ -31,12 +31,13 @@ def decode(data: bytes, source: str) -> str:
 
 
 def decoded(read: Callable[[int], bytes], source: str, newline: str = "") -> io.TextIOWrapper:
-    """A stream of UTF-8 text, with or without a byte order mark, that checks the bytes as they are read.
+    """Return a stream of UTF-8 text, with or without a byte order mark, that checks the bytes as they are read.
 
     Args:
-        read: returns at most the next n bytes, and none at the end.
+        read: a function of n that returns at most the next n bytes, and no bytes at the end.
         source: the name of their file, for the message.
-        newline: argument of `open`: "" ends lines at every line break, and "\n" at that character alone.
+        newline: argument of `open`; with "" lines end at every kind of line break, and with a line feed only at line
+            feeds.
 
     Raises:
         UserError: when bytes are read that are not UTF-8 text; the message names the encoding if a byte order mark or
@@ -54,7 +55,7 @@ class _CheckedBytes(io.RawIOBase):
         self._source = source
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._head = b""
-        self._position, self._line = 0, 1  # the place of the next block: byte and line
+        self._position, self._line = 0, 1  # byte and line at which the next block starts
 
     def readable(self) -> bool:
         return True
@@ -67,7 +68,7 @@ class _CheckedBytes(io.RawIOBase):
 
     def _check(self, block: bytes) -> None:
         self._head += block[: SAMPLE - len(self._head)]
-        start = -len(self._decoder.getstate()[0])  # place in the block of the first byte that is not decoded yet
+        start = -len(self._decoder.getstate()[0])  # offset of the first undecoded byte from the start of the block
         bad, zero = None, block.find(b"\0")
         try:
             self._decoder.decode(block, final=not block)
@@ -100,7 +101,7 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
         data: the beginning of a text, or all of it.
         source: the name of its file, for the message.
         ascii_share: smallest fraction of ASCII characters for which zero bytes indicate UTF-16. In UTF-16,
-            each ASCII character has one zero byte, before or after it; in UTF-32, it has three.
+            one of the two bytes of each ASCII character is zero; in UTF-32, three of the four bytes are zero.
 
     Raises:
         UserError: if the data are UTF-16 or UTF-32; the message names the encoding.
@@ -125,5 +126,5 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text at line breaks alone; str.splitlines also splits at other characters within a text."""
+    """Return the lines of a text, split at line breaks alone; str.splitlines would also split at other characters."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

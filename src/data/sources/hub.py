@@ -25,7 +25,8 @@ class HubSet:
     Args:
         name: owner/name.
         config: configuration of the data set; None if it has only one.
-        splits: the data set's split for each of train, val and test; missing splits are held out from train.
+        splits: for train, and optionally val and test, the name of the data set's split; missing splits are held out
+            from train.
         text: name of the column of texts.
         label: name of the column of labels.
         on_bad_rows: "error" or "drop".
@@ -67,7 +68,7 @@ class HubSet:
         return f"hub {self.name} {versions} {(self.text, self.label, self.on_bad_rows, self.classes)}"
 
     def read(self, folder: Path) -> Corpus:
-        """Read the data set; `folder` receives temporary files."""
+        """Read the data set; temporary files are written to `folder`."""
         examples = {role: self._examples(split, folder) for role, split in self.splits.items()}
         names = self.classes or self._own_classes() or distinct_classes(examples["train"].labels, self.name)
         splits = {role: Split(rows.texts, encode_labels(rows, names)) for role, rows in examples.items()}
@@ -82,7 +83,7 @@ class HubSet:
         data = data.select_columns([self.text, self.label])
         for start in range(0, max(len(data), 1), CHUNK):
             columns = data[start : start + CHUNK]
-            if names := self._own_classes():  # -1 is the hub's "unknown"
+            if names := self._own_classes():  # -1 is the hub's number of an unknown label
                 columns[self.label] = [names[i] if i is not None and i >= 0 else None for i in columns[self.label]]
             yield Rows(source, "row", range(start + 1, start + len(columns[self.text]) + 1), columns)
 

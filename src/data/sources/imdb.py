@@ -55,7 +55,7 @@ class Imdb(TextDataModule):
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Training and test files."""
+    """Return the training files and the test files in a folder; raise a UserError if there are none."""
     train, test = (sorted(folder.rglob(f"{split}*.parquet")) for split in ("train", "test"))
     if not train or not test:
         raise UserError(

@@ -19,7 +19,7 @@ NUMBERS = ("0", "1", "2", "3", "4")  # the classes in the file
 
 
 class RottenTomatoes(TextDataModule):
-    """Nested phrases of sentences; all phrases of a sentence are in the same split.
+    """Overlapping phrases of sentences; all phrases of a sentence are in the same split.
 
     Args:
         path: the contest's `train.tsv`, with columns PhraseId, SentenceId, Phrase and Sentiment (0 to 4).
@@ -35,6 +35,7 @@ class RottenTomatoes(TextDataModule):
 
     def read(self) -> Corpus:
         rows = read_chunks(self.path, ("Phrase", "Sentiment", "SentenceId"))
-        phrases = select_examples(rows, "Phrase", "Sentiment", "drop", self.cache_dir, "SentenceId")  # one is blank
+        # "drop", because one phrase is blank
+        phrases = select_examples(rows, "Phrase", "Sentiment", "drop", self.cache_dir, "SentenceId")
         _, groups = np.unique(phrases.groups, return_inverse=True)
         return Corpus(Split(phrases.texts, encode_labels(phrases, NUMBERS), groups), None, None, CLASSES)

@@ -52,7 +52,7 @@ class SentimentFiles(TextDataModule):
 
 
 class Sst2(SentimentFiles):
-    """6,920 sentences for training, 872 for validation and 1,821 for the test.
+    """6,920 sentences for training, 872 for validation and 1,821 for testing.
 
     Args:
         path: the folder of the files; None loads `SetFit/sst2` from the hub.

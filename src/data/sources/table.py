@@ -22,11 +22,12 @@ class Table(TextDataModule):
         path: the file to train on; relative to the current working directory.
         text: name of the column of texts.
         label: name of the column of labels: strings, numbers or booleans.
-        val_path: a file of the same columns to validate on; None holds out `val_fraction` of `path`.
-        test_path: a file of the same columns to test on; None holds out `test_fraction` of `path`.
+        val_path: a file with the same columns to validate on; None holds out `val_fraction` of `path`.
+        test_path: a file with the same columns to test on; None holds out `test_fraction` of `path`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
         labels: the allowed classes in order; None means those of the training file, sorted.
-        delimiter: delimiter of CSV and TSV files: a character or its name; None detects it.
+        delimiter: delimiter of CSV and TSV files, as a character or its name; None detects it in CSV files, and means a
+            tab in TSV files.
         loading: options of `TextDataModule`.
     """
 
@@ -58,7 +59,7 @@ class Table(TextDataModule):
             raise ValueError(f"delimiter={delimiter!r}: only for {' and '.join(DELIMITED)} files; set delimiter=null")
 
     def require_columns(self) -> None:
-        """Check the columns of all files, from their headers.
+        """Check that all files have the columns of texts and labels; only the headers are read.
 
         Raises:
             UserError: if a column is missing.
