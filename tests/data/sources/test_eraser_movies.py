@@ -22,7 +22,8 @@ def write(folder: Path, rationales: list[Any]) -> Path:
 
 
 def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, loading: dict[str, Any]) -> None:
-    spans = [{"start": 3, "end": 5}, {"start": 6, "end": 7}]
+    """The second span is empty, as are 20 spans of the published test split."""
+    spans = [{"start": 3, "end": 5}, {"start": 5, "end": 5}, {"start": 6, "end": 7}]
     folder = write(tmp_path, [[], spans, [], spans[:1], [], [], []])
     module = EraserMovies(str(folder), **loading)
     module.setup()
@@ -37,7 +38,7 @@ def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, loading: dic
 
 
 @pytest.mark.parametrize(
-    "span", [{"start": 3, "end": 99}, {"start": 99, "end": 100}, {"start": -2, "end": 3}, {"start": 3, "end": 3}]
+    "span", [{"start": 3, "end": 99}, {"start": 99, "end": 100}, {"start": -2, "end": 3}, {"start": 4, "end": 3}]
 )
 def test_a_span_beyond_the_text_is_reported(span: dict[str, int], tmp_path: Path, loading: dict[str, Any]) -> None:
     module = EraserMovies(str(write(tmp_path, [[span]] * 7)), **loading)
