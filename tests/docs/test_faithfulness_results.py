@@ -27,13 +27,20 @@ class Section(NamedTuple):
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.fixture(params=["sst2", "imdb"])
+def read_section(heading: str, name: str) -> Section:
+    estimates = {(row["variant"], row["ranking"], row["measure"]): estimate(row) for row in released(name)}
+    text = next(part for part in re.split(r"^(?=## )", PAGE, flags=re.MULTILINE) if part.startswith(f"## {heading}"))
+    return Section(text, (RELEASED / f"{name}.md").read_text(encoding="utf-8"), estimates)
+
+
+def released(name: str) -> list[dict[str, str]]:
+    with (RELEASED / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(params=[("SST-2", "sst2"), ("IMDb", "imdb")], ids=["sst2", "imdb"])
 def section(request: pytest.FixtureRequest) -> Section:
-    heading = {"sst2": "## SST-2", "imdb": "## IMDb"}[request.param]
-    with (RELEASED / f"{request.param}.csv").open(encoding="utf-8", newline="") as file:
-        estimates = {(row["variant"], row["ranking"], row["measure"]): estimate(row) for row in csv.DictReader(file)}
-    text = next(part for part in re.split(r"^(?=## )", PAGE, flags=re.MULTILINE) if part.startswith(heading))
-    return Section(text, (RELEASED / f"{request.param}.md").read_text(encoding="utf-8"), estimates)
+    return read_section(*request.param)
 
 
 def estimate(row: dict[str, str]) -> Estimate:
@@ -64,3 +71,18 @@ def test_the_verdicts_are_the_released_ones(section: Section) -> None:
     verdicts = re.findall(r"^\| (.+) \| (\w+) \| ([+-][\d.]+ \(.+?\)) normalized", section.tables, re.MULTILINE)
     assert len(verdicts) == 3
     assert [tuple(row) for row in section.rows("claim |")[:3]] == verdicts
+
+
+def test_the_plausibility_is_the_released_value() -> None:
+    section = read_section("Human rationales", "eraser_movies")
+    rows = section.rows("variant | attention |")
+    assert [row[0] for row in rows] == ["`bahdanau`", "`luong_dot`", "`luong_general`", "`uniform`"]
+    for variant, *cells in rows:
+        values = [section.estimates[variant.strip("`"), ranking, "auprc"] for ranking in RANKINGS]
+        assert cells == [f"{value:.3f} ± {half:.3f}" for value, half in values], variant
+    tested = [row for row in released("eraser_movies") if row["measure"] == "auprc" and row["p_random"]]
+    (significant,) = [row for row in tested if float(row["p_random"]) < 0.05]
+    ends = (float(significant[key]) for key in ("minus_random", "minus_random_low", "minus_random_high"))
+    difference = "{:.3f} ({:.3f} to {:.3f})".format(*ends)
+    assert (significant["variant"], significant["ranking"]) == ("bahdanau", "attention")
+    assert f"exceeds the random ranking by {difference}" in section.text
