@@ -29,7 +29,6 @@ from src.errors import UserError
 from src.reports.figures.style import save_figure
 from src.run_result import RunResult
 
-PRESET = "speedrun"
 FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in the sentiment experiments of its paper, section 3.1
 TUNED = FASTTEXT | {"wordNgrams": 4, "minCount": 2, "bucket": 8_000_000, "epoch": 25}  # selected on training reviews
 
@@ -38,8 +37,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     presets = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
-    default_presets = [name for name in ("speedrun",) if name in presets]
-    parser.add_argument("--presets", type=command.names(presets), default=default_presets, help="experiments of Heed")
+    parser.add_argument("--presets", type=command.names(presets), default=["speedrun"], help="experiments of Heed")
     parser.add_argument(
         "--epochs", type=_numbers, default=[1, 2, 5, 10], help="epochs of fastText, each a separate training"
     )
@@ -69,8 +67,9 @@ def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
         path.write_text("".join(lines), encoding="utf-8")
     threads = torch.get_num_threads()
-    settings = {f"fastText bigrams, {n} epoch{'s' * (n > 1)}": FASTTEXT | {"epoch": n} for n in options.epochs}
-    for name, setting in (settings | {"fastText tuned, 25 epochs": TUNED}).items():
+    settings = [("fastText bigrams", FASTTEXT | {"epoch": epochs}) for epochs in options.epochs]
+    for program, setting in [*settings, ("fastText tuned", TUNED)]:
+        name = f"{program}, {setting['epoch']} epoch{'s' * (setting['epoch'] > 1)}"
         for seed in options.seeds:
             start = time.perf_counter()
             model = fasttext.train_supervised(str(files["train"]), seed=seed, thread=threads, verbose=0, **setting)

@@ -98,7 +98,8 @@ def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESUL
         unknown += seconds is None
         duration = (seconds or 0.0) / min(jobs, runs)
         total += duration
-        lines.append(f"  {task.name}, seed {task.seed}: {format_duration(duration) if seconds else 'no earlier run'}")
+        estimate = "no earlier run" if seconds is None else format_duration(duration)
+        lines.append(f"  {task.name}, seed {task.seed}: {estimate}")
     known = f"about {format_duration(total)}" if unknown < len(tasks) else "an unknown time"
     more = f", and an unknown time for {unknown} of them" if 0 < unknown < len(tasks) else ""
     head = f"{len(tasks)} sweeps will take {known}{more}, if this machine is as fast as that of the released runs:"
@@ -116,15 +117,14 @@ def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | 
 
 
 def _count_runs(sweep: PlannedSweep) -> int:
-    """The number of runs of one seed: the product of the numbers of values of all overrides."""
+    """Return the number of runs of one seed: the product of the numbers of values of all overrides."""
     return math.prod(len(override.partition("=")[2].split(",")) for override in sweep.overrides)
 
 
 def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
     """Start or resume the sweep in a process of its own."""
     folder = outputs / task.name / f"seed_{task.seed}"
-    # runs that are not parallel use all threads each
-    is_parallel = jobs > 1 and any("," in override for override in task.sweep.overrides)
+    is_parallel = jobs > 1 and _count_runs(task.sweep) > 1  # otherwise, the run uses all threads
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if is_parallel else []
     line = ["-m", *task.sweep.overrides, f"seed={task.seed}", "logger=csv", f"hydra.sweep.dir={quote(str(folder))}"]
     if task.sweep.data in paths:

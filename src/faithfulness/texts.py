@@ -65,16 +65,16 @@ def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any],
     chunks = _chunks(lengths)
     measured = map_in_threads(trained.probe, measure_chunk, chunks)
     with closing(measured), row_progress(f"{title}: measured", len(texts), "texts") as advance:
-        for chunk, (arrays, by_ranking) in measured:
-            parts[chunk] = arrays
+        for index, (arrays, by_ranking) in measured:
+            parts[index] = arrays
             rankings = list(by_ranking)
-            selection = chunks[chunk]
+            selection = chunks[index]
             for number, i in enumerate(selection):
                 weights[i, : lengths[i]] = by_ranking[ATTENTION][number]
                 if i in readable:
                     scores[i] = np.stack([values[number] for values in by_ranking.values()])
             advance(len(selection))
-    arrays = {name: np.concatenate([parts[chunk][name] for chunk in sorted(parts)]) for name in parts[0]}
+    arrays = {name: np.concatenate([parts[index][name] for index in range(len(chunks))]) for name in parts[0]}
     predicted = arrays["probabilities"].argmax(1)
     arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == labels, "weights": weights}
     arrays["scores"] = np.concatenate([scores[i] for i in readable], axis=1).astype(np.float32)
