@@ -2,9 +2,9 @@
 
 together: seconds of the twenty variants as separate processes, one after another, and in one sweep that runs as many
 jobs at once as there are cores; and their ratio. rate: training reviews per second of the whole machine, start-up
-included, in three kinds of sweeps that take turns: one job at a time on all cores, one single-threaded job for each
-core, and the same number of jobs that use all cores each. memory: the resident memory of the sweep's process after each
-of many small jobs, and its growth from the tenth job to the last.
+included, in two kinds of sweeps that take turns: one job at a time on all cores, and one job for each core, each of
+which joblib limits to one thread. memory: the resident memory of the sweep's process after each of many small jobs, and
+its growth from the tenth job to the last.
 """
 
 import argparse
@@ -89,12 +89,12 @@ def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dic
         "test=false",
     ]
     jobs = len(list(product(*RATE_CHOICES.values())))
-    modes = {f"{number} × {threads}": (number, threads) for number, threads in ((1, cores), (cores, 1), (cores, cores))}
+    modes = {f"1 × {cores}": 1, f"{cores} × 1": cores}
     rates: dict[str, list[float]] = {mode: [] for mode in modes}
-    for turn, (mode, (number, threads)) in product(range(options.turns), modes.items()):
+    for turn, (mode, number) in product(range(options.turns), modes.items()):
         launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={number}"] if number > 1 else []
-        sweep = f"hydra.sweep.dir='{folder / f'rate_{turn}_{number}_{threads}'}'"
-        duration = seconds(train(["-m", *overrides, *model, *work, *launcher, "logger=csv", sweep], threads))
+        sweep = f"hydra.sweep.dir='{folder / f'rate_{turn}_{number}'}'"
+        duration = seconds(train(["-m", *overrides, *model, *work, *launcher, "logger=csv", sweep]))
         rates[mode].append(jobs * batches * BATCH / duration)
     return {"jobs": jobs, "reviews of each": batches * BATCH, "reviews/s by jobs × threads": rates}
 
@@ -116,12 +116,11 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
 PARTS = {"together": together, "rate": rate, "memory": growth}
 
 
-def train(line: list[str], threads: int | None = None) -> "subprocess.Popen[str]":
-    """Start `python -m src.train`; if `threads` is None, the launcher chooses the threads of a job."""
+def train(line: list[str]) -> "subprocess.Popen[str]":
+    """Start `python -m src.train`."""
     return subprocess.Popen(
         [sys.executable, "-m", "src.train", *line],
         cwd=memory.ROOT,
-        env=os.environ | ({} if threads is None else {"OMP_NUM_THREADS": str(threads)}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -33,9 +33,9 @@ def test_a_failed_run_is_reported() -> None:
 def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    durations = iter([2.0, 4.0, 8.0])
-    started: list[tuple[list[str], int]] = []
-    monkeypatch.setattr(sweep, "train", lambda line, threads: started.append((line, threads)))
+    durations = iter([2.0, 4.0])
+    started: list[list[str]] = []
+    monkeypatch.setattr(sweep, "train", started.append)
     monkeypatch.setattr(sweep, "seconds", lambda process: next(durations))
     sweep.main(tmp_path, ["--quick", "--only=rate", "--at-once=3", f"--out={tmp_path}"])
     record = json.loads((tmp_path / "sweep.json").read_text())["sweep"]["rate"]
@@ -43,8 +43,6 @@ def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
     assert record["reviews/s by jobs × threads"] == {
         "1 × 3": [reviews / 2],
         "3 × 1": [reviews / 4],
-        "3 × 3": [reviews / 8],
     }
-    assert [threads for _, threads in started] == [3, 1, 3]
-    assert ["hydra.launcher.n_jobs=3" in line for line, _ in started] == [False, True, True]
+    assert ["hydra.launcher.n_jobs=3" in line for line in started] == [False, True]
     assert "3 × 1 (jobs × threads)" in capsys.readouterr().out
