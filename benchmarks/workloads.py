@@ -38,11 +38,15 @@ def _report(
     return Workload(f"{title} + Luong general", overrides, plain, bare=full)
 
 
-def _full(length: int) -> Workload:
-    """Return the workload of the full self-attention report with texts of `length` tokens."""
+def _full(length: int, batch: int = 32) -> Workload:
+    """Return the workload of the full self-attention report with texts of `length` tokens.
+
+    Heed trains in batches of `batch` texts; the plain loop always has the report's 32.
+    """
     plain = {f"(c) padded to {length}": Plain(FullAttentionModel, nn.CrossEntropyLoss(), length)}
-    overrides = ("experiment=full_self_attention", f"data.max_length={length}")
-    return Workload(f"full self-attention, {length} tokens", overrides, plain)
+    overrides = ("experiment=full_self_attention", f"data.max_length={length}", f"data.batch_size={batch}")
+    title = f"full self-attention, {length} tokens"
+    return Workload(title if batch == 32 else f"{title}, Heed in batches of {batch}", overrides, plain)
 
 
 WORKLOADS = {
@@ -54,4 +58,5 @@ WORKLOADS = {
     "gru": _report("gru", "GRU", nn.GRU, False),
     "self_attention_256": _full(256),
     "self_attention_500": _full(500),
+    "self_attention_256_in_64": _full(256, batch=64),
 }
