@@ -29,8 +29,11 @@ for stream in (0, 1):
     os.dup2(terminal, stream)
 from src.predict import main
 main()
-sys.stdout.flush()
-sys.stderr.write(os.read(reader, 100_000).decode())
+print("end of the output", flush=True)
+output = b""
+while b"end of the output" not in output:  # a read returns only the bytes that have already arrived
+    output += os.read(reader, 100_000)
+sys.stderr.write(output.decode())
 """
 
 
