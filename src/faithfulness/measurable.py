@@ -17,7 +17,7 @@ def require_measurable(probe: Probe, run: str) -> None:
     """Apply each component of a model to a short text, and check the attention weights and the gradients.
 
     Args:
-        probe: the model; its components may be those of a user.
+        probe: the model; its components may be a user's own classes.
         run: name of the run, for the message.
 
     Raises:
