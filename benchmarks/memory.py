@@ -40,11 +40,13 @@ def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
 
 
 def megabytes(field: str, status: Path = STATUS) -> float | None:
-    """Return a memory field of a process, such as VmRSS, in MB; None if not on Linux."""
-    if not status.exists():
+    """Return a memory field of a process, such as VmRSS, in MB; None if the process has ended or not on Linux."""
+    try:
+        lines = status.read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):  # the second: the process ended while the file was read
         return None
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith(f"{field}:"))
-    return int(line.split()[1]) / 1024
+    # A process that has ended but whose exit status nobody has read has no memory fields.
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:")), None)
 
 
 def main() -> None:

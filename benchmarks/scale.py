@@ -53,10 +53,7 @@ def train(overrides: Sequence[str], folder: Path, steps: int) -> dict[str, float
     status = Path(f"/proc/{process.pid}/status")
     while process.poll() is None:
         for field in FIELDS:
-            try:
-                peaks[field] = max(peaks[field], megabytes(field, status) or 0.0)
-            except (OSError, ValueError):  # the process has just ended
-                break
+            peaks[field] = max(peaks[field], megabytes(field, status) or 0.0)
         time.sleep(INTERVAL)
     if process.returncode:
         sys.exit(f"the training failed: {' '.join(line)}")
