@@ -2,9 +2,9 @@
 
 together: seconds of the twenty variants as separate processes, one after another, and in one sweep that runs as many
 jobs at once as there are cores; and their ratio. rate: training reviews per second of the whole machine, start-up
-included, in two kinds of sweeps that take turns: one job at a time on all cores, and one job for each core, each of
-which joblib limits to one thread. memory: the resident memory of the sweep's process after each of many small jobs, and
-its growth from the tenth job to the last.
+included, in two kinds of sweeps over the twenty variants that take turns: one job at a time on all cores, and one job
+for each core, each of which joblib limits to one thread. memory: the resident memory of the sweep's process after each
+of many small jobs, and its growth from the tenth job to the last.
 """
 
 import argparse
@@ -29,7 +29,6 @@ from src.run_result import RESULT_FILE
 REVIEWS = 1_000  # training reviews, and the same number of test reviews
 AFTER = 10  # jobs after which all imports and allocations are done
 BATCHES, BATCH = 250, 32  # training batches of each job of `rate`, and texts in a batch
-RATE_CHOICES = {"model/encoder": ["rnn", "lstm", "birnn", "bilstm"], "model/attention": ["none", "luong_general"]}
 POLL = 0.05  # seconds between two measurements of the sweep's memory
 
 
@@ -48,6 +47,12 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--turns", type=int, default=3, help="sweeps of each kind in the rate (3)")
+    parser.add_argument(
+        "--batches",
+        type=int,
+        default=BATCHES,
+        help=f"training batches of {BATCH} reviews of each job of the rate, at most 703 ({BATCHES})",
+    )
     parser.add_argument("--jobs", type=int, default=40, help="jobs of the sweep whose memory is measured (40)")
     options = parser.parse_args(arguments)
     experiment = yaml.safe_load((CONF / "experiment" / "twenty_variants.yaml").read_text(encoding="utf-8"))
@@ -55,9 +60,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     options.choices = {group: choices.split(",") for group, choices in params.items()}
     if options.quick:
         options.choices = {group: names[: 1 + (group == "model/attention")] for group, names in options.choices.items()}
-        options.reviews, options.jobs, options.turns = 60, AFTER + 2, 1
-    if min(options.at_once, options.reviews, options.epochs, options.turns) < 1 or options.jobs <= AFTER:
-        parser.error(f"--at-once, --reviews, --epochs and --turns must be at least 1, and --jobs above {AFTER}")
+        options.reviews, options.jobs, options.turns, options.batches = 60, AFTER + 2, 1, 5
+    counts = ("at_once", "reviews", "epochs", "turns", "batches")
+    if min(getattr(options, name) for name in counts) < 1 or options.jobs <= AFTER:
+        spellings = ", ".join(f"--{name.replace('_', '-')}" for name in counts)
+        parser.error(f"{spellings} must be at least 1, and --jobs above {AFTER}")
     return options
 
 
@@ -80,15 +87,15 @@ def together(overrides: list[str], folder: Path, options: argparse.Namespace) ->
 
 def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Measure the training reviews per second of the machine, in turn, by the number of jobs and threads."""
-    cores, batches = options.at_once, 5 if options.quick else BATCHES
-    model = ["experiment=report", *(f"{group}={','.join(names)}" for group, names in RATE_CHOICES.items())]
+    cores, batches = options.at_once, options.batches
+    model = ["experiment=report", *(f"{group}={','.join(names)}" for group, names in options.choices.items())]
     work = [
         "trainer.max_epochs=1",
         f"+trainer.limit_train_batches={batches}",
         "+trainer.limit_val_batches=1",
         "test=false",
     ]
-    jobs = len(list(product(*RATE_CHOICES.values())))
+    jobs = len(list(product(*options.choices.values())))
     modes = {f"1 × {cores}": 1, f"{cores} × 1": cores}
     rates: dict[str, list[float]] = {mode: [] for mode in modes}
     for turn, (mode, number) in product(range(options.turns), modes.items()):
@@ -104,10 +111,15 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
     sweep = folder / "many"
     small = ["model.encoder.hidden_dim=4", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=csv"]
     process = train(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
+    status = Path(f"/proc/{process.pid}/status")
+    resident: float | None = None
     after: list[Any] = []
-    while process.poll() is None:
-        if len(list(sweep.glob(f"*/{RESULT_FILE}"))) > len(after):
-            after.append(memory.megabytes("VmRSS", Path(f"/proc/{process.pid}/status")))
+    ended = False
+    while not ended:
+        ended = process.poll() is not None
+        resident = memory.megabytes("VmRSS", status) or resident  # after the end, the last measurement remains
+        finished = len(list(sweep.glob(f"*/{RESULT_FILE}")))
+        after += [resident] * (finished - len(after))
         time.sleep(POLL)
     seconds(process)
     return {"after each job, MB": after, "growth after the tenth": after[-1] / after[AFTER - 1] - 1}

@@ -1,12 +1,15 @@
 """`python -m benchmarks.sweep`: the memory of a small sweep, and the printed table."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks import sweep
 from src.errors import UserError
+from src.run_result import RESULT_FILE
 from tests.sweep.sweeps import start_sweep
 
 
@@ -25,6 +28,26 @@ def test_memory_is_measured_after_each_job(
     assert "growth after 1 jobs" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_jobs_that_finish_after_the_last_measurement_have_its_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = tmp_path / "jobs"
+    for number in "01":
+        (jobs / number).mkdir(parents=True)
+        (jobs / number / RESULT_FILE).touch()
+    folder = tmp_path / "sweeps"
+    folder.mkdir()
+    finish = "import os, sys, time; time.sleep(0.2); os.rename(*sys.argv[1:])"
+    line = [sys.executable, "-c", finish, str(jobs), str(folder / "many")]
+    monkeypatch.setattr(sweep, "AFTER", 1)
+    monkeypatch.setattr(sweep, "train", lambda _: subprocess.Popen(line, stderr=subprocess.PIPE, text=True))
+    record = sweep.growth([], folder, sweep.parse_arguments(["--jobs=2"]))
+    first, last = record["after each job, MB"]
+    assert first == last > 0
+    assert record["growth after the tenth"] == 0
+
+
 def test_a_failed_run_is_reported() -> None:
     with pytest.raises(UserError, match="no such"):
         sweep.seconds(sweep.train(["model/encoder=nowhere"]))
@@ -39,7 +62,7 @@ def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
     monkeypatch.setattr(sweep, "seconds", lambda process: next(durations))
     sweep.main(tmp_path, ["--quick", "--only=rate", "--at-once=3", f"--out={tmp_path}"])
     record = json.loads((tmp_path / "sweep.json").read_text())["sweep"]["rate"]
-    reviews = 8 * 5 * 32  # jobs, batches, reviews of a batch
+    reviews = 2 * 5 * 32  # jobs, batches, reviews of a batch
     assert record["reviews/s by jobs × threads"] == {
         "1 × 3": [reviews / 2],
         "3 × 1": [reviews / 4],
