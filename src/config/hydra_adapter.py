@@ -22,6 +22,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.utils import JobRuntime, setup_globals
 from hydra.errors import ConfigCompositionException
+from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode, TaskFunction
 from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -29,6 +30,23 @@ from omegaconf.errors import OmegaConfBaseException
 from src.errors import UserError
 
 SEARCH_PATH = "hydra.searchpath"
+
+
+class CopiedFiles(CachingConfigRepository):
+    """Config files that are read once for all compositions; each composition gets copies, because Hydra modifies them.
+
+    Args:
+        files: read the files, and cache them.
+    """
+
+    def __init__(self, files: CachingConfigRepository) -> None:
+        self.delegate = files
+        self.cache = {}
+
+    def load_config(self, config_path: str) -> ConfigResult | None:
+        if config_path not in self.cache:
+            self.cache[config_path] = copy.deepcopy(self.delegate.load_config(config_path))
+        return self.cache[config_path]
 
 
 class Loader(ConfigLoaderImpl):
@@ -79,8 +97,14 @@ class Loader(ConfigLoaderImpl):
         """
         key = config_name, tuple(search)
         if key not in self._files:
-            self._files[key] = self._parse_overrides_and_create_caching_repo(config_name, list(search))[1]
+            self._files[key] = super()._parse_overrides_and_create_caching_repo(config_name, list(search))[1]
         return self._files[key]
+
+    def _parse_overrides_and_create_caching_repo(
+        self, config_name: str | None, overrides: list[str]
+    ) -> tuple[list[Override], CachingConfigRepository]:
+        parsed = OverridesParser.create().parse_overrides(overrides)
+        return parsed, CopiedFiles(self.files(config_name, _search(parsed)))
 
     def load_configuration(
         self,
@@ -106,7 +130,7 @@ class Loader(ConfigLoaderImpl):
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
         """Return the overrides that select files, as text, and the overrides of options; omit sweep overrides."""
         single = [override for override in overrides if not override.is_sweep_override()]
-        search = [str(override.input_line) for override in single if override.get_key_element() == SEARCH_PATH]
+        search = _search(single)
         files = self.files(config_name, search)
         selections, options = list(search), []
         for override in single:
@@ -123,6 +147,10 @@ class Loader(ConfigLoaderImpl):
         cfg = super().load_configuration(config_name, list(selections), run_mode)
         self._compositions[config_name, run_mode, selections] = cfg
         return cfg
+
+
+def _search(overrides: Sequence[Override]) -> list[str]:
+    return [str(override.input_line) for override in overrides if override.get_key_element() == SEARCH_PATH]
 
 
 def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
