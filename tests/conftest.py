@@ -10,6 +10,7 @@ os.environ.update(
 # torch reads this at import. Its tensors here are so small that threads take longer to start than to compute.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import gc
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -21,6 +22,9 @@ import hypothesis
 import pytest
 from filelock import FileLock
 
+from src.process.startup import GC_THRESHOLDS
+
+gc.set_threshold(*GC_THRESHOLDS)  # as in a command
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by the processes that tests start
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "", None}
