@@ -1,5 +1,8 @@
 """A task with a known answer: faithful rankings reach the upper limit, and an attention that misleads is exposed."""
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,19 +17,26 @@ CHANCE = (0.05 + 0.05 + 0.1 + 0.2 + 0.5) / 5  # of 20 tokens, 1, 1, 2, 4 and 10 
 AFTER_LURE = (0 + 0 + 1 / 19 + 3 / 19 + 9 / 19) / 5  # the lure first, then the others in random order
 
 
-def normalized(probe: Probe, name: str = "comprehensiveness") -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """The mean of a normalized measure of each ranking, and all arrays."""
+@cache
+def measured(build: Callable[[], Probe]) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The arrays of a model on the task, and the names of its rankings."""
     names = [name for name in MEASURES if name != "soft"]
-    arrays, scores = measure_texts(probe, marked_texts(COUNT), [[5, i] for i in range(COUNT)], names)
+    arrays, scores = measure_texts(build(), marked_texts(COUNT), [[5, i] for i in range(COUNT)], names)
+    return arrays, list(scores)
+
+
+def normalized(build: Callable[[], Probe], name: str) -> dict[str, float]:
+    """The mean of a normalized measure of each ranking."""
+    arrays, rankings = measured(build)
     values = arrays[f"{name}_removal"].mean(2)  # n×R
     means = normalize(values, arrays[f"{name}_low"][:, None], arrays[f"{name}_high"][:, None]).mean(0)
-    return dict(zip(scores, means.tolist(), strict=True)), arrays
+    return dict(zip(rankings, means.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("build", [additive, misleading])
-def test_faithful_rankings_reach_the_upper_limit_and_random_is_at_chance(build: object) -> None:
-    assert callable(build)
-    means, arrays = normalized(build())
+def test_faithful_rankings_reach_the_upper_limit_and_random_is_at_chance(build: Callable[[], Probe]) -> None:
+    means = normalized(build, "comprehensiveness")
+    arrays, _ = measured(build)
     assert np.allclose(arrays["comprehensiveness_low"], 0, atol=1e-6)
     assert np.allclose(arrays["comprehensiveness_high"], SURE - 0.5, atol=1e-6)
     for ranking in ("integrated gradients", "leave-one-out", "gradient × input"):
@@ -37,7 +47,8 @@ def test_faithful_rankings_reach_the_upper_limit_and_random_is_at_chance(build: 
 
 
 def test_faithful_rankings_are_sufficient() -> None:
-    means, arrays = normalized(additive(), "sufficiency")
+    means = normalized(additive, "sufficiency")
+    arrays, _ = measured(additive)
     assert np.allclose(arrays["sufficiency_low"], 0, atol=1e-6)
     assert np.allclose(arrays["sufficiency_high"], SURE - 0.5, atol=1e-6)
     for ranking in ("integrated gradients", "leave-one-out", "gradient × input"):
@@ -46,7 +57,8 @@ def test_faithful_rankings_are_sufficient() -> None:
 
 
 def test_an_attention_that_is_forced_to_look_elsewhere_is_exposed() -> None:
-    means, arrays = normalized(misleading())
+    means = normalized(misleading, "comprehensiveness")
+    arrays, _ = measured(misleading)
     assert abs(means["attention"] - AFTER_LURE) < 0.05
     assert abs(means["attention × gradient"] - AFTER_LURE) < 0.05
     assert np.allclose(arrays["comprehensiveness_removal"][:, 0, 0], 0, atol=1e-6)  # of the most attended word
@@ -55,7 +67,8 @@ def test_an_attention_that_is_forced_to_look_elsewhere_is_exposed() -> None:
 
 
 def test_an_attention_to_the_marked_word_is_faithful() -> None:
-    means, arrays = normalized(honest())
+    means = normalized(honest, "comprehensiveness")
+    arrays, _ = measured(honest)
     assert means["attention"] == pytest.approx(1, abs=1e-5)
     assert means["attention × gradient"] == pytest.approx(1, abs=1e-5)
     assert np.allclose(arrays["uniform"], SURE - 1 / (1 + np.exp(-0.2)), atol=1e-6)  # reads a twentieth of the word
