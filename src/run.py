@@ -120,7 +120,7 @@ class Run:
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
         """Record data, parameters, device and versions, and replace the files of an earlier run.
 
-        Before a training, the summary of the data is printed.
+        Before training, the summary of the data is printed.
         """
         self.folder.replace_earlier_run()
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}

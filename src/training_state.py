@@ -33,7 +33,7 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
     """Read the whole content of a checkpoint from which training can resume; the file is mapped into memory.
 
     Raises:
-        UserError: if the file is not a valid checkpoint, or lacks the state of the training.
+        UserError: if the file is not a valid checkpoint, or lacks the training state.
     """
     content = read_checkpoint(path, mmap=True)
     if "optimizer_states" not in content:

@@ -1,4 +1,4 @@
-"""Create the data, optimizer, scheduler, loggers and Trainer of a training."""
+"""Create the data, optimizer, scheduler, loggers and Trainer of a training run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

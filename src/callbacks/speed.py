@@ -16,7 +16,7 @@ class Speed(pl.Callback):
     """Measures the duration of each training epoch without validation, and counts its texts.
 
     After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, and `test_seconds` the
-    duration of the test. A resumed training continues the measurements in its checkpoint.
+    duration of the test. A resumed run continues the measurements in its checkpoint.
     """
 
     def __init__(self) -> None:

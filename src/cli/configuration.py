@@ -27,7 +27,7 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes of a whole configuration, including the dry build of a single training.
+    """Find the mistakes in a whole configuration, including the dry build of a single training run.
 
     The dry builds of the jobs of a sweep follow later.
 
@@ -65,7 +65,7 @@ def configuration_mistakes(
 
 @contextmanager
 def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
-    """Set the values in `cfg.hydra` that Hydra sets when a run starts; yield the mistakes of its output folders."""
+    """Set the values in `cfg.hydra` that Hydra sets when a run starts; yield the mistakes in its output folders."""
 
     def set_values(folder: str) -> None:
         with read_write(cfg.hydra), open_dict(cfg.hydra):

@@ -45,7 +45,7 @@ OmegaConf.register_new_resolver("job", job_name, replace=True)
 def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:
     """Decorate a function that takes a configuration as the `main` of a command.
 
-    All mistakes of the command line and of the configuration are reported together before the function is called.
+    All mistakes on the command line and in the configuration are reported together before the function is called.
     A `UserError` or an error of the environment, such as a full disk, ends the program with a message and exit code 1,
     also in a sweep. Any other exception keeps its full traceback.
 
@@ -82,7 +82,7 @@ def read_command_line(
     """Parse and validate the command line; to resume, add the overrides of the earlier run or sweep.
 
     Raises:
-        UserError: with all mistakes of the command line and of the configuration.
+        UserError: with all mistakes on the command line and in the configuration.
     """
     flags = parse_flags(quote_values(arguments, free_text))
     if command == "train" and requests_resume(flags.overrides):

@@ -18,7 +18,7 @@ SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether t
 
 
 def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: bool, deep: bool) -> list[Mistake]:
-    """Find all mistakes of the overrides `lines` and of the configuration that is composed from them.
+    """Find all mistakes in the overrides `lines` and in the configuration that is composed from them.
 
     Every value of a sweep is checked, but not every combination of values.
 

@@ -40,7 +40,7 @@ class ParsedOverride(NamedTuple):
 
 
 def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[ParsedOverride], list[Mistake]]:
-    """Parse overrides; return the overrides, and the mistakes of values that are missing or cannot be parsed.
+    """Parse overrides; return the overrides, and a message for each value that is missing or cannot be parsed.
 
     An override without a value is not returned. An override with an invalid key is returned without a mistake, because
     `check_key` reports the key.

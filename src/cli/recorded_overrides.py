@@ -47,7 +47,7 @@ REMOVED = object()
 
 
 def resumed_command_line(flags: Namespace, repository: Repository) -> list[str]:
-    """Return the overrides of a training; if the run resumes from `ckpt_path=…`, read them from the checkpoint.
+    """Return the overrides of a training run; if the run resumes from `ckpt_path=…`, read them from the checkpoint.
 
     `ckpt_path=<run>/checkpoints/last.ckpt` becomes `model/encoder=gru ++optimizer.lr=0.5 … hydra.run.dir=<run>
     ckpt_path=…`.

@@ -39,7 +39,7 @@ def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def logged_names(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the metrics that a training logs and that a callback may monitor."""
+    """Return the names of the metrics that training logs and that a callback may monitor."""
     return (*LOSSES, *(f"val/{name}" for name in metric_nodes(values)))
 
 

@@ -30,7 +30,7 @@ _validated: weakref.ref[DictConfig] | None = None  # the configuration of this p
 
 
 def mark_validated(cfg: DictConfig) -> None:
-    """Record that a configuration was validated with the command line, including the dry build of a training."""
+    """Record that a configuration was validated with the command line, including the dry build of a training run."""
     global _validated
     _validated = weakref.ref(cfg)
 
@@ -57,7 +57,7 @@ def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] =
 
 
 def config_mistakes(cfg: DictConfig, command: str, trusted: Set[str] = targets.TRUSTED) -> Iterator[Mistake]:
-    """Find all mistakes of a composed configuration."""
+    """Find all mistakes in a composed configuration."""
     values, written = plain_values(cfg), written_values(cfg)
     trusted = trusted_modules(cfg, trusted)
     yield from _records(values, written, command)

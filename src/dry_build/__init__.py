@@ -44,7 +44,7 @@ def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
 
 
 def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
-    """Find mistakes in the components of a training, such as incompatible sizes or missing columns.
+    """Find mistakes in the components of a training run, such as incompatible sizes or missing columns.
 
     An invalid option is reset to its default, so that further errors are found, too.
 
@@ -67,7 +67,7 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: boo
 
 
 def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Find mistakes of the loss, although the number of classes is still unknown.
+    """Find mistakes in the loss, even if the number of classes is still unknown.
 
     The loss is built for two classes and for as many as it has class weights; the shorter list of mistakes is reported.
     """
