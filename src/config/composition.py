@@ -9,6 +9,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict, read_write
 from yaml import YAMLError
 
+from src.config.copying import copy_config
 from src.config.hydra_adapter import Loader, file_of, group_choices, primary_configs
 from src.config.hydra_errors import explain, explain_yaml
 from src.errors import UserError
@@ -126,7 +127,7 @@ class Repository:
 
 def without_hydra(cfg: DictConfig) -> DictConfig:
     """A copy of a composed configuration without the node `hydra`, as tasks receive it."""
-    task = cfg.copy()
+    task = copy_config(cfg)
     with read_write(task), open_dict(task):
         del task["hydra"]
     return task

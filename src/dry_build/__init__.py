@@ -10,6 +10,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
+from src.config.copying import copy_config
 from src.config.metrics import default_metrics, metric_nodes
 from src.config.mistakes import Mistake, format_mistakes
 from src.config.plain import plain_values
@@ -107,7 +108,7 @@ def _trainer(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
         if _is_present(cfg, path):
             yield from build_valid(cfg, path, partial(build.make, key=path), strict).mistakes
     if _is_present(cfg, "trainer"):
-        alone = cfg.copy()
+        alone = copy_config(cfg)
         alone.callbacks = {}
         yield from build_valid(alone, "trainer", build.trainer, strict).mistakes
 

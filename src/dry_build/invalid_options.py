@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from src.build.objects import class_at
+from src.config.copying import copy_config
 from src.config.mistakes import Mistake
 from src.config.options import of_class
 from src.config.plain import plain_value
@@ -59,7 +60,7 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
         if name is None:
             return BuildResult(None, [*mistakes, Mistake(path, rule)])
         mistakes.append(Mistake(f"{path}.{name}={format_value(options[name])}", rule))
-        cfg = cfg.copy()
+        cfg = copy_config(cfg)
         del OmegaConf.select(cfg, path)[name]
         if name in _required(cfg, path):
             return BuildResult(None, mistakes)
@@ -92,7 +93,7 @@ def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
 
 def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
     """Return a copy of the configuration without the options of `mistakes`, so that their defaults apply."""
-    cfg = cfg.copy()
+    cfg = copy_config(cfg)
     OmegaConf.set_struct(cfg, False)
     OmegaConf.set_readonly(cfg, False)
     for entry, _ in mistakes:
@@ -127,7 +128,7 @@ def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: M
     """Return the first option whose removal changes the error of a component; None if there is no such option."""
     required = _required(cfg, path)
     for name in (name for name in names if name not in required):
-        without = cfg.copy()
+        without = copy_config(cfg)
         del OmegaConf.select(without, path)[name]
         if try_build(without, make, strict=False)[1] != error:
             return name

@@ -8,6 +8,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from src import build
+from src.config.copying import copy_config
 from src.config.keys import MODEL_COMPONENTS
 from src.config.mistakes import Mistake
 from src.config.options import of_class
@@ -50,7 +51,7 @@ def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer, str
             yield Mistake(path, f"no such component; the components are {', '.join(MODEL_COMPONENTS)}")
             continue
         yield from check_mistakes(partial(build.require_options, options or {}, optimizer, path), path)
-        single = cfg.copy()
+        single = copy_config(cfg)
         for name, value in (options or {}).items():
             option = accepted.get(name)
             if option is not None and not matches_type(value, option.hint):
