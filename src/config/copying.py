@@ -1,11 +1,19 @@
-"""Copy a configuration quickly."""
+"""Copy configurations quickly."""
 
+import copy
 import pickle
+from typing import TypeVar
 
-from omegaconf import DictConfig
+Content = TypeVar("Content")
 
 
-def copy_config(cfg: DictConfig) -> DictConfig:
-    """Return a copy of a whole configuration; pickle takes a third of the time of `cfg.copy()`."""
-    copied: DictConfig = pickle.loads(pickle.dumps(cfg))
+def copy_config(content: Content) -> Content:
+    """Return a deep copy of a whole configuration, or of the content of a config file.
+
+    Pickle takes a third of the time of `deepcopy`. It fails for a launcher's class that Hydra imported twice.
+    """
+    try:
+        copied: Content = pickle.loads(pickle.dumps(content))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return copy.deepcopy(content)
     return copied

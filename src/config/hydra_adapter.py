@@ -1,7 +1,6 @@
 """Everything that uses Hydra's private API. pyproject.toml therefore pins the minor version of Hydra."""
 
 import os
-import pickle
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from hydra import version
 from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
-from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra._internal.config_repository import CachingConfigRepository
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.defaults_list import DefaultsList
 from hydra._internal.hydra import Hydra
@@ -27,6 +26,7 @@ from hydra.types import RunMode, TaskFunction
 from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from src.config.copying import copy_config
 from src.errors import UserError
 
 SEARCH_PATH = "hydra.searchpath"
@@ -35,28 +35,18 @@ SEARCH_PATH = "hydra.searchpath"
 class CopiedFiles(CachingConfigRepository):
     """Config files that are read once for all compositions; each composition gets copies, because Hydra modifies them.
 
-    Copies are made by pickle, which takes a fifth of the time of `deepcopy`.
-
     Args:
-        files: read the files.
-        pickled: the content of files by path.
+        files: read the files, and cache them.
     """
 
-    def __init__(self, files: IConfigRepository, pickled: dict[str, bytes]) -> None:
+    def __init__(self, files: CachingConfigRepository) -> None:
         self.delegate = files
         self.cache = {}
-        self._pickled = pickled
 
     def load_config(self, config_path: str) -> ConfigResult | None:
         if config_path not in self.cache:
-            if config_path not in self._pickled:
-                self._pickled[config_path] = pickle.dumps(self.delegate.load_config(config_path))
-            self.cache[config_path] = pickle.loads(self._pickled[config_path])
+            self.cache[config_path] = copy_config(self.delegate.load_config(config_path))
         return self.cache[config_path]
-
-    def copies(self) -> "CopiedFiles":
-        """Return the same files for another composition."""
-        return CopiedFiles(self.delegate, self._pickled)
 
 
 class Loader(ConfigLoaderImpl):
@@ -83,8 +73,8 @@ class Loader(ConfigLoaderImpl):
                 raise UserError(f"--config-dir={extra}: no such folder")
             path.prepend("command-line", f"file://{Path(extra).resolve()}", SearchPathQuery(provider="schema"))
         super().__init__(path)
-        self._files: dict[tuple[str | None, tuple[str, ...]], CopiedFiles] = {}
-        self._compositions: dict[tuple[str | None, RunMode, tuple[str, ...]], bytes] = {}
+        self._files: dict[tuple[str | None, tuple[str, ...]], CachingConfigRepository] = {}
+        self._compositions: dict[tuple[str | None, RunMode, tuple[str, ...]], DictConfig] = {}
         self._defaults_lists: dict[tuple[str | None, RunMode, tuple[str, ...]], DefaultsList] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,7 +88,7 @@ class Loader(ConfigLoaderImpl):
             self._defaults_lists[key] = super().compute_defaults_list(config_name, overrides, run_mode)
         return self._defaults_lists[key]
 
-    def files(self, config_name: str | None, search: Sequence[str] = ()) -> CopiedFiles:
+    def files(self, config_name: str | None, search: Sequence[str] = ()) -> CachingConfigRepository:
         """Return the config files in all folders that a primary config and `search` determine.
 
         Args:
@@ -107,15 +97,14 @@ class Loader(ConfigLoaderImpl):
         """
         key = config_name, tuple(search)
         if key not in self._files:
-            _, files = super()._parse_overrides_and_create_caching_repo(config_name, list(search))
-            self._files[key] = CopiedFiles(files, {})
+            self._files[key] = super()._parse_overrides_and_create_caching_repo(config_name, list(search))[1]
         return self._files[key]
 
     def _parse_overrides_and_create_caching_repo(
         self, config_name: str | None, overrides: list[str]
     ) -> tuple[list[Override], CachingConfigRepository]:
         parsed = OverridesParser.create().parse_overrides(overrides)
-        return parsed, self.files(config_name, _search(parsed)).copies()
+        return parsed, CopiedFiles(self.files(config_name, _search(parsed)))
 
     def load_configuration(
         self,
@@ -130,7 +119,7 @@ class Loader(ConfigLoaderImpl):
         if validate_sweep_overrides:
             self.validate_sweep_overrides_legal(parsed, run_mode, from_shell)
         selections, options = self._split(config_name, parsed)
-        cfg: DictConfig = pickle.loads(self._compose_files(config_name, selections, run_mode))
+        cfg = copy_config(self._compose_files(config_name, selections, run_mode))
         try:
             self._apply_overrides_to_config(options, cfg)
             _record_overrides(cfg, parsed)
@@ -151,14 +140,13 @@ class Loader(ConfigLoaderImpl):
                 options.append(override)
         return tuple(selections), options
 
-    def _compose_files(self, config_name: str | None, selections: tuple[str, ...], run_mode: RunMode) -> bytes:
-        """Compose the selected files; return the pickled configuration, because each caller needs a copy."""
+    def _compose_files(self, config_name: str | None, selections: tuple[str, ...], run_mode: RunMode) -> DictConfig:
         for mode in (RunMode.RUN, run_mode):  # both modes give the same result if no choice is missing
             if (config_name, mode, selections) in self._compositions:
                 return self._compositions[config_name, mode, selections]
         cfg = super().load_configuration(config_name, list(selections), run_mode)
-        self._compositions[config_name, run_mode, selections] = pickle.dumps(cfg)
-        return self._compositions[config_name, run_mode, selections]
+        self._compositions[config_name, run_mode, selections] = cfg
+        return cfg
 
 
 def _search(overrides: Sequence[Override]) -> list[str]:
