@@ -1,4 +1,4 @@
-"""The figure of the main table: the accuracy of every combination of encoder and attention."""
+"""The figure for the main table: the accuracy of every combination of encoder and attention."""
 
 from collections.abc import Mapping, Sequence
 from math import floor
@@ -12,7 +12,7 @@ from src.reports.figures.colours import COLOURS, GREY, INK
 from src.reports.figures.style import name_axes, new_figure
 
 Accuracies = Mapping[tuple[str, str], Sequence[float]]  # accuracy of each seed, in %, by encoder and attention
-DETAIL = 5  # points below the best mean that the second panel shows
+DETAIL = 5  # the second panel starts about this many points below the best mean
 
 
 def draw_accuracies(accuracies: Accuracies, encoders: Sequence[str], attentions: Sequence[str]) -> Figure:

@@ -18,7 +18,7 @@ class Document(_Record):
     """The result that a source document states.
 
     Args:
-        statement: the result in words; "none" if the document has no number.
+        statement: the result in words; "none" if the document gives no number.
         accuracy: accuracy from 0 to 1, if the document states one.
     """
 
@@ -32,7 +32,7 @@ class PlannedSweep(_Record):
     Args:
         seeds: seeds of the study.
         overrides: the command line of `src.train -m`, without seed and folders.
-        data: source of the texts: imdb; rotten_tomatoes, which the user must download; or bundled (with Heed).
+        data: source of the texts: imdb; rotten_tomatoes, which the user must download; or bundled (part of Heed).
         document: the result in the source document, if the sweep is a preset of one.
     """
 
@@ -54,5 +54,5 @@ def load_plan() -> Plan:
 
 
 def release_file(sweep: str, seed: int, results: Path = RESULTS) -> Path:
-    """The path of the released records of a sweep with one seed."""
+    """The path of the released records of one seed of a sweep."""
     return results / sweep / f"seed_{seed}.parquet"

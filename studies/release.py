@@ -6,12 +6,12 @@ split, the statistics of the attention weights, the gradient norms and the curve
 | column | content |
 |---|---|
 | `run` | name of the folder |
-| `result`, `config` | `result.json` and `config.yaml` as JSON, without paths and the command line |
-| `log_odds` | n×(C - 1) numbers of 16 bits, text by text: ln p_c / p_C of each class c but the last, within ±40 |
+| `result`, `config` | `result.json` and `config.yaml` as JSON, without paths or the command line |
+| `log_odds` | n×(C - 1) 16-bit floats, text by text: ln(p_c / p_C) of each class c except the last, clipped to ±40 |
 | `labels`, `index` | n integers: the class of each text, and its row in the test split |
 | `class_names` | the C classes |
-| `position_mean`, `entropy`, `length` | the arrays of `attention_stats.npz`; empty without the file |
-| `gradients`, `curves` | `gradients.csv` and `csv/metrics.csv`; empty without the file |
+| `position_mean`, `entropy`, `length` | the arrays of `attention_stats.npz`; empty if the file is missing |
+| `gradients`, `curves` | `gradients.csv` and `csv/metrics.csv`; empty if the file is missing |
 
 Probabilities from 16-bit log-odds differ from the original ones by at most 0.0002 with two classes and by at most 0.004
 with more; the most probable class is the same. `docs/run-folders.md` describes the files of a run.
@@ -39,7 +39,7 @@ from src.reports.files import Predictions, read_statistics
 from src.run_result import RESULT_FILE, RunResult
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # paths that a run read or wrote
-LIMIT = 40.0  # bound of log-odds, in nats
+LIMIT = 40.0  # bound on the absolute log-odds, in nats
 DIGITS = 6  # significant digits of gradient norms and curves
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # much faster, but not available on every machine
 FLOATS, INTEGERS = pa.list_(pa.float32()), pa.list_(pa.int32())
@@ -81,7 +81,7 @@ def write_release(sweep: Path, file: Path) -> int:
 
 
 def unpack_release(file: Path, folder: Path) -> list[Path]:
-    """Write the folder of each run of a released file below `folder`, and return their paths.
+    """Write the folder of each run in a released file below `folder`, and return the paths of the runs' folders.
 
     Raises:
         UserError: if the file cannot be read or is not a release.
@@ -94,7 +94,7 @@ def unpack_release(file: Path, folder: Path) -> list[Path]:
 
 
 def pack_probabilities(probabilities: np.ndarray) -> np.ndarray:
-    """Convert probabilities n×C to 16-bit log-odds n×(C - 1) against the last class, with the same predicted class."""
+    """Convert probabilities n×C to 16-bit log-odds n×(C - 1) against the last class; the predicted class is kept."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-30))
     odds = (logs[:, :-1] - logs[:, -1:]).clip(-LIMIT, LIMIT).astype(np.float16)  # n×(C - 1)
     predicted = probabilities.argmax(1)
@@ -111,7 +111,7 @@ def unpack_probabilities(odds: np.ndarray) -> np.ndarray:
 
 
 def _separate(odds: np.ndarray, rows: np.ndarray, predicted: np.ndarray) -> None:
-    """Increase the log-odds of the predicted class by the smallest step; if it is the last, decrease all log-odds."""
+    """Increase the log-odds of the predicted class by the smallest step; if that is the last class, decrease all."""
     is_last = predicted[rows] == odds.shape[1]
     others, last = rows[~is_last], rows[is_last]
     odds[others, predicted[others]] = np.nextafter(odds[others, predicted[others]], np.float16(np.inf))
@@ -192,7 +192,7 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
         target.write_text(text if part == "result" else _yaml(text, file), encoding="utf-8")
     odds = np.array(row["log_odds"] or [], dtype=np.float16)
     if len(classes) < 2 or odds.size != len(row["labels"] or []) * (len(classes) - 1):
-        raise UserError(f"{file}: {name}: the numbers of log-odds, labels and classes do not match")
+        raise UserError(f"{file}: {name}: the number of log-odds does not match the numbers of labels and classes")
     predictions = Predictions(
         "test",
         unpack_probabilities(odds.reshape(-1, len(classes) - 1)),

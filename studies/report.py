@@ -92,7 +92,7 @@ class StudyResults:
         return bool(self._folders(TWENTY))
 
     def seeds(self, *sweeps: str) -> str:
-        """The number of seeds of the sweeps' variants, such as "2 to 3 seeds"; default: the main table."""
+        """The number of seeds of the sweeps' variants, such as "2 to 3 seeds"; default: those of the main table."""
         counts = sorted(len(variant.runs) for variant in group_runs(self.runs(*sweeps or TWENTY)))
         if counts[0] == counts[-1]:
             return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
@@ -124,13 +124,13 @@ class StudyResults:
         }
 
     def accuracies(self, encoder: str, attention: str) -> str:
-        """The accuracy of each seed of a variant of the main table in %, in the order of the seeds."""
+        """The accuracy for each seed, in %, of a variant in the main table, in the order of the seeds."""
         values = self.accuracy_by_variant().get((encoder, attention), [])
         *first, last = [f"{value:.1f}" for value in values] or [NOT_MEASURED]
         return " and ".join([", ".join(first), last] if first else [last])
 
     def gain(self, encoder: str, attention: str, baseline: str, metric: str = "acc") -> str:
-        """The difference of two mean scores in points, with its sign."""
+        """The difference between two mean scores in points, with its sign."""
         return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
 
     def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
@@ -141,7 +141,7 @@ class StudyResults:
             yield [f"`{encoder}`", *(format_mean(variant, metric) for variant in variants)]
 
     def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Yield rows of the difference of each later attention in ATTENTIONS from a baseline with the same encoder."""
+        """Yield the difference from `baseline` for each encoder and each attention listed after it in ATTENTIONS."""
         attentions = ATTENTIONS[ATTENTIONS.index(baseline) + 1 :]
         pairs = [
             (self._twenty[encoder, attention], self._twenty[encoder, baseline])
@@ -152,7 +152,7 @@ class StudyResults:
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
 
     def other_rows(self) -> Iterator[list[str]]:
-        """Yield rows of the other attentions with a BiLSTM: accuracy, AUROC, and differences from baselines with p."""
+        """Yield rows for other attention mechanisms with a BiLSTM: accuracy, AUROC, and differences from baselines."""
         seeds = {run.seed for variant in self._others.values() for run in variant.runs}
         baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
         rows = compare_pairs([(variant, baseline) for variant in self._others.values() for baseline in baselines])
@@ -183,7 +183,7 @@ class StudyResults:
             yield [f"`{name}`", sweep.document.statement, *cells]
 
     def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
-        """Rows of sweeps of one variant: accuracy, the accuracy of each seed, and seconds of training."""
+        """Rows for sweeps with one variant: accuracy, the accuracy of each seed, and seconds of training."""
         for name in sweeps:
             runs = self.runs(name)
             if not runs:
@@ -257,7 +257,7 @@ def format_interval(interval: Interval) -> str:
 
 
 def format_points(interval: Interval) -> str:
-    """Format a difference of shares in points with its interval, such as "+1.2 (-0.3 to +2.7)"."""
+    """Format a difference between shares in points with its interval, such as "+1.2 (-0.3 to +2.7)"."""
     value, low, high = interval
     bounds = "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
     return f"{100 * value:+.1f}{bounds}"
@@ -272,7 +272,7 @@ def render_report(results: StudyResults) -> str:
 
 
 def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
-    """Write the report, the page of the comparison and the figure; return the paths of changed report and page.
+    """Write the report, the page of the comparison and the figure; return the paths of the report and page if changed.
 
     Args:
         check: write nothing, and return the paths of the files that disagree with the records.
@@ -315,7 +315,7 @@ def _score(run: FinishedRun, metric: str = "acc") -> float:
 
 
 def _row_order(variant: Variant) -> tuple[int, int]:
-    """Return the sort key of a variant, by encoder, then by attention; attentions of the main table are first."""
+    """Return the sort key of a variant, by encoder, then by attention; those of the main table come first."""
     attention = variant.choices["attention"]
     number = ATTENTIONS.index(attention) if attention in ATTENTIONS else len(ATTENTIONS)
     return ENCODERS.index(variant.choices["encoder"]), number

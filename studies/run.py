@@ -3,7 +3,7 @@
 python -m studies.run --path imdb=<folder> --path rotten_tomatoes=<train.tsv>
 
 All sweeps run with the first seed, then all with the second, and so on. Interrupted sweeps resume. Without
-`--path imdb=…`, IMDb is downloaded; sweeps on the contest's phrases run only with `--path rotten_tomatoes=…`.
+`--path imdb=…`, IMDb is downloaded; sweeps on the Rotten Tomatoes phrases run only with `--path rotten_tomatoes=…`.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from studies.release import write_release
 
 OUTPUTS = Path("outputs/study")
 QUICK = ("data.limit=60", "trainer.max_epochs=1")  # options of --quick: every model once, on few texts
-QUICK_SECONDS = 17.0  # measured for one run with these options on two cores, with its share of the start of the sweep
+QUICK_SECONDS = 17.0  # measured for one run with these options on two cores, with its share of the sweep's start-up
 IMDB, PHRASES = "imdb", "rotten_tomatoes"
 
 
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the missing sweeps with the time that they will take, run them, and release their records."""
+    """Print the missing sweeps with their estimated time, run them, and release their records."""
     with exit_with_message("standard output"):
         plan, options = load_plan(), _parser().parse_args(arguments)
         paths = dict(_parse_path(text) for text in options.path)
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def missing_tasks(
     plan: Plan, results: Path, names: Sequence[str], seeds: Sequence[int] | None = None, is_quick: bool = False
 ) -> Iterator[Task]:
-    """Yield the sweeps that are not released, by seed, then in the order of the plan.
+    """Yield the sweeps that are not released, ordered by seed, then as in `names`.
 
     Args:
         plan: the plan.
@@ -107,7 +107,7 @@ def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESUL
 
 
 def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | None:
-    """Return the total seconds of a sweep's runs with one seed, as the mean over released seeds; None without them."""
+    """Return the total seconds of a sweep's runs for one seed, averaged over released seeds; None if there are none."""
     totals = []
     for file in (release_file(name, seed, results) for seed in plan.sweeps[name].seeds):
         if file.exists():
@@ -117,7 +117,7 @@ def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | 
 
 
 def _count_runs(sweep: PlannedSweep) -> int:
-    """Return the number of runs of one seed: the product of the numbers of values of all overrides."""
+    """Return the number of runs for each seed: the product, over all overrides, of the number of values."""
     return math.prod(len(override.partition("=")[2].split(",")) for override in sweep.overrides)
 
 

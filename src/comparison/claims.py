@@ -32,11 +32,11 @@ class Claim:
     verdict: Verdict
     numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
     evidence: tuple[str, ...]  # lines: the differences of the pairs, or the reason why there is no verdict
-    merged: tuple[str, ...] = ()  # lines on variants that count once, because their predictions are identical
+    merged: tuple[str, ...] = ()  # lines about variants that count once because their predictions are identical
 
 
 class ClaimTest(NamedTuple):
-    """A claim and its evidence, before the adjustment for all claims."""
+    """A claim and its evidence, before the adjustment for the number of claims."""
 
     text: str
     definition: ClaimDefinition
@@ -48,27 +48,28 @@ def judge_claims(
 ) -> tuple[Claim, ...]:
     """Judge each claim by the mean difference over the pairs of variants that differ only in the claim's components.
 
-    Pairs of twins (variants with identical predictions) count once. Two methods apply to the m claims with evidence,
-    each with an error rate of 5 % for all claims together. Holm's test shows whether the mean differs from zero (p
-    below 5 % after the adjustment). Simultaneous intervals (Bonferroni's, each at 1 - 5 %/m) show in which range the
-    mean lies. If an interval includes zero although Holm's test, which has more power, excludes zero, the interval is
-    cut at zero. The verdict is the first of this list that applies:
+    Pairs of twins (variants with identical predictions) count once. Two methods are applied to the m claims with
+    evidence, each with a family-wise error rate of 5 %. Holm's test shows whether the mean differs from zero (p
+    below 5 % after the adjustment). Simultaneous intervals (Bonferroni's, each at 1 - 5 %/m) show the range in
+    which the mean lies. If an interval includes zero although Holm's test, which has more power, excludes zero, the
+    interval is cut at zero. The verdict is the first in this list that applies:
 
-    - inconclusive: fewer than 5 seeds, or the necessary variants or files are missing.
+    - inconclusive: a variant has fewer than 5 seeds, or the necessary variants or files are missing.
     - not supported: the mean is significantly below zero.
-    - inconclusive: the mean is significantly above zero, but a pair shows the opposite (Holm's test over its pairs).
+    - inconclusive: the mean is significantly above zero, but a pair significantly shows the opposite (Holm's test
+      over the claim's pairs).
     - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
     - supported: the mean is significantly above zero.
     - not supported: the interval ends below the negligible size.
     - inconclusive: all other cases.
 
     A claim that is also judged for each choice of a component is followed by one claim for each choice. The
-    claims for the choices are tested at 5 % together, and do not change the adjustment of the other claims.
+    claims for the choices are tested together at 5 %, and do not change the adjustment of the other claims.
 
     Args:
         definitions: the claims of a study.
         variants: the compared variants.
-        scores: samples by metric of the claims; without metrics that the test texts do not define.
+        scores: samples by metric of the claims; metrics that are not defined on the test texts are omitted.
         twins: result of `find_twins`.
     """
     averages: list[ClaimTest] = []
@@ -93,7 +94,7 @@ def judge_claims(
 def _split_by_choice(
     definition: ClaimDefinition, pairs: Sequence[Pair], twins: Twins
 ) -> dict[str, dict[str, list[Pair]]]:
-    """Return the pairs by choice of the component `also_for_each`; twins share an entry. Empty for one entry only."""
+    """Return pairs by choice of the component `also_for_each`; twins share an entry. Empty if there is only one."""
     component = definition.also_for_each
     by_choice: dict[str, list[Pair]] = {}
     for pair in pairs if component else ():
@@ -107,7 +108,7 @@ def _split_by_choice(
 
 
 def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
-    """Judge claims with an error rate of 5 % for all of them together."""
+    """Judge claims together, with a family-wise error rate of 5 %."""
     p_values = {
         index: p_value
         for index, test in enumerate(tests)
@@ -143,7 +144,7 @@ def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
 
 
 def _claim_verdict(difference: Difference, significant: bool, negligible: float | None) -> Verdict:
-    """The verdict by the simultaneous interval and by Holm's test."""
+    """Return the verdict that follows from the simultaneous interval and Holm's test."""
     if significant and difference.value < 0:
         return "not supported"
     is_negligible = negligible is not None and difference.high is not None and difference.high < negligible

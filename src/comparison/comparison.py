@@ -57,7 +57,7 @@ def compare(
         baseline: name of the variant to compare with. None: the variant without attention that has the best validation
             accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: an element of SCORES, or a metric added in the config group `metrics` of the runs.
-        study: file of the claims to judge. None: those claims of the twenty-model report whose variants are compared.
+        study: file with the claims to judge. None: those claims of the twenty-model report whose variants are compared.
 
     Raises:
         UserError: if there is nothing to compare, the test texts differ, the baseline or the metric does not exist, or
@@ -106,7 +106,7 @@ def compare(
 
 
 def _samples(measurements: Sequence[Measurement], names: Iterable[str]) -> dict[str, dict[str, Sample]]:
-    """Return samples by score, then by variant's name; scores that the texts do not define are omitted."""
+    """Return samples by score, then by variant name; scores that are not defined on the texts are omitted."""
     variants = [measurement.variant.name for measurement in measurements]
     seeds = [measurement.seeds for measurement in measurements]
     defined = [name for name in dict.fromkeys(names) if name in measurements[0].by_text]

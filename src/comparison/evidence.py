@@ -13,7 +13,7 @@ from src.comparison.two_level_bootstrap import Difference, Sample, estimate_diff
 from src.comparison.variants import Variant
 
 Pair = tuple[Variant, Variant]  # the variant that the claim favours, and its rival
-Samples = Mapping[str, Mapping[str, Sample]]  # by metric, then by variant's name
+Samples = Mapping[str, Mapping[str, Sample]]  # by metric, then by variant name
 PredictionDigests = Mapping[int, Hashable]  # seed → digest of a run's predictions
 Twins = Mapping[str, str]  # a variant's name → the name of the first variant with the same predictions
 
@@ -24,17 +24,18 @@ class Evidence(NamedTuple):
     definition: ClaimDefinition
     terms: tuple[tuple[float, Sample], ...]  # weights and samples; the weighted sum is positive if the claim is true
     pair_lines: tuple[str, ...]  # each pair's difference with its own 95 % interval
-    merged: tuple[str, ...]  # sentences on variants that count once, because their predictions are identical
+    merged: tuple[str, ...]  # sentences about variants that count once because their predictions are identical
     contradicting_pairs: str  # pairs that significantly show the opposite; "" if there are none
-    seeds: int  # the smallest number of seeds of a variant
-    rivals: tuple[str, ...] = ()  # choices of the rivals, the strongest first; `terms` compare with the strongest
+    seeds: int  # the smallest number of seeds of any variant
+    rivals: tuple[str, ...] = ()  # choices of the rivals, strongest first; `terms` are for the strongest
 
     def difference(self, level: float) -> Difference:
-        """Estimate the weighted sum of `terms` with its interval at 1 - level and p, adjusted for the number of rivals.
+        """Estimate the weighted sum of `terms`, with its interval and p-value adjusted for the number of rivals.
 
-        A claim against several rivals needs one test only, that against the strongest rival (Berger 1982). A negative
-        difference, however, can arise by chance against any of the rivals. Therefore the level of the interval is
-        divided by the number of rivals, and p of a negative difference is multiplied by it.
+        A claim against several rivals needs only one test, the one against the strongest rival (Berger 1982). A
+        negative difference, however, can arise by chance against any of the rivals. Therefore `level`, which is 1 minus
+        the coverage of the interval, is divided by the number of rivals, and the p-value of a negative difference is
+        multiplied by this number.
         """
         count = max(1, len(self.rivals))
         value, low, high, p_value = estimate_difference(self.terms, level=level / count)
@@ -95,8 +96,8 @@ def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant
     """Find the pairs of variants that a claim compares.
 
     Returns:
-        The pairs by rival, or all pairs under "" if their mean decides. If variants that the claim requires are
-        missing, a text that names the missing variants.
+        The pairs by rival, or all pairs under the key "" if the claim is decided by their mean. If variants that the
+        claim requires are missing, a text that names them.
     """
     by_pairing = [match_pairs(variants, pairing) for pairing in definition.pairs]
     if definition.decided_by == "mean":
@@ -125,11 +126,11 @@ def gather_evidence(
     Args:
         definition: definition of the claim.
         pairs_by_rival: result of `match_pairs_by_rival`.
-        scores: samples of each metric that the test texts define; statistics of runs are read from the runs' files.
-        twins: result of `find_twins`; pairs with the same predictions on both sides count once.
+        scores: samples of each metric that is defined on the test texts; run statistics are read from the runs' files.
+        twins: result of `find_twins`; pairs count once if their favoured variants are twins and so are their rivals.
 
     Returns:
-        The evidence. If the runs do not measure the metric, the reason as text.
+        The evidence, or, if the runs have no values of the metric, the reason as text.
     """
     pairs = [pair for matched in pairs_by_rival.values() for pair in matched]
     samples = scores.get(definition.metric)
@@ -162,7 +163,7 @@ def gather_evidence(
 def _average(
     definition: ClaimDefinition, pairs: Sequence[Pair], samples: Mapping[str, Sample], twins: Twins
 ) -> Evidence:
-    """Return the mean and single differences of pairs, without pairs of few seeds if other pairs have enough seeds."""
+    """Return the mean and each difference of the pairs, without pairs with few seeds if other pairs have enough."""
     included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
     by_predictions: dict[tuple[str, ...], list[Pair]] = {}
     for pair in included:
@@ -170,7 +171,7 @@ def _average(
     distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
     lines, differences = [], []
-    weights: dict[str, float] = {}  # a variant of several pairs is a single term, so that its seeds are drawn once
+    weights: dict[str, float] = {}  # a variant in several pairs is a single term, so that its seeds are drawn once
     for favoured, rival in distinct:
         difference = estimate_difference([(sign, samples[favoured.name]), (-sign, samples[rival.name])])
         differences.append(difference)
@@ -200,8 +201,8 @@ def _average(
 def find_twins(digests: Mapping[str, PredictionDigests]) -> dict[str, str]:
     """Map each variant's name to the first variant with the same predictions under every seed that both ran.
 
-    Twins, such as two attentions of one formula, count once as evidence. Variants without a common seed are not twins,
-    because their predictions cannot be compared.
+    Twins, such as two attention mechanisms with the same formula, count once as evidence. Variants without a common
+    seed are not twins, because their predictions cannot be compared.
     """
     twins: dict[str, str] = {}
     for name, by_seed in digests.items():

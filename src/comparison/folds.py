@@ -21,10 +21,10 @@ NOTE = (
 
 
 def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
-    """Return the predictions for all texts of a cross-validation, each by the run that was not trained on the text.
+    """Return the predictions for all texts of a cross-validation, each from the run whose test split contains it.
 
     Args:
-        runs: the runs of all folds, in order; a single run without cross-validation. Each file is read once.
+        runs: the runs of all folds, in order, or the only run if there is no cross-validation. Each file is read once.
     """
     parts = [run.predictions() for run in runs]
     arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "labels", "index"))
@@ -33,7 +33,7 @@ def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
 
 
 def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
-    """Return the variants with only those seeds that have a run of every fold, and the excluded runs.
+    """Return the variants with only those seeds that have a run for every fold, and the excluded runs.
 
     Raises:
         UserError: if no seed of any variant has all folds.
@@ -60,4 +60,4 @@ def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
     names = format_names(islice(missing, LISTED_NAMES + 1))
     if not names:
         return ""
-    return f"seed {seed} lacks data.fold={names} of {folds} folds, so not every text has a prediction: run them too"
+    return f"seed {seed} lacks data.fold={names} of {folds} folds, so some texts have no prediction: run them too"

@@ -29,7 +29,7 @@ def heading(metric: str) -> str:
 
 
 def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
-    """Format a value, such as "0.882 ± 0.003"; without a margin if there is no interval."""
+    """Format a value as "0.882 ± 0.003", or without a margin if it has no bounds; UNKNOWN if `interval` is None."""
     if interval is None:
         return UNKNOWN
     value = f"{interval.value:{sign}.{digits}f}"

@@ -18,8 +18,8 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # largest number of folders that a message lists for a group of runs
-MIN_MEASUREMENTS = 10  # smallest number of gradient norms for `gradient_variation`
+MAX_FOLDERS = 3  # maximum number of folders that a message lists for each group of runs
+MIN_MEASUREMENTS = 10  # minimum number of gradient norms that `gradient_variation` requires
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Measurement:
     """Scores of a variant on the test texts, one for each of S seeds; folds are scored together."""
 
     variant: Variant
-    scores: dict[str, np.ndarray]  # S each; without scores that these texts do not define
+    scores: dict[str, np.ndarray]  # S each; scores that are not defined on these texts are omitted
     by_text: dict[str, np.ndarray]  # S×n by score, the contribution of each text to the score
-    ensemble: float | None  # the compared score of the seeds' mean probabilities; None for a single seed
+    ensemble: float | None  # the compared score of the probabilities averaged over seeds; None for one seed
     digests: dict[int, str]  # seed → digest of its probabilities
 
     @property
@@ -50,12 +50,12 @@ def measure(
     Args:
         variants: the compared variants.
         names: scores to compute.
-        metric: the score that is compared, an element of the names.
-        tested: scores whose values by text are also returned, elements of the names.
-        added: scores besides those of `src.comparison.scores.SCORES`.
+        metric: the score that is compared, an element of `names`.
+        tested: scores whose values by text are also returned, elements of `names`.
+        added: scores besides those in `src.comparison.scores.SCORES`.
 
     Raises:
-        UserError: if runs were tested on different texts, or the texts do not define the metric.
+        UserError: if runs were tested on different texts, or the metric is not defined on them.
     """
     first_runs = next(iter(variants[0].runs_by_seed.values()))
     first = pool_folds(first_runs)
@@ -71,7 +71,7 @@ def measure(
             if not (same_index and np.array_equal(predictions.labels, first.labels)):
                 raise UserError(
                     f"{runs[0].folder} was tested on {len(predictions.labels):,} texts, and {first_runs[0].folder} "
-                    f"on {len(first.labels):,} others: compare runs of the same test texts"
+                    f"on {len(first.labels):,} different texts: compare runs with the same test texts"
                 )
             by_name = scores_by_text(predictions.probabilities, predictions.labels, names, added)
             if metric not in by_name:
@@ -91,10 +91,10 @@ def measure(
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:
-    """Refuse runs on different data, since their scores are not comparable.
+    """Raise an error for runs on different data, since their scores are not comparable.
 
     Raises:
-        UserError: with the folders of each group of runs.
+        UserError: if the data differ; the message lists the data and some folders of each group of runs.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[FinishedRun]] = {}
     for run in runs:
@@ -122,11 +122,11 @@ class RunStatistic(NamedTuple):
 
 
 def attended_share(run: Path) -> float | None:
-    """Return the effective share of words, exp(entropy) / length, from 0 to 1: the mean over texts of several words."""
+    """Return the effective share of words, exp(entropy) / length, 0 to 1: the mean over texts with several words."""
     statistics = read_or_warn(read_statistics, run)
     if statistics is None:
         return None
-    several = statistics.length > 1  # a single word has weight 1 under every attention
+    several = statistics.length > 1  # a single word has weight 1 in every attention mechanism
     return float((statistics.effective / statistics.length)[several].mean()) if several.any() else None
 
 
@@ -139,13 +139,13 @@ def gradient_variation(run: Path) -> float | None:
 
 
 def attention_faithfulness(run: Path) -> float | None:
-    """Return the normalized comprehensiveness of attention, 0 to 1, as the mean over the texts that define it."""
+    """Return the normalized comprehensiveness of attention, 0 to 1: the mean over texts for which it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Return Kendall's τ of attention with |gradient × input|, -1 to 1, as the mean over the texts that define τ."""
+    """Return Kendall's τ between attention and |gradient × input|, -1 to 1: the mean over texts where τ is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
 
@@ -164,7 +164,7 @@ RUN_STATISTICS = {
 
 
 def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Return samples of a statistic by variant's name; a variant is omitted if one of its runs lacks the statistic."""
+    """Return samples of a statistic by variant name; a variant is omitted if one of its runs lacks the statistic."""
     samples = {}
     for variant in variants:
         compute = RUN_STATISTICS[statistic].compute

@@ -21,11 +21,11 @@ class Row:
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # means over seeds of METRICS and the compared metric, if the texts define them
-    ensemble: float | None  # the compared metric of the seeds' mean probabilities; None for one seed
+    metrics: dict[str, Interval]  # means over seeds of METRICS and the compared metric, if defined on the texts
+    ensemble: float | None  # the compared metric of the probabilities averaged over seeds; None for one seed
     parameters: int
     seconds_per_epoch: Interval | None  # None if no epoch was completed
-    peak_memory_mb: float | None  # the maximum over its runs
+    peak_memory_mb: float | None  # the maximum over the variant's runs
     difference: Interval | None  # from the baseline in the compared metric; None for the baseline
     p_value: float | None
     p_adjusted: float | None  # after Holm's adjustment
@@ -46,7 +46,7 @@ def rank_variants(
 
     Args:
         measurements: measurements of all variants.
-        samples: samples of the compared metric, by variant's name.
+        samples: samples of the compared metric, by variant name.
         baseline: the variant to compare with.
         metric: the compared metric.
         lower_is_better: whether the lowest value of the metric is the best.
@@ -114,8 +114,8 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
     Args:
         gain: the difference, positive where the variant is better.
-        p_adjusted: after Holm's adjustment; None without a test.
-        seeds: the smaller number of seeds of the two variants.
+        p_adjusted: p-value after Holm's adjustment; None if there was no test.
+        seeds: the smaller of the two variants' numbers of seeds.
     """
     if seeds < MIN_SEEDS:
         return "exploratory"
@@ -125,7 +125,7 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
-    """Return for how many shared seeds the exact test confirms the mean difference, and the number of shared seeds."""
+    """Return the number of shared seeds whose exact test confirms the mean difference, and of all shared seeds."""
     baseline_correct = dict(zip(baseline.seeds, baseline.by_text["acc"] > 0, strict=True))
     correct_by_seed = zip(measurement.seeds, measurement.by_text["acc"] > 0, strict=True)
     pairs = [(correct, baseline_correct[seed]) for seed, correct in correct_by_seed if seed in baseline_correct]

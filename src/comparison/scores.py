@@ -24,7 +24,7 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the terms, one per text, of macro F1 over the true or predicted classes, linearized at its value."""
+    """Return the linearized terms, one per text, of macro F1 over the classes that are true or predicted for a text."""
     predicted = probabilities.argmax(1)
     by_class = []
     for c in range(probabilities.shape[1]):
@@ -37,14 +37,14 @@ def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the terms, one per text, of the mean recall of the classes that have texts, linearized at its value."""
+    """Return the linearized terms, one per text, of the mean recall of the classes that have texts."""
     hit = accuracy(probabilities, labels)
     recalls = [(hit[labels == c].mean(), labels == c) for c in np.unique(labels)]
     return np.mean([recall + (hit - recall) * is_true / is_true.mean() for recall, is_true in recalls], axis=0)
 
 
 def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the terms, one per text, of Matthews' correlation (Gorodkin 2004), linearized; 0 if it is undefined."""
+    """Return the linearized terms, one per text, of Matthews' correlation (Gorodkin 2004); 0 if it is undefined."""
     hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
     p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
     covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
@@ -87,9 +87,9 @@ SCORES: dict[str, ScoreByText] = {
 def scores_by_text(
     probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str], added: Mapping[str, ScoreByText] | None = None
 ) -> dict[str, np.ndarray]:
-    """Compute, for each score that these texts define, n numbers whose mean is the score.
+    """Compute, for each score that is defined on these texts, n numbers whose mean is the score.
 
-    The mean of resampled numbers is the resampled score: exactly for acc, nll and brier, to first order (the
+    The mean of the resampled numbers is the resampled score: exactly for acc, nll and brier, to first order (the
     infinitesimal jackknife, Efron 1982) for balanced_acc, f1_macro, mcc, auroc and ece. An added metric has one
     number per group of texts.
 
@@ -97,7 +97,7 @@ def scores_by_text(
         probabilities: n×C.
         labels: n.
         names: scores to compute, elements of SCORES or `added`.
-        added: scores besides those of SCORES.
+        added: scores besides those in SCORES.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
     functions = {**SCORES, **(added or {})}
@@ -123,7 +123,7 @@ def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
 
     nodes = [node for run in runs if (node := _group(run).get(name)) is not None]
     if any(node != nodes[0] for node in nodes):
-        raise UserError(f"--metric {name}: the runs define it differently: compare runs with one definition")
+        raise UserError(f"--metric {name}: the runs define it differently: compare runs that use the same definition")
     cfg = OmegaConf.create({"metrics": {name: escape_all_references(nodes[0])}})
     return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
 

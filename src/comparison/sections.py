@@ -39,7 +39,7 @@ RULES = (
 
 FAITHFULNESS_NOTE = (
     "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
-    "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest that a ranking of the words can "
+    "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can "
     "reach."
 )
 

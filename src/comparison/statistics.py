@@ -1,4 +1,4 @@
-"""Means over seeds, tests and the adjustment of their p-values.
+"""Significance tests, the adjustment of their p-values, and means over seeds.
 
 Sources of the formulas, as cited below:
 
@@ -19,7 +19,7 @@ MIN_SEEDS = 5  # with fewer, a verdict is "exploratory"
 
 
 class Interval(NamedTuple):
-    """A value and its 95 % interval; low and high are None if there is no estimate, as with one seed."""
+    """A value and its 95 % interval; low and high are None if they cannot be estimated, as with one seed."""
 
     value: float
     low: float | None
@@ -41,7 +41,7 @@ def mean_over_seeds(values: Sequence[float]) -> Interval:
 
 
 def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
-    """Return p of McNemar's exact test of equal accuracy, from the texts that only one run classifies correctly.
+    """Return p of McNemar's exact test of equal accuracy, from the texts that only one of the two classifies correctly.
 
     Under the hypothesis of equal accuracy, the number of these texts that the first run classifies correctly is
     binomial with probability 1/2 (McNemar 1947).

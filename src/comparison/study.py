@@ -26,8 +26,8 @@ from src.suggestions import did_you_mean, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
-MAX_BYTES = 1_000_000  # largest size of a study file
-MAX_NAME, MAX_MISTAKES = 60, 20  # largest number of letters of a name, and of mistakes, in a message
+MAX_BYTES = 1_000_000  # maximum size of a study file
+MAX_NAME, MAX_MISTAKES = 60, 20  # maximum number of characters of a name, and of mistakes, in a message
 METRICS = (*SCORES, *RUN_STATISTICS)
 Value = TypeVar("Value", bound=Collection[Any])
 
@@ -142,7 +142,7 @@ class Study(_Record):
     claims: Annotated[tuple[ClaimDefinition, ...], FILLED]
 
 
-MESSAGES = {  # by pydantic's types of errors
+MESSAGES = {  # by pydantic's error type
     "missing": "is missing",
     "string_type": "expects text",
     "dict_type": "expects a mapping",
@@ -151,7 +151,7 @@ MESSAGES = {  # by pydantic's types of errors
     "float_type": "expects a number",
     "float_parsing": "expects a number",
 }
-# the model of an entry, by the last name in the path of the entry
+# the pydantic model of an entry, by the last name in the entry's path
 FIELDS: dict[str, type[BaseModel]] = {"": Study, "claims": ClaimDefinition, "pairs": Pairing}
 
 
@@ -163,15 +163,15 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
         variants: the compared variants; a study may name their options and choices, and the choices in `conf/`.
 
     Raises:
-        UserError: if the file is missing, unreadable or invalid; the message has the path of each mistake and the
-            nearest name.
+        UserError: if the file is missing, unreadable or invalid; the message gives the path of each mistake and
+            suggests the nearest name.
     """
     if not path.is_file():
         guess = did_you_mean(nearest(str(path), map(str, path.parent.glob("*.yaml"))))
         raise UserError(f"--study {path}: no such file{guess}")
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; name a study file")
+            raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; give the path of a study file")
         content = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         require_plain(content, str(path))
     except yaml.MarkedYAMLError as error:
@@ -202,7 +202,7 @@ def _describe(selector: Mapping[str, Choices]) -> str:
 
 
 def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
-    """Return the known choices by component, from `conf/` and the variants; none for options, which take any value."""
+    """Return the known choices by component, from `conf/` and the variants; empty for options, which take any value."""
     names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))
@@ -212,7 +212,7 @@ def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
 
 
 def _message(error: Any) -> str:
-    """Format a mistake in one line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (…)"."""
+    """Format a mistake on one line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (…)"."""
     *parents, key = error["loc"] or ("the file",)
     fields = FIELDS.get(next((name for name in reversed(parents) if isinstance(name, str)), ""), Study).model_fields
     if error["type"] == "extra_forbidden":

@@ -75,7 +75,7 @@ def render_markdown(comparison: Comparison) -> str:
 
 
 def render_latex(comparison: Comparison) -> str:
-    """Render the tables as LaTeX floats that need no package."""
+    """Render the tables as LaTeX floats that need no packages."""
     blocks = []
     for title, head, rows, note in sections(comparison):
         first, *body = (" & ".join(cell.translate(LATEX_ESCAPES) for cell in line) + r" \\" for line in (head, *rows))
@@ -95,7 +95,7 @@ def render_latex(comparison: Comparison) -> str:
 
 
 def render_csv(comparison: Comparison) -> str:
-    """Render a CSV table for programs: one line per variant, with every number in full precision."""
+    """Render a CSV table for programs: one line per variant, with every number at full precision."""
     lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")

@@ -21,12 +21,12 @@ RESAMPLES = 2000
 
 
 class Sample(NamedTuple):
-    """A variant's score under every seed, and under resampled texts."""
+    """A variant's score for every seed, and for resampled texts."""
 
     scores: np.ndarray  # S, the score of each run
-    text_deviations: np.ndarray | None = None  # RESAMPLES, deviations of resampled means; None without texts
-    interaction: np.ndarray | None = None  # S×n, the residual of each score after the effects of seed and text
-    seeds: tuple[int, ...] | None = None  # S; variants share the draws of common seeds; None: no common seeds
+    text_deviations: np.ndarray | None = None  # RESAMPLES, deviations of resampled means; None if not scored by text
+    interaction: np.ndarray | None = None  # S×n, the residual of each score after removing the effects of seed and text
+    seeds: tuple[int, ...] | None = None  # S; variants share the draws of common seeds; None if no seeds are common
 
 
 class Difference(NamedTuple):
@@ -43,11 +43,11 @@ class Difference(NamedTuple):
 
 
 def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[int]] | None = None) -> list[Sample]:
-    """Resample the texts of all variants' scores jointly.
+    """Return a sample for each variant; all variants share the resampled texts.
 
     Args:
-        variant_scores: S×n for each variant. S may differ; the n texts are the same for all.
-        seeds: for each variant the S seeds of its runs. None: no two variants share a seed.
+        variant_scores: S×n for each variant. S may differ between variants; the n texts are the same for all.
+        seeds: the S seeds of each variant's runs; None if no two variants share a seed.
     """
     profiles = np.stack([scores.mean(0) for scores in variant_scores])  # V×n
     texts = profiles.shape[1]
@@ -66,31 +66,31 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
     - Texts: each resample draws n of the n texts with replacement. All runs share the drawn texts, so that variants are
       compared on the same texts.
     - Seeds: each resample draws S - 1 of the S seeds with replacement and scales the sum of their contributions by
-      √(S / (S - 1)). S draws without this factor would underestimate the variance by 1/S (Rao and Wu 1988, where the
-      factor of a mean of S - 1 draws is 1). Runs of the same seed share their initial state and the order of their
-      texts, so a seed is drawn jointly for all variants that ran it.
+      √(S / (S - 1)). The ordinary bootstrap mean of S draws would underestimate the variance by a fraction of 1/S (Rao
+      and Wu 1988, where the factor of a mean of S - 1 draws is 1). Runs of the same seed share their initial state and
+      the order of their texts, so a seed is drawn jointly for all variants that have a run with it.
     - Interaction of seed and text: the interaction adds σ²/(S·n) to the variance of both levels, so this amount is
       subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction
       more than once).
     - Interval and test: the interval is value ± t · e, where e is the standard deviation of the resamples and t a
       quantile of Student's t; the test statistic is value / e. Percentile intervals would be too narrow with five
       seeds. The degrees of freedom are (Σ v)² / Σ (v² / f) for variances v with f degrees of freedom each
-      (Satterthwaite 1946), with an upper bound of the seeds' variance, because the variance is often underestimated
-      where the test statistic is large. With the estimate itself, p was below 5 % in up to 5.8 % of cases with five
-      seeds, and in up to 12 % with two.
+      (Satterthwaite 1946). They are computed with an upper bound on the seeds' variance, because this variance is often
+      underestimated if the test statistic is large. With the estimate itself, the rate of false positives at
+      5 % was up to 5.8 % with five seeds, and up to 12 % with two.
 
-    A variant with one seed adds no variance between seeds: the result then applies only to that trained model.
+    A variant with one seed adds no between-seed variance: the result then applies only to that trained model.
 
     Args:
-        terms: weights and samples, each sample once.
-        seed: seed of the resamples.
+        terms: weights and samples; each sample occurs once.
+        seed: seed of the resampling.
         level: the interval contains the true value with probability 1 - level.
     """
     rng = np.random.default_rng(seed)
     value = float(sum(weight * sample.scores.mean() for weight, sample in terms))
     with_texts = [weight * sample.text_deviations for weight, sample in terms if sample.text_deviations is not None]
     resampled = np.sum(with_texts, axis=0) if with_texts else np.zeros(RESAMPLES)
-    variance_margin = 0.0  # distance of the seeds' variance from its upper bound at 75 %
+    variance_margin = 0.0  # distance of the seeds' variance from its upper 75 % confidence bound
     squares = 0.0  # sum of variance² / degrees of freedom; texts add nothing, since there are many
     for group in _group_by_shared_seeds([(weight, sample) for weight, sample in terms if len(sample.scores) > 1]):
         contributions, noise = _seed_contributions(group)
@@ -104,7 +104,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
         variance_margin += margin
         squares += (variance + margin) ** 2 / freedom  # subtracting the noise does not make the estimate more certain
     error = float(resampled.std())
-    if error < 1e-12:  # no variance: identical predictions, or equal scores of runs without texts
+    if error < 1e-12:  # no variance: identical predictions, or run statistics that do not vary by seed
         return Difference(value, None, None, 1.0 if with_texts else None)
     freedom_of_sum = (error**2 + variance_margin) ** 2 / squares if squares > 0 else np.inf
     half = float(student.ppf(1 - level / 2, freedom_of_sum)) * error
@@ -129,7 +129,8 @@ def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[t
 def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarray, float]:
     """Return each seed's contribution to the sum of weight × mean, and the variance of the sum due to the interaction.
 
-    The sum of the squared contributions estimates the variance of the sum, unbiased if all terms have the same seeds.
+    The sum of the squared contributions estimates the variance of the sum, without bias if all terms have the same
+    seeds.
     """
     seeds_by_term: list[Sequence[int]] = [sample.seeds or range(len(sample.scores)) for _, sample in terms]
     rows = {seed: row for row, seed in enumerate(dict.fromkeys(seed for seeds in seeds_by_term for seed in seeds))}

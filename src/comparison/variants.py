@@ -10,11 +10,11 @@ from src.comparison.runs import FinishedRun
 from src.config.keys import MODEL, UNRELATED_TO_RESULT, is_within, options_in
 from src.formatting import format_value
 
-GROUPS = {  # config groups and their keys, in the order of a variant's name
+GROUPS = {  # config groups and their keys, in the order in which a variant's name lists them
     key.rpartition(".")[2]: key
     for key in ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "scheduler", "trainer", "callbacks")
 }
-MAX_NAME_ITEMS = 4  # if more differ and each run has a preset, the preset's name replaces them
+MAX_NAME_ITEMS = 4  # if more differ and each run has a preset, the preset's name replaces those it determines
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Variant:
 
     @property
     def runs_by_seed(self) -> dict[int, tuple[FinishedRun, ...]]:
-        """The runs of each seed, in the order of the folds; a single run without cross-validation."""
+        """The runs of each seed, in the order of the folds; a single run if there is no cross-validation."""
         by_seed: dict[int, tuple[FinishedRun, ...]] = {}
         for run in self.runs:
             by_seed[run.seed] = (*by_seed.get(run.seed, ()), run)
@@ -52,11 +52,11 @@ class Settings(NamedTuple):
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, in the order of their start. Of runs that agree in seed and fold, the last is used.
+    """Group runs into variants, by start time; if runs of a variant agree in seed and fold, only the last is used.
 
-    Runs are one variant if they agree in every option that affects a result (not the seed, a path or a logger). The
-    differences of a variant are its choices in the config groups that vary, such as `bilstm`, and those options that
-    the choices do not determine, such as `hidden_dim=64`.
+    Runs belong to one variant if they agree in every option that affects a result (not the seed, a path or a logger).
+    The differences of a variant are its choices in the config groups that vary, such as `bilstm`, and those options
+    that the choices do not determine, such as `hidden_dim=64`.
     """
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]

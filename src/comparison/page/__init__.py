@@ -48,7 +48,7 @@ def render(comparison: Comparison) -> str:
 
 
 def _curves(comparison: Comparison) -> dict[str, dict[str, str] | dict[str, list[CurveChart]]] | None:
-    """Return the names of the scores, and a small chart for each variant and score; None without curves."""
+    """Return the names of the scores, and a small chart for each variant and score; None if no run has curves."""
     variants = []
     for variant in comparison.variants:
         histories = [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))]

@@ -11,11 +11,11 @@ from src.reports.page.chart import Scale, linear_scale, log_scale
 from src.reports.page.formatting import format_compact, format_score
 from src.reports.words import clean_text
 
-MAX_COLOURS = 7  # colours that the style sheet defines
+MAX_COLOURS = 7  # number of colours that the style sheet defines
 SHAPES = ("circle", "square", "diamond", "triangle", "cross")  # shapes that the template can draw
-MAX_LABEL_LENGTH = 24  # letters
+MAX_LABEL_LENGTH = 24  # characters
 LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # per cent of a narrow chart
-LETTER_WIDTH = 0.8  # width of a letter in per cent of a wide chart
+LETTER_WIDTH = 0.8  # width of a character in per cent of a wide chart
 
 
 class Kind(NamedTuple):
@@ -136,7 +136,7 @@ def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> l
 
 
 def _is_free(point: Point, width: float, points: Sequence[Point]) -> bool:
-    """Return whether a label fits in the chart and overlaps no mark; with a negative width it is left of the point."""
+    """Return whether a label fits in the chart and overlaps no mark; it is left of the point if `width` is negative."""
     first, last = sorted((point.left, point.left + width))
     is_inside = first >= 0 and last <= 100
     return is_inside and not any(

@@ -1,4 +1,4 @@
-"""Page section: a grid of encoders and attentions, or of two other factors."""
+"""Page section: a grid of encoders and attention mechanisms, or of two other factors."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from src.comparison.rows import Row
 from src.reports.page.formatting import format_score
 
 DEFAULT_FACTORS = ("encoder", "attention")  # rows and columns, if the variants differ in both
-MIN_FILLED = 0.5  # share of the cells that must contain a variant
+MIN_FILLED = 0.5  # minimum share of the cells that must contain a variant
 
 
 class Cell(NamedTuple):

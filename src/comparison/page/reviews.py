@@ -15,9 +15,9 @@ from src.reports.files import read_or_warn
 from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
-MAX_WORDS = 45_000  # words of all texts and variants; limits the size of the page
-MAX_OPEN = 3  # strips that are open initially; strips with uniform weights are closed
-UNIFORM_RANGE = 1e-5  # weights within this range are uniform; attention.json rounds to a tenth of it
+MAX_WORDS = 45_000  # maximum number of words over all texts and variants, which limits the size of the page
+MAX_OPEN = 3  # number of strips of a text that are open initially; uniform strips are closed unless all are uniform
+UNIFORM_RANGE = 1e-5  # weights that differ by at most this amount are uniform; attention.json rounds to a tenth of it
 
 
 class RunExamples(NamedTuple):
@@ -55,7 +55,7 @@ class Reviews(NamedTuple):
 
 
 def reviews(comparison: Comparison) -> Reviews | None:
-    """Return the texts that most variants saved, with the attention of each variant, the best variant first."""
+    """Return the texts saved by the largest number of variants, with each variant's attention, best variant first."""
     seed = comparison.variants[0].runs[0].seed
     examples_by_run = [_run_examples(variant, seed, comparison.class_names) for variant in comparison.variants]
     titles, texts = {}, {}
@@ -71,7 +71,7 @@ def reviews(comparison: Comparison) -> Reviews | None:
 
 
 def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> RunExamples:
-    """Return the example texts of the variant's run with this seed, or of its first run if it lacks the seed."""
+    """Return the example texts of the variant's run with this seed, or of its first run if none has this seed."""
     run = next((run for run in variant.runs if run.seed == seed), variant.runs[0])
     examples = read_or_warn(partial(read_examples, class_names=class_names), run.folder) or []
     return RunExamples(variant, run, {example.name: example for example in examples})
