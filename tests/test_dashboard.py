@@ -40,12 +40,12 @@ def test_it_holds_what_compares_runs(capsys: pytest.CaptureFixture[str]) -> None
     sections = panels(section)
     ranking = sections["Ranking"]
     assert [panel["metrics"] for panel in ranking] == [["test/acc"], ["test/f1_macro"], ["test/auroc"], ["test/ece"]]
-    for bars in [*ranking, *sections["Accuracy of each encoder by its attention"]]:
+    for bars in [*ranking, *sections["Accuracy of each encoder by attention mechanism"]]:
         assert (bars["kind"], bars["groupAgg"], bars["groupArea"]) == ("Bar Chart", "mean", "stderr")
         assert bars["aggregate"]
     assert {bars["groupBy"] for bars in ranking} == {"variant.value"}
 
-    grid = {panel["chartTitle"]: panel for panel in sections["Accuracy of each encoder by its attention"]}
+    grid = {panel["chartTitle"]: panel for panel in sections["Accuracy of each encoder by attention mechanism"]}
     assert grid.keys() == {path.stem for path in (ROOT / "conf" / "model" / "encoder").glob("*.yaml")}
     assert grid["bilstm"]["metrics"] == ["of_encoder/bilstm"]
     assert grid["bilstm"]["groupBy"] == "choices.value.attention"

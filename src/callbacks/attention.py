@@ -16,17 +16,17 @@ from src.data.datamodule import TextDataModule
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
-BINS = 50  # bins of the relative position
+BINS = 50  # number of bins of the relative position
 
 
 class AttentionRecorder(pl.Callback):
     """Writes example texts with their weights to `attention.json`, and statistics to `attention_stats.npz`.
 
-    Writes the most confident mistakes and the most uncertain predictions to `errors.csv`.
+    Also writes the most confident mistakes and the most uncertain predictions to `errors.csv`.
 
     Args:
         folder: output folder.
-        examples: number of texts to show, half of them confident correct predictions and half confident mistakes.
+        examples: number of texts to show, half with confident correct predictions and half with confident mistakes.
         shared: number of further texts, which are the same in every run on the same data.
         sample: minimum number of texts for statistics, spread evenly over all lengths.
         texts: your own sentences, explained after the examples.
@@ -98,7 +98,7 @@ class AttentionRecorder(pl.Callback):
         for is_correct in (True, False):
             rows = [each for each in self._predictions if each.is_correct is is_correct]
             rows.sort(key=lambda each: (-each.probability, each.row))
-            pool = rows[: max(50, self.examples)]  # shuffled, because the first texts are often similar
+            pool = rows[: max(50, self.examples)]  # shuffled, because its first texts are often similar
             random.Random(0).shuffle(pool)
             selection += [each.row for each in pool[: self.examples // 2] if each.row not in selection]
         return selection
@@ -129,6 +129,6 @@ class AttentionRecorder(pl.Callback):
 
 
 def by_position(weights: np.ndarray) -> np.ndarray:
-    """Return the weight in each of 50 equal parts of a text, L → 50; weights are spread evenly within each word."""
+    """Return the weight in each of 50 equal parts of a text, L → 50; a word's weight is spread evenly over the word."""
     cumulative = np.concatenate([[0.0], weights.cumsum()])  # weight of all words before each word
     return np.diff(np.interp(np.linspace(0, len(weights), BINS + 1), np.arange(len(weights) + 1), cumulative))

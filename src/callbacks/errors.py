@@ -26,7 +26,8 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
     """Write the `count` most confident mistakes, then the `count` predictions with the lowest probability, as CSV.
 
     Args:
-        path: output file; a warning is logged instead if the source of the data has changed since the start of the run.
+        path: output file; if the source of the data has changed since the start of the run, no file is written and a
+            warning is logged.
         predictions: predictions for all texts of the test split.
         count: maximum number of rows of each kind.
         data: data module after `setup`.

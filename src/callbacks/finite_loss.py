@@ -12,10 +12,11 @@ from src.errors import UserError
 class FiniteLoss(pl.Callback):
     """Stops training when the loss is NaN or infinite.
 
-    The losses stay on the device and are checked every few steps, so that not every step waits for the GPU.
+    The losses stay on the device and are checked every few steps, so that training does not wait for the GPU in
+    each step.
 
     Args:
-        every_n_steps: steps between two checks, at least 1; the exact step is reported nevertheless.
+        every_n_steps: number of steps between two checks, at least 1; the exact step is reported nevertheless.
 
     Raises:
         ValueError: if `every_n_steps` is below 1.

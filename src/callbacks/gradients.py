@@ -15,13 +15,13 @@ from src.files.plain import require
 
 
 class GradientNorms(pl.Callback):
-    """Writes the L2 norm of each component's gradient before clipping to a CSV file (step, part, norm) and to loggers.
+    """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and to loggers.
 
     Norms are copied from the device once per epoch.
 
     Args:
         path: output file.
-        every_n_steps: steps between two measurements, at least 1.
+        every_n_steps: number of steps between two measurements, at least 1.
 
     Raises:
         ValueError: if `every_n_steps` is below 1.

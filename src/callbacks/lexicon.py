@@ -1,4 +1,4 @@
-"""Compares the attention on the words of a lexicon with chance, on the whole test split."""
+"""Compares the attention weight on the words of a lexicon with chance, over the whole test split."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from src.analysis.resampling import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 
-MIN_COUNT = 20  # minimum number of occurrences of a word in the output
+MIN_COUNT = 20  # minimum number of times that a word in the output occurs in the test split
 SHOWN = 40  # maximum number of words in the output
 
 
@@ -20,13 +20,13 @@ class LexiconShare(pl.Callback):
     """Writes `lexicon.json`: the fraction of the attention weight on words of the lexicon, compared with chance.
 
     Chance is the fraction of a text's words that are in the lexicon: the expected fraction of the weight if weights do
-    not depend on words. The ratio is the mean weight over the mean chance, both over texts, with a 95 % percentile
-    bootstrap interval over texts.
+    not depend on words. The ratio is the mean weight divided by the mean chance, where both are means over texts. It
+    has a 95 % percentile bootstrap interval over texts.
 
     Args:
         folder: output folder.
-        path: a file with a word on each line, optionally followed by a tab or comma and its strength, such as VADER
-            or AFINN.
+        path: a lexicon, such as VADER or AFINN: a file with a word on each line, optionally followed by a tab or comma
+            and its strength.
         min_strength: minimum absolute strength of a word.
 
     Raises:
@@ -47,7 +47,7 @@ class LexiconShare(pl.Callback):
         self._listed = torch.tensor([word in self.lexicon for word in self.words], device=pl_module.device)
         self._weight: list[np.ndarray] = []
         self._chance: list[np.ndarray] = []
-        self._lift = np.zeros(len(self.words))  # sum of each word's weight relative to the uniform weight
+        self._lift = np.zeros(len(self.words))  # sum of each word's weights, relative to the uniform weight
         self._count = np.zeros(len(self.words))
 
     @torch.inference_mode()
@@ -93,8 +93,8 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
     The ratio is 0 if no text contains a word of the lexicon.
 
     Args:
-        weight: fraction of the weight on words of the lexicon in each of n texts.
-        chance: fraction of the words that are in the lexicon in each text.
+        weight: fraction of the weight on words of the lexicon, for each of n texts.
+        chance: fraction of each text's words that are in the lexicon.
     """
     means = [weight.mean(), chance.mean()]
     blocks = list(resample_counts(len(weight), RESAMPLES, np.random.default_rng(0)))

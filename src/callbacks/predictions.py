@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Predictions(pl.Callback):
-    """Writes `<folder>/<split>.npz` after an evaluation outside training, in the order of the split.
+    """Writes the predictions to `<folder>/<split>.npz` after an evaluation outside training, in the split's order.
 
     Args:
         folder: output folder.

@@ -20,13 +20,14 @@ METRICS = ("train/loss", "train/acc", "val/loss", "val/acc")
 class Progress(RichProgressBar):
     """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a progress bar.
 
-    The line has the epoch, losses and scores, the speed of training, and the time left: the mean time of a step since
-    the start, validation included, times the remaining steps. Early stopping can make the training shorter.
+    The line shows the epoch, losses and scores, the speed of training, and the time left. The time left is the mean
+    time of a step since the start, including validation, multiplied by the number of remaining steps. Early stopping
+    can make the training shorter.
     """
 
     _start = 0.0
     _start_step = 0
-    _is_validated = False  # whether a validation ran in this epoch
+    _is_validated = False  # whether validation has run in this epoch
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         super().setup(trainer, pl_module, stage)
@@ -62,7 +63,7 @@ class Progress(RichProgressBar):
         super().teardown(trainer, pl_module, stage)
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """Return the only score that is shown beside the bar; the line of each epoch has all scores."""
+        """Return the only score that is shown beside the bar; the line for each epoch shows all scores."""
         return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
 
     def _get_train_description(self, current_epoch: int) -> str:

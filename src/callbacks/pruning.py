@@ -1,4 +1,4 @@
-"""Pruning: stops a job of a search that is worse than earlier jobs."""
+"""Pruning: stops a search job that is worse than earlier jobs."""
 
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ class Pruning(pl.Callback):
     """Reports the monitored metric to the search after each epoch, and stops the job when the search prunes it.
 
     Args:
-        journal: the study's file.
+        journal: the file of the Optuna study.
         trial: the job's number.
         monitor: the metric that is optimized.
         mode: min or max.
-        n_startup_trials: number of first trials that are never pruned.
-        warmup: epochs before the job may be pruned.
+        n_startup_trials: number of initial trials, which are never pruned.
+        warmup: number of epochs before the job may be pruned.
     """
 
     def __init__(self, journal: str, trial: int, monitor: str, mode: str, n_startup_trials: int, warmup: int) -> None:
@@ -46,13 +46,13 @@ class Pruning(pl.Callback):
 def open_study(
     journal: Path, mode: str = "min", n_startup_trials: int = 0, warmup: int | None = None, seed: int = 0
 ) -> Any:
-    """Open the Optuna study in a file that the search and its jobs share, or create it.
+    """Open or create the Optuna study in a file that the search and its jobs share.
 
     Args:
         journal: the file; several processes and machines may write to it.
         mode: min or max.
-        n_startup_trials: number of first trials that are sampled at random and never pruned.
-        warmup: epochs before a job may be pruned; None disables pruning.
+        n_startup_trials: number of initial trials, which are sampled at random and never pruned.
+        warmup: number of epochs before a job may be pruned; None disables pruning.
         seed: seed of the sampler.
     """
     import optuna

@@ -13,10 +13,10 @@ EPOCH = {"texts": int, "seconds": float}
 
 
 class Speed(pl.Callback):
-    """Measures the duration of each training epoch without validation, and counts its texts.
+    """Measures the duration of each training epoch, excluding validation, and counts its texts.
 
-    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, and `test_seconds` the
-    duration of the test. A resumed run continues the measurements in its checkpoint.
+    After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, and `test_seconds` is the
+    duration of the test. A resumed run continues the measurements from its checkpoint.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,9 @@ class Speed(pl.Callback):
         try:
             require(state_dict, {"epochs": [EPOCH], "unfinished": EPOCH})
         except ValueError as error:
-            raise UserError(f"the checkpoint cannot be resumed (callbacks.Speed: {error}); use another one") from None
+            raise UserError(
+                f"training cannot be resumed from the checkpoint (callbacks.Speed: {error}); use another one"
+            ) from None
         self.epochs = [(epoch["texts"], float(epoch["seconds"])) for epoch in state_dict["epochs"]]
         self._texts, self._seconds = state_dict["unfinished"]["texts"], float(state_dict["unfinished"]["seconds"])
 

@@ -24,10 +24,10 @@ class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exc
 class StopOnSignal(pl.Callback):
     """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` at the end of the step and raises `Interrupted`.
 
-    Outside training, and if the same signal arrives again, the signal handler raises `Interrupted` immediately. After
+    Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. After
     the last step of an epoch, the validation is completed first, because training cannot resume exactly from a
-    checkpoint between this step and the end of the validation. Python ignores an exception that a signal raises within
-    a `__del__` method, so the signal is checked again before training and between test batches.
+    checkpoint saved between this step and the end of the validation. Python ignores an exception that a signal handler
+    raises within a `__del__` method, so the signal is checked again before training and between test batches.
 
     Args:
         checkpoint: the file to save when training stops within an epoch.

@@ -134,7 +134,7 @@ def _check_json_size(path: Path) -> None:
             size += len(block)
             if size > LARGEST_JSON:
                 raise UserError(
-                    f"{path}: is larger than {LARGEST_JSON >> 20} MiB, and a JSON array is read as a whole; write one "
+                    f"{path} is larger than {LARGEST_JSON >> 20} MiB, and a JSON array is read as a whole; write one "
                     "object per line to a .jsonl file"
                 )
 

@@ -1,4 +1,4 @@
-"""A logger of metrics to a CSV file, to which a resumed run appends."""
+"""A logger that writes metrics to a CSV file, to which a resumed run appends."""
 
 import csv
 import os
@@ -28,7 +28,7 @@ class Metrics(CSVLogger):
             metrics = Path(self.log_dir, FILE)
             earlier = metrics.with_name(f"{FILE}.part")
             if self._continues and metrics.exists():
-                os.replace(metrics, earlier)  # the writer deletes an existing file of this name
+                os.replace(metrics, earlier)  # the writer deletes an existing file with this name
             writer = super().experiment
             if earlier.exists():
                 with earlier.open(newline="", encoding="utf-8") as file:

@@ -27,7 +27,8 @@ class Mlflow(Tracker, MLFlowLogger):
 
     Args:
         experiment_name: the experiment that contains the runs of a project.
-        tracking_uri: a server, or a database such as sqlite:///outputs/mlflow.db; files go into a folder beside it.
+        tracking_uri: a server, or a database such as sqlite:///outputs/mlflow.db; files go into a folder beside the
+            database.
         tags: tags of the run.
         group: the sweep that the run belongs to.
         job_type: train or eval.

@@ -18,7 +18,7 @@ def ranking(by: str) -> list[PanelTypes]:
 
 
 def grid(encoders: Sequence[str]) -> list[PanelTypes]:
-    """Build one bar chart per encoder: the test accuracy of its attentions."""
+    """Build one bar chart per encoder: its test accuracy with each attention mechanism."""
     return [_bars(encoder, f"of_encoder/{encoder}", "choices.attention") for encoder in encoders]
 
 
@@ -84,7 +84,7 @@ def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:
 
 
 def attention(texts: int) -> list[PanelTypes]:
-    """Build panels of attention weights in the texts that all runs share, of statistics, and of all examples."""
+    """Build panels that show attention weights for the texts that all runs share, statistics, and all examples."""
     kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token by head": "heads"}
     numbers = range(1, texts + 1)
     panels = [

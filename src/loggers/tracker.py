@@ -22,11 +22,11 @@ class Report:
     """The results of a tested run.
 
     Args:
-        metrics: final metrics with intervals, by names such as test/acc.
+        metrics: final metrics with intervals, by name (such as test/acc).
         step: number of optimizer steps at the end of training.
-        pictures: PNG files by names that are the same in every run.
+        pictures: PNG files by name; the names are the same in every run.
         pages: HTML files by name.
-        predictions: predictions on the tested split.
+        predictions: predictions for the tested split.
         examples: texts with the weights of their words.
     """
 

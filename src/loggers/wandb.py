@@ -21,7 +21,7 @@ from src.reports.words import clean_text, top_words
 from src.run_result import RunResult
 
 FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # time and id of a run
-LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # a method of W&B's run, in some versions
+LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # a method of W&B's class Run in some versions
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 STYLE = """
@@ -36,7 +36,7 @@ class Wandb(Tracker, WandbLogger):
     """Lightning's W&B logger, which also logs the run's tables, pictures, page and status.
 
     Args:
-        offline: keep the run in its folder, from which `wandb sync` uploads it. WANDB_MODE in the environment takes
+        offline: keep the run in its folder, from which `wandb sync` can upload it. WANDB_MODE in the environment takes
             precedence.
         log_model: upload checkpoints; needs an online run.
         options: other options of Lightning's logger and of `wandb.init`.
@@ -92,7 +92,7 @@ class Wandb(Tracker, WandbLogger):
         run.summary.update(report.numbers())
         encoder = run.config["choices"].get("encoder")
         if encoder and "test/acc" in report.metrics:
-            # a panel shows all runs with its metric, so a panel of one encoder needs a separate metric
+            # a panel shows all runs that have its metric, so a panel for one encoder needs a separate metric
             run.summary[f"of_encoder/{encoder}"] = report.metrics["test/acc"].value
         media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in report.pictures.items()}
         media |= {f"pages/{name}": wandb.Html(str(path), inject=False) for name, path in report.pages.items()}
@@ -113,7 +113,7 @@ class Wandb(Tracker, WandbLogger):
 
 @contextmanager
 def _stage_files_in(folder: str | None) -> Iterator[None]:
-    """Make W&B store the HTML of tables in the run's folder until the upload, instead of the user's home."""
+    """Make W&B store the HTML of tables in the run's folder until the upload, instead of in the user's home folder."""
     previous = os.environ.get("WANDB_DATA_DIR")
     os.environ["WANDB_DATA_DIR"] = previous or os.path.abspath(os.path.join(folder or ".", "wandb", "data"))
     try:
@@ -128,7 +128,7 @@ def _online_setting(offline: bool) -> str:
 
 
 def _row(example: Example) -> dict[str, Any]:
-    """Convert an example to a table row; its text is HTML with each word coloured by its weight."""
+    """Convert an example to a table row; the text becomes HTML in which each word is coloured by its weight."""
     strip = macro("strip")(coloured_words(example.words, example.weights))
     html = f'<!doctype html><meta charset="utf-8"><style>{STYLE}</style>{strip}'
     top = top_words(example.words, example.weights)
@@ -148,7 +148,7 @@ def _row(example: Example) -> dict[str, Any]:
 def _without_launch() -> Iterator[None]:
     """Skip W&B's detection of staged inputs, which imports its Launch module and takes a second.
 
-    Only a script that has already imported this module can have staged inputs.
+    Only a script that has already imported the Launch module can have staged inputs.
     """
     hook = vars(Run).get(LAUNCH_HOOK)
     if hook is None or "wandb.sdk.launch" in sys.modules:

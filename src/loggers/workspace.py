@@ -72,7 +72,7 @@ def build(scope: Scope, entity: str, project: str, by: str = "variant") -> ws.Wo
         scope: the runs to show.
         entity: a user or a team.
         project: a project of the entity.
-        by: dotted path in W&B's config that groups bars and lines.
+        by: dotted path of the option in W&B's config by which bars and lines are grouped.
     """
     return ws.Workspace(
         entity=entity,
@@ -80,7 +80,7 @@ def build(scope: Scope, entity: str, project: str, by: str = "variant") -> ws.Wo
         name="Heed",
         sections=[
             _section("Ranking (bars: mean over runs, lines: standard error)", panels.ranking(by)),
-            _section("Accuracy of each encoder by its attention", panels.grid(scope.encoders)),
+            _section("Accuracy of each encoder by attention mechanism", panels.grid(scope.encoders)),
             _section("Accuracy against cost", panels.cost()),
             _section("Hyperparameters", panels.hyperparameters(scope.varied), columns=1),
             _section("Curves", panels.curves(by)),

@@ -1,4 +1,4 @@
-"""The table of the data of a run: classes, lengths, truncation, unknown tokens and duplicates of each split."""
+"""A table that describes a run's data: classes, lengths, truncation, unknown tokens and duplicates in each split."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,8 +13,8 @@ from src.reports.tables import UNKNOWN
 from src.reports.words import clean_text
 from src.run_result import Data, SplitSummary
 
-MAX_CLASSES = 10  # maximum number of listed classes; the most frequent are listed
-NOTED_SHARE = 0.05  # if at least this share of all tokens is cut, a sentence reports it
+MAX_CLASSES = 10  # maximum number of classes to list; if there are more, the most frequent are listed
+NOTED_SHARE = 0.05  # a note is added if at least this share of all tokens is cut
 
 Row = tuple[str, list[str]]  # the name of a value, and the value in each split
 
@@ -35,7 +35,7 @@ def data_rows(data: Data) -> list[Row]:
         rows.append(row(f"{len(others):,} other classes", partial(_class_cell, names=others)))
     majority = clean_text(data.majority_class or UNKNOWN)
     rows += [
-        row(f"accuracy of always “{majority}”", lambda split: _number(split.majority_accuracy, "{:.3f}")),
+        row(f"accuracy of always predicting “{majority}”", lambda split: _number(split.majority_accuracy, "{:.3f}")),
         *(
             row(f"tokens per text, {name}", partial(_length_cell, quantile=name))
             for name in dict.fromkeys(name for split in splits for name in split.lengths)
@@ -47,8 +47,8 @@ def data_rows(data: Data) -> list[Row]:
     if data.vectors is not None:
         rows.append(row("tokens with a GloVe vector", lambda split: _percent(split.vector_share)))
     rows += [
-        row("repeat a text of the split", lambda split: _count(split.duplicates)),
-        row("repeat a training text", lambda split: _count(split.in_train)),
+        row("duplicates of an earlier text in the split", lambda split: _count(split.duplicates)),
+        row("duplicates of a training text", lambda split: _count(split.in_train)),
     ]
     return rows if splits else []
 
@@ -108,7 +108,7 @@ def _count(value: int | None) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Format a share in per cent with one decimal; a share below 0.05 % becomes "<0.1 %"."""
+    """Format a share in per cent with one decimal; a positive share below 0.05 % becomes "<0.1 %"."""
     return "<0.1 %" if share is not None and 0 < share < 0.0005 else _number(share, "{:.1%}").replace("%", " %")
 
 

@@ -37,13 +37,13 @@ class Example:
     probabilities: dict[str, float]
     words: list[str]
     weights: np.ndarray  # L
-    matrix: np.ndarray | None  # H×L×L; None if not every word attends to every word
+    matrix: np.ndarray | None  # H×L×L; None if there is no word × word map
     cut: str = ""  # the part of a truncated text that was read, such as "first 500 of 20,000 tokens"
-    layers: dict[str, np.ndarray] = field(default_factory=dict)  # matrices of the encoder's layers by name
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # H×L×L of each encoder layer, by layer name
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
-        """The word × word weights H×L×L of the attention and of the encoder's layers, by name."""
+        """The word × word weights H×L×L of the attention component and of the encoder's layers, by name."""
         return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
 
     @property

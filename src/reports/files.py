@@ -28,7 +28,7 @@ class Predictions(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Position and entropy of the attention weights of many texts."""
+    """Attention statistics of many texts: mean weight by position, and the entropy of each text's weights."""
 
     position: np.ndarray  # mean weight by relative position, from the first to the last word
     entropy: np.ndarray  # n, nats
@@ -77,7 +77,7 @@ def read_history(run: Path) -> History | None:
                 if row.get(name):
                     epoch, value = float(row["epoch"]), float(row[name])
                     if not 0 <= epoch <= MAX_EPOCHS:
-                        raise ValueError(f"epoch {epoch}")
+                        raise ValueError(f"epoch {epoch} is out of range")
                     if math.isfinite(value):  # a curve cannot show NaN
                         values[name].setdefault(int(epoch), []).append(value)
         history: History = {}
@@ -93,7 +93,7 @@ def read_history(run: Path) -> History | None:
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
-    """Read the gradient norms: component → array with a row (step, norm) for each measured step, in ascending order."""
+    """Read the gradient norms: component → array with a row (step, norm) for each measured step, sorted by step."""
 
     def read(path: Path) -> dict[str, np.ndarray]:
         norms: dict[str, list[tuple[float, float]]] = {}
@@ -126,7 +126,7 @@ def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
 
 
 def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
-    """Call a reader of this module; for a damaged file, log a warning and return None."""
+    """Call `read`; if a file is damaged, log a warning and return None."""
     try:
         return read(run)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""Predictions as a file: all columns of the input, the predicted class and the probability of each class."""
+"""The file of predictions: all columns of the input, the predicted class and the probability of each class."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,24 +13,24 @@ from src.reports.table_writer import WRITERS
 
 
 def output_path(out: str, file: str | None) -> Path:
-    """Return the absolute path of `out`, the file of predictions.
+    """Return the absolute path of `out`, the file for the predictions.
 
     Args:
         out: path from the command line.
         file: path of the input file; None if the texts come from elsewhere.
 
     Raises:
-        UserError: if the format of `out` is unknown, if it cannot be written, or if it is the input file.
+        UserError: if `out` has an unknown format, cannot be written, or is the input file.
     """
     path = absolute_path(out, "out")
     if path.suffix.lower() not in WRITERS:
         raise UserError(f"out={out}: unknown extension; it must be one of {', '.join(WRITERS)}")
     if path.is_dir():
-        raise UserError(f"out={out}: is a folder; write the path of a file")
+        raise UserError(f"out={out}: this is a folder; pass the path of a file")
     if reason := unwritable_reason(path.parent):
         raise UserError(f"out={out}: cannot be written ({reason}); choose another folder")
     if file is not None and path.exists() and Path(file).exists() and path.samefile(file):
-        raise UserError(f"out={out}: is the file of the texts, which would be lost; choose another name")
+        raise UserError(f"out={out}: this is the input file, which would be overwritten; choose another name")
     return path
 
 
@@ -39,7 +39,7 @@ class PredictionColumns:
 
     Args:
         class_names: C names.
-        others: the columns of the input; a new column gets a number if its name is among them.
+        others: names of the input columns; if the name of a new column is among them, a number is appended to it.
     """
 
     def __init__(self, class_names: Sequence[str], others: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class PredictionColumns:
             self._names.append(unique)
 
     def examples(self) -> dict[str, list[Any]]:
-        """Return the columns of a dummy row, from whose values `Schema` determines the types."""
+        """Return the columns with one dummy row, from which `Schema` determines the types."""
         return self.values(1, [0], np.zeros((1, len(self._class_names))), np.zeros(1, dtype=bool))
 
     def values(

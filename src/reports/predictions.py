@@ -25,10 +25,11 @@ def print_predictions(
 
     Args:
         texts: the input texts.
-        explanations: the prediction for each text by its number; blank texts have none.
+        explanations: explanations by text number, counted from 0; blank texts have none.
         class_names: the classes in the order of the probabilities.
-        as_json: True prints one JSON object per line, False tables; None prints JSON in a pipe, tables on a terminal.
-        top: number of most attended words.
+        as_json: True prints one JSON object per line, and False prints tables; None prints JSON in a pipe and tables on
+            a terminal.
+        top: maximum number of most attended words to print.
     """
     console = Console()
     is_ascii = not sys.stdout.encoding.lower().startswith("utf")
@@ -45,9 +46,9 @@ def print_predictions(
 
 
 def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> list[Path]:
-    """Draw for each text a strip of coloured words and, if it has word × word weights, heat maps.
+    """For each text, draw a strip of coloured words and, if the text has word × word weights, heat maps.
 
-    The heat maps show the mean over heads and, for several heads, each head.
+    The heat maps show the mean over heads and, if there are several heads, each head.
 
     Returns:
         Paths of the written files.

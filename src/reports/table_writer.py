@@ -1,4 +1,4 @@
-"""Write tables some rows at a time, as CSV, JSONL or Parquet."""
+"""Write tables in chunks of rows, as CSV, JSONL or Parquet."""
 
 import csv
 import json
@@ -13,12 +13,12 @@ from src.errors import UserError
 from src.files.atomic import replace_atomically
 from src.formatting import format_repr
 
-ROW_GROUP = 8 << 20  # bytes of rows that are collected in memory for one row group of a Parquet file
+ROW_GROUP = 8 << 20  # row data, in bytes, that is collected in memory before a row group is written to a Parquet file
 Write = Callable[[Rows], None]
 
 
 class Schema:
-    """The columns of a table, with types for Parquet that fit all values.
+    """The columns of a table, with Parquet types that fit all values.
 
     A column has the common type of its values, such as float for integers and floats, or text if there is no such type.
 
@@ -27,28 +27,28 @@ class Schema:
     """
 
     def __init__(self, path: Path) -> None:
-        self.types: dict[str, Any] = {}  # the Arrow type of each column; None for other formats
+        self.types: dict[str, Any] = {}  # the Arrow type of each column; None if the file is not Parquet
         self._is_typed = path.suffix.lower() == ".parquet"
 
     def add(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Add columns, and adapt the types of previous columns to these values."""
+        """Add columns, and widen the types of existing columns to fit these values."""
         for name, values in columns.items():
             self.types[name] = _common_type(self.types.get(name), values) if self._is_typed else None
 
 
 @contextmanager
 def write_table(path: Path, schema: Schema) -> Iterator[Write]:
-    """Yield a function that appends rows to a temporary file; this file replaces `path` after the block.
+    """Yield a function that appends rows to a temporary file, which replaces `path` at the end of the `with` block.
 
-    The rows may lack columns of the schema, which are then None. After an error, no part of the table remains.
+    If rows lack a column of the schema, its values are None there. After an error, no part of the table remains.
 
     Raises:
-        UserError: if a value does not fit its type in Parquet.
+        UserError: if a value does not fit the Parquet type of its column.
     """
     try:
         with replace_atomically(path) as part, WRITERS[path.suffix.lower()](part, schema) as write:
             yield write
-    except OSError as error:  # the error of a full disk has no path
+    except OSError as error:  # the error for a full disk has no file name
         error.filename = error.filename or str(path)
         raise
 
@@ -125,7 +125,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _common_type(previous: Any, values: Sequence[Any]) -> Any:
-    """Return the common type of the values and of the Arrow type `previous`; text if no type fits both."""
+    """Return an Arrow type that fits both the values and the type `previous`; text if there is no such type."""
     import pyarrow as pa
 
     try:
@@ -153,8 +153,8 @@ def _array(rows: Rows, name: str, values: Sequence[Any], arrow_type: Any) -> Any
             pa.array([value], arrow_type)
         except unfit:
             raise UserError(
-                f"{rows.source}: {rows.describe_places([i])}: column {name!r} holds {format_repr(value)}, which its "
-                f"type {arrow_type} in Parquet cannot hold; write a .csv or .jsonl file"
+                f"{rows.source}: {rows.describe_places([i])}: column {name!r} holds {format_repr(value)}, which does "
+                f"not fit its Parquet type {arrow_type}; write a .csv or .jsonl file"
             ) from None
     raise AssertionError(f"each value of {name!r} fits {arrow_type}, but not all do")
 

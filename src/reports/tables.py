@@ -26,7 +26,7 @@ NOTE = (
 
 
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
-    """Return a table of scores by names such as test/acc: test scores with 95 % intervals, and validation scores."""
+    """Return a table of metrics (keys such as test/acc): test scores with 95 % intervals, and validation scores."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     main, others = splits[:1], splits[1:]
     sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
@@ -45,7 +45,7 @@ def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
 
 
 def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
-    """Return a table of precision, recall, F1 and number of texts by class, limited to the classes of lowest F1."""
+    """Return a table of precision, recall, F1 and number of texts for at most 20 classes, those with the lowest F1."""
     caption = None
     shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
     if len(classes) > MAX_CLASSES:

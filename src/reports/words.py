@@ -22,7 +22,7 @@ def top_words(words: Sequence[str], weights: np.ndarray, count: int = 10) -> lis
 
 
 def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
-    """Convert weights to float64 and replace NaN and infinity by 0.
+    """Convert weights to float64 and replace NaN and infinity with 0.
 
     Raises:
         ValueError: if the numbers of words and weights differ.
@@ -44,6 +44,6 @@ def colour_limit(weights: np.ndarray) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and shorten to `max_length`; an empty result becomes an open box."""
+    """Remove unprintable characters and shorten to `max_length` characters; return “␣” if nothing remains."""
     printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
     return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"

@@ -67,7 +67,7 @@ def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.Monke
     ],
 )
 def test_an_invalid_state_of_a_checkpoint_is_reported(state: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match=r"cannot be resumed \(callbacks\.Speed: "):
+    with pytest.raises(UserError, match=r"cannot be resumed from the checkpoint \(callbacks\.Speed: "):
         Speed().load_state_dict(state)
 
 

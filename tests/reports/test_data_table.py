@@ -23,10 +23,10 @@ def test_every_row_fits_80_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
     rows = {name: cells[0] for name, cells in data_rows(DATA)}
     assert rows["[b]pos"] == "6 (20.0 %)" and "[b]pos" in text
-    assert rows["accuracy of always “neg”"] == "0.800"
+    assert rows["accuracy of always predicting “neg”"] == "0.800"
     assert rows["tokens per text, max"] == "20,000"
     assert rows["unknown tokens"] == "<0.1 %"
-    assert rows["repeat a training text"] == "–"
+    assert rows["duplicates of a training text"] == "–"
     assert "tokens with a GloVe vector" not in rows
 
 

@@ -1,1 +1,1 @@
-"""One figure per module: functions from data to a matplotlib Figure, without global state."""
+"""Functions that turn data into matplotlib Figures, without pyplot's global state."""

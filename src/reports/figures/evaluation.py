@@ -11,15 +11,15 @@ from src.reports.figures.colours import COLOURS, GREY, INK, WEIGHTS
 from src.reports.figures.style import name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
-MAX_NUMBERED = 25  # classes; with more, the cells are too small for numbers
+MAX_NUMBERED = 25  # maximum number of classes with numbers in the cells; with more, the cells are too small
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:
-    """Draw the confusion matrix C×C with a row for each true class; the colour shows the fraction of the row."""
+    """Draw the confusion matrix C×C with a row for each true class; a cell's colour shows its fraction of the row."""
     classes, labels = len(class_names), [clean_text(name) for name in class_names]
     rows = table.sum(1, keepdims=True)
     fraction = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)
-    cell, size = (0.95, 9.0) if classes <= 8 else (0.56, 7.5)  # inches, points
+    cell, size = (0.95, 9.0) if classes <= 8 else (0.56, 7.5)  # cell side in inches, font size in points
     side = min(14.0, max(2.4, classes * cell))
     longest = max(map(len, labels)) * 0.08
     is_vertical = longest > side / classes
@@ -45,7 +45,7 @@ def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) ->
 
 
 def draw_reliability(bins: Bins, split: str) -> Figure:
-    """Draw the accuracy of each confidence bin with its 95 % Wilson interval, and the number of texts below."""
+    """Draw the accuracy of each confidence bin with its 95 % Wilson interval and, below, the number of texts."""
     figure = new_figure(6, 6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     m = len(bins.count)
@@ -55,7 +55,9 @@ def draw_reliability(bins: Bins, split: str) -> Figure:
     errors = np.abs(np.array([wilson_interval(int(k), int(n)) for k, n in counts]).T - accuracy)
     upper.bar(centres[filled], accuracy, 0.92 / m, color=COLOURS[5], label="accuracy of the bin")
     style = {"fmt": "D", "color": COLOURS[1], "markersize": 4, "ecolor": INK, "elinewidth": 1, "capsize": 2}
-    upper.errorbar(bins.confidence[filled], accuracy, errors, label="at its mean confidence, 95% interval", **style)
+    upper.errorbar(
+        bins.confidence[filled], accuracy, errors, label="accuracy at mean confidence, 95% interval", **style
+    )
     upper.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect calibration")
     total = bins.count.sum()
     name_axes(

@@ -11,9 +11,9 @@ from src.reports.figures.colours import INK, WEIGHTS
 from src.reports.figures.style import label_words, new_figure, user_text
 from src.reports.words import clean_text, colour_limit
 
-MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # words on an axis of a single map, and in the grid of heads
+MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # maximum number of words on an axis: in a single map, and in the grid of heads
 MAX_HEADS = 16
-MAX_NUMBERED = 12  # words; with more, the cells are too small for numbers
+MAX_NUMBERED = 12  # maximum number of words with numbers in the cells; with more, the cells are too small
 
 
 def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> dict[str, Figure]:
@@ -25,7 +25,7 @@ def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> di
 
 
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """Draw the mean map of all heads for one text; with more than 40 words, also the map of the 40 most attended.
+    """Draw the mean map over heads of one text; if it has more than 40 words, also the map of the 40 most attended.
 
     Args:
         words: L words, at least one.
@@ -47,7 +47,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> F
         panels = list(figure.subplots(1, 2, width_ratios=(0.65, 1)))
         _overview(panels[0], mean)
         fraction = mean[:, columns].sum() / max(mean.sum(), 1e-12)
-        note = f": the {MAX_NAMED} words with {fraction:.0%} of the weight"
+        note = f": the {MAX_NAMED} most attended words, with {fraction:.0%} of the weight"
     image = panels[-1].imshow(submatrix, cmap=WEIGHTS, vmin=0, vmax=colour_limit(mean))
     names = _names(words, columns)
     label_words(panels[-1], names, names, 8)
@@ -61,7 +61,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> F
 
 
 def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """Draw a map for each head (at most 16) on one colour scale; with more than 20 words, the 20 most attended.
+    """Draw a map for each head (at most 16) on one colour scale; of more than 20 words, show the 20 most attended.
 
     Args:
         words: L words, at least one.
@@ -96,7 +96,7 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Fig
 
 
 def most_attended(matrix: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of the columns with the largest weights, in the order of the text: L×L → at most `count`."""
+    """Return the indices of the columns with the largest total weights, in text order: L×L → at most `count`."""
     return np.sort(np.argsort(-matrix.sum(0), kind="stable")[:count])
 
 

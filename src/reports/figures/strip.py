@@ -18,13 +18,15 @@ from src.reports.figures.colours import COLOURS, INK, WEIGHTS
 from src.reports.figures.style import DPI, families, missing_glyphs_allowed, new_figure, user_text
 from src.reports.words import WeightedWord, clean_text, clean_weights, colour_limit, top_words
 
-TEXT, SIDE, MARGIN = 7.6, 2.9, 0.25  # widths in inches: text, table, margin between them
+TEXT, SIDE, MARGIN = 7.6, 2.9, 0.25  # widths in inches: text, panel beside it, margins
 LINE, GAP, SIZE = 0.235, 0.06, 9.5  # line height and gap between words in inches, font size in points
 MAX_WORDS = 1000
 
 
 def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
-    """Draw a text and its ten most attended words. A longer text is cut after 1,000 words; the title reports that.
+    """Draw a text and its ten most attended words.
+
+    A text of more than 1,000 words is cut after the first 1,000, and the title says so.
 
     Args:
         words: L words, L ≥ 0.
@@ -93,7 +95,7 @@ def _draw_top_words(axes: Axes, top: list[WeightedWord], limit: float) -> None:
 
 
 def _draw_colour_scale(axes: Axes, limit: float, uniform: float) -> None:
-    """Draw the colour scale with its weights and the uniform weight."""
+    """Draw the colour scale, labelled with its end values and the uniform weight."""
     bar = Colorbar(axes, ScalarMappable(Normalize(0, limit), WEIGHTS), orientation="horizontal")
     bar.set_ticks([0, limit], labels=["0", f"{limit:.2g}"])
     axes.tick_params(labelsize=7.5)

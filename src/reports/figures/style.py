@@ -1,4 +1,4 @@
-"""Common style of all figures: sizes, axes, fonts; atomic saving."""
+"""The common style of all figures (sizes, axes and fonts), and atomic saving."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaH
 def new_figure(
     width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
 ) -> Figure:
-    """An empty figure with sizes in inches, outside pyplot's global state; "compressed" suits square maps."""
+    """An empty figure, sized in inches, outside pyplot's global state; the layout "compressed" suits square maps."""
     return Figure((width, height), dpi=DPI, layout=layout)
 
 
@@ -47,7 +47,7 @@ def families() -> list[str]:
 
 
 def user_text(size: float) -> dict[str, Any]:
-    """Properties of text from users: fonts for every script, no parsing of formulas."""
+    """Matplotlib properties for text from users: fonts for every script, no parsing of formulas."""
     return {"fontsize": size, "fontfamily": families(), "parse_math": False}
 
 
@@ -62,7 +62,7 @@ def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, s
 
 @contextmanager
 def missing_glyphs_allowed() -> Iterator[None]:
-    """Replace matplotlib's warnings about characters without a font, which are drawn as empty boxes, by one warning."""
+    """Replace matplotlib's warnings about missing glyphs (drawn as empty boxes) with one warning per font package."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message="Glyph .* missing from font")
         yield
@@ -74,7 +74,7 @@ def missing_glyphs_allowed() -> Iterator[None]:
 
 
 def _font_package(code: int) -> str:
-    """The Debian package of a font with this character."""
+    """The Debian package of a font that has the character with this code point."""
     if 0x1F000 <= code < 0x20000 or 0x2600 <= code < 0x27C0:
         return "fonts-symbola"  # matplotlib cannot draw the bitmaps of Noto Color Emoji
     is_east_asian = 0x1100 <= code < 0x1200 or 0x2E80 <= code < 0xD800 or code >= 0xF900 or code >= 0x20000
@@ -83,8 +83,10 @@ def _font_package(code: int) -> str:
 
 @cache
 def _name_font(package: str) -> None:
-    """Warn, once for each package, that characters in figures need a font of this package."""
-    log.warning("Figures show some characters as empty boxes: install a font, such as the package %s", package)
+    """Warn, once for each package, that characters in figures need a font from this package."""
+    log.warning(
+        "Figures show some characters as empty boxes: install a font with them, such as the package %s", package
+    )
 
 
 def save_figure(figure: Figure, path: Path) -> Path:

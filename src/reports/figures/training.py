@@ -1,4 +1,4 @@
-"""The course of a training: loss and accuracy by epoch, and the gradient norm of each component by step."""
+"""The course of training: loss and accuracy by epoch, and the gradient norm of each component by step."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,11 +10,11 @@ from src.reports.files import History
 
 PANELS = (("loss", "Loss", "loss"), ("acc", "Accuracy", "accuracy"))
 SPLITS = (("train", "training", COLOURS[0], "o"), ("val", "validation", COLOURS[1], "s"))
-MAX_POINTS = 200  # points of a line; the figure cannot resolve more
+MAX_POINTS = 200  # maximum number of points of a line; the figure cannot resolve more
 
 
 def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
-    """Draw loss and accuracy side by side; epochs count from 0, as in metrics.csv and the checkpoints."""
+    """Draw loss and accuracy side by side; epochs are numbered from 0, as in metrics.csv and the checkpoints."""
     figure = new_figure(10, 4)
     epochs = {epoch for by_epoch in history.values() for epoch in by_epoch}
     for axes, (score, title, label) in zip(figure.subplots(1, 2), PANELS, strict=True):
@@ -37,8 +37,8 @@ def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
 def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
     """Draw the gradient norm of each component by step; each array has rows (step, norm).
 
-    In a long run each point is the median of several measurements, and a band shows the minimum and maximum. A log axis
-    cannot show 0, NaN and infinity: the legend has the number of these values.
+    In a long run, each point is the median of several measurements, and a band shows their minimum and maximum. A log
+    axis cannot show 0, NaN or infinity, so the legend gives the number of these values.
     """
     figure = new_figure(10, 4.5)
     axes = figure.subplots()

@@ -9,7 +9,7 @@ from src.reports.examples import Example
 from src.reports.words import clean_weights, colour_limit
 
 MEAN = "mean"
-RESOLUTION = 10_000  # weights are stored as integer multiples of 1/10,000, as in attention.json
+RESOLUTION = 10_000  # weights are stored as integer multiples of 1/10,000, the precision of maps in attention.json
 COLOUR_QUANTILE = 0.995  # cells above this quantile have the full colour, so that small weights remain visible
 
 
@@ -22,16 +22,16 @@ class Word(NamedTuple):
 
 
 class TokenMap(NamedTuple):
-    """The word × word weights of a head, or the mean over heads."""
+    """The word × word weights of one head, or their mean over heads."""
 
     layer: str
     head: str
     limit: float  # the weight that gets the full colour
-    integers: list[int]  # L·L, row by row
+    integers: list[int]  # L·L multiples of 1/10,000, row by row
 
 
 class TokenMaps(NamedTuple):
-    """All maps of a text, and the options of its selection fields."""
+    """All maps of a text, and the options of the fields that select a map."""
 
     size: int  # L
     layers: dict[str, str]
@@ -40,7 +40,7 @@ class TokenMaps(NamedTuple):
 
 
 def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
-    """The words with the depth of their colour; the tooltip of a word has its weight.
+    """The words with the depth of their colour; the tooltip of a word shows its weight.
 
     Raises:
         ValueError: if the numbers of words and weights differ.
@@ -54,7 +54,10 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
 
 
 def token_maps(example: Example) -> TokenMaps | None:
-    """Return the maps of a text: by layer the mean over heads, then each of several heads; None without maps."""
+    """Return the maps of a text; None if it has none.
+
+    Each layer has a map of the mean over heads and, if there are several heads, one of each head.
+    """
     if not example.maps:
         return None
     max_heads = max(map(len, example.maps.values()))

@@ -1,6 +1,6 @@
-"""Scales of charts, and tables with charts.
+"""Scales for charts, and tables with charts.
 
-Coordinates are per cent of the box: a chart adapts to the width of the screen, and its text keeps its size.
+Coordinates are percentages of the box, so that a chart adapts to the width of the screen and its text keeps its size.
 """
 
 import math
@@ -24,12 +24,12 @@ class Scale:
     log: bool = False
 
     def position(self, value: float) -> float:
-        """The position of a value, in per cent of the axis."""
+        """The position of a value, as a percentage of the axis."""
         low, high, value = (math.log(x) if self.log else x for x in (self.low, self.high, value))
         return round(100 * (value - low) / (high - low), 2)
 
     def from_top(self, value: float) -> float:
-        """The position of a value on a vertical axis, in per cent from the top."""
+        """The position of a value on a vertical axis, as a percentage from the top."""
         return round(100 - self.position(value), 2)
 
     def format_tick(self, value: float) -> str:

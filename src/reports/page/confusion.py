@@ -1,4 +1,4 @@
-"""The confusion matrix, or with many classes the most frequent confusions."""
+"""The confusion matrix, or the most frequent confusions if there are many classes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,12 +23,12 @@ class Confusion(NamedTuple):
 
     title: str
     names: Sequence[str]
-    counts: list[list[int]]  # C×C, true class by row
-    errors: list[Error] | None  # instead of the matrix if there are many classes
+    counts: list[list[int]]  # C×C, with a row for each true class
+    errors: list[Error] | None  # shown instead of the matrix if there are many classes; otherwise None
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], title: str) -> Confusion:
-    """Return the content of the table for counts C×C with a row for each true class."""
+    """Return the content of the table for counts C×C, which have a row for each true class."""
     errors = None if len(names) <= MAX_CLASSES else _most_frequent(counts, names)
     return Confusion(title, names, counts.tolist(), errors)
 

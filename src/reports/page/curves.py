@@ -1,4 +1,4 @@
-"""Loss and accuracy by epoch, training against validation."""
+"""Loss and accuracy by epoch, for training and validation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Read `errors.csv`: the most confident mistakes and the most uncertain predictions of the test split."""
+"""Read `errors.csv`: the most confident mistakes and the most uncertain predictions on the test split."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ class ErrorRow(NamedTuple):
 
 
 def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
-    """Return the rows of the file by the heading of their kind; empty if there is no file.
+    """Return the rows of the file, grouped by the heading of their kind; an empty dict if there is no file.
 
     Raises:
         UserError: if the file is damaged.

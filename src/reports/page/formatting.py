@@ -19,7 +19,7 @@ def format_difference(value: float | None) -> str:
 
 
 def format_interval(low: float | None, high: float | None, signed: bool = False) -> str:
-    """Format an interval; a dash if it is undefined."""
+    """Format an interval; return a dash if it is undefined."""
     format_end = format_difference if signed else format_score
     return UNKNOWN if low is None or high is None else f"{format_end(low)} to {format_end(high)}"
 

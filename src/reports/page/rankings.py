@@ -1,4 +1,4 @@
-"""Example texts of the record of `python -m src.faithfulness`, with the score of each word in every ranking."""
+"""Example texts from a record written by `python -m src.faithfulness`, with each word's score in every ranking."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from src.reports.page.attention import Word
 
 
 class RankedText(NamedTuple):
-    """A text with the scores of every ranking."""
+    """A text with its words' scores in every ranking."""
 
     title: str
     strips: dict[str, list[Word]]

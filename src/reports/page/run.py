@@ -22,7 +22,7 @@ from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 from src.run_result import RunResult, Score
 
-MAX_CLASSES = 5  # classes listed for a text
+MAX_CLASSES = 5  # maximum number of classes listed for a text
 UNBOUNDED = ("brier", "nll")  # scores that can exceed 1
 
 

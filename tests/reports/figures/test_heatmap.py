@@ -49,7 +49,7 @@ def test_long_text_has_overview_and_most_attended_words() -> None:
     assert overview.images[0].get_array().shape == (500, 500)
     assert detail.images[0].get_array().shape == (40, 40)
     assert labels(detail.xaxis) == labels(detail.yaxis) == [f"w{index} {index + 1}" for index in range(100, 140)]
-    assert "40 words with 50%" in detail.get_xlabel()
+    assert "40 most attended words, with 50%" in detail.get_xlabel()
     rows = figure.dpi * figure.get_figheight() / 40
     assert rows > 2 * detail.get_yticklabels()[0].get_fontsize()  # pixels for each label
 
