@@ -318,6 +318,6 @@ def test_it_starts_without_what_only_training_needs(checkpoint: Path, tmp_path: 
 def test_the_file_of_the_texts_is_not_overwritten(predict: Any, tmp_path: Path) -> None:
     content = "text\ngood\n"
     (tmp_path / "a.csv").write_text(content)
-    with pytest.raises(SystemExit, match="is the file of the texts, which would be lost"):
+    with pytest.raises(SystemExit, match="this is the input file, which would be overwritten"):
         predict("file=a.csv", "text_column=text", "out=./a.csv")
     assert (tmp_path / "a.csv").read_text() == content
