@@ -54,11 +54,11 @@ class Row(NamedTuple):
     meaning: str
 
 
-Defaults = dict[str, list[str]]  # each default value of an option → the choices with it
+Defaults = dict[str, list[str]]  # each default value of an option → the choices that have it
 
 
 def render() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     commands = {path.stem for path in CONF.glob("*.yaml")}
     groups = {path.parent.relative_to(CONF).as_posix() for path in CONF.glob("*/**/*.yaml")} - {"hydra"}
     lines = [INTRODUCTION]
@@ -70,12 +70,12 @@ def render() -> str:
 
 
 def _position(order: Sequence[str]) -> Callable[[str], tuple[int, str]]:
-    """The sort key of names: those in `order` first."""
+    """Return a sort key that puts the names in `order` first."""
     return lambda name: (order.index(name) if name in order else len(order), name)
 
 
 def _group(group: str) -> Iterator[str]:
-    """The choices of a group, and a table of their options."""
+    """Yield the lines that list the choices of a group, and those of a table of their options."""
     files = sorted((CONF / group).glob("*.yaml"), key=lambda path: (path.stem not in SHARED, path.stem))
     for path in files:
         about = _about(path)
@@ -87,16 +87,16 @@ def _group(group: str) -> Iterator[str]:
 
 
 def rows(files: Sequence[Path], package: str) -> dict[Row, Defaults]:
-    """The options in config files.
+    """Return the options in config files, with the choices that have each default value.
 
     Args:
         files: the files of one group, or a command's primary config.
-        package: dotted path of the node that they fill.
+        package: dotted path of the configuration node that the files define.
     """
     options: dict[Row, Defaults] = {}
     for path in files:
         for row, default in _file_rows(path, package):
-            if not row.meaning:  # the file that this one includes has the comment
+            if not row.meaning:  # an included file has the comment
                 row = next((known for known in options if known[:2] == row[:2]), row)
             options.setdefault(row, {}).setdefault(default, []).append(path.stem)
     return options
@@ -115,7 +115,7 @@ def _table(options: Mapping[Row, Defaults], choices: Sequence[str] = ()) -> Iter
 
 
 def _defaults(defaults: Defaults) -> str:
-    """The default value, or those of several choices: `gru` (bigru, gru), `lstm` (bilstm, lstm)."""
+    """Return the default value, or the default of each choice: `gru` (bigru, gru), `lstm` (bilstm, lstm)."""
     texts = {value: "required" if value == "???" else f"`{value}`".replace("|", r"\|") for value in defaults}
     if len(defaults) == 1:
         return texts[next(iter(defaults))]
@@ -126,7 +126,7 @@ def _defaults(defaults: Defaults) -> str:
 
 
 def _about(path: Path) -> str:
-    """The comment at the top of a file, or else the first sentence of its class's documentation."""
+    """Return the comment at the top of a config file, or else the first paragraph of the docstring of its class."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("# @package")]
     comment = []
     for line in lines:
@@ -142,7 +142,7 @@ def _about(path: Path) -> str:
 
 
 def _file_rows(path: Path, package: str) -> Iterator[tuple[Row, str]]:
-    """The options in a config file with their default values."""
+    """Yield the options in a config file with their default values."""
     text = path.read_text(encoding="utf-8")
     if text.startswith("# @package _global_"):
         package = ""
@@ -171,7 +171,7 @@ def _node_rows(
 
 
 def _target(node: Any, path: Path) -> str | None:
-    """The class that a node names, or the first file that it includes."""
+    """Return the class that a config file names, itself or in the first file that it includes; None without a class."""
     values = {key.value: value for key, value in node.value}
     if "_target_" in values and values["_target_"].value != "???":
         return str(values["_target_"].value)
@@ -186,7 +186,7 @@ def _target(node: Any, path: Path) -> str | None:
 
 @cache
 def _documented(package: str, command: str, target: str | None) -> dict[str, tuple[Any, str]]:
-    """The annotation of each option and its meaning, as the class or the record at a place documents them."""
+    """Return the annotation and meaning of each option of the class `target`, or of the record at `package` if None."""
     if target is None:
         record = WITHIN.get(package, {}) if package else COMMANDS.get(command, {})
         return {name: (option.hint, "") for name, option in of_record(record).options.items()}
@@ -208,20 +208,20 @@ def _documented(package: str, command: str, target: str | None) -> dict[str, tup
 
 
 def _arguments(documentation: str) -> dict[str, str]:
-    """The entries of the section `Args` of a docstring."""
+    """Return the entries of the section `Args` of a docstring, by the name of the parameter."""
     section = re.search(r"^Args:\n((?:    .*\n?|\n)*)", documentation, re.MULTILINE)
     entries = re.findall(r"^    (\w+): (.*(?:\n     .*)*)", section.group(1), re.MULTILINE) if section else []
     return {name: re.sub(r"\bNone\b", "null", " ".join(text.split()).removesuffix(".")) for name, text in entries}
 
 
 def _describe(hint: Any, value: Any) -> str:
-    """The type of an option: its annotation, or else the type of its default value."""
+    """Return the type of an option: its annotation, or else the type of its default value."""
     words = "another type" if hint is None or hint is Any else describe_type(hint)
     if words == "another type" or ("another type" in words and value is not None):
         words = "any" if value is None or (isinstance(value, str) and "${" in value) else describe_type(type(value))
     for long, short in SHORTER.items():
         words = words.replace(long, short)
-    members = set(words.split(" or "))  # in no fixed order: Python's typing caches unions without it
+    members = set(words.split(" or "))  # in no fixed order: Python's typing ignores the order when it caches unions
     if "number" in members:
         members.discard("integer")
     return " or ".join(sorted(members, key=lambda member: (member == "null", member)))
