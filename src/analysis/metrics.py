@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from src.analysis.auroc import auroc
+from src.analysis.calibration import calibration_bins, calibration_error
 from src.analysis.resampling import confusion_scores, replicates
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 SMALLEST = float(np.finfo(np.float32).eps)  # smaller differences of a float32 probability from 1 are rounding errors
 
@@ -119,30 +118,14 @@ def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarra
 
 
 def _compute_scores(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, float | None]:
-    import torch
-    from torchmetrics.functional import classification as tm
-
-    classes = probabilities.shape[1]
-    p, truth = torch.from_numpy(probabilities), torch.from_numpy(labels)
-    predicted = torch.from_numpy(probabilities.argmax(1))
-    table = confusion_scores(confusion_matrix(probabilities, labels)[None])
-    values: dict[str, float | None] = {"balanced_acc": float(table["balanced_acc"][0])}
-    for name, score in (
-        ("precision", tm.multiclass_precision),
-        ("recall", tm.multiclass_recall),
-        ("f1", tm.multiclass_f1_score),
-    ):
-        values[f"{name}_macro"] = _rounded(score(predicted, truth, classes, "macro"))
-    values["mcc"] = float(table["mcc"][0])
-    if len(np.unique(labels)) < classes:
-        values["auroc"] = None
-    elif classes == 2:
-        values["auroc"] = _rounded(tm.binary_auroc(p[:, 1], truth))
-    else:
-        values["auroc"] = _rounded(tm.multiclass_auroc(p, truth, classes))
-    below_one = p.clamp(max=np.nextafter(1, 0))  # torchmetrics puts a confidence of 1 into a sixteenth bin
-    values["ece"] = _rounded(tm.multiclass_calibration_error(below_one, truth, classes, n_bins=15))
-    return values | {name: float(loss.mean()) for name, loss in losses(probabilities, labels).items()}
+    scores = confusion_scores(confusion_matrix(probabilities, labels)[None])
+    area = float(auroc(np.ones((len(labels), 1)), probabilities, labels)[0])
+    return {
+        **{name: float(score[0]) for name, score in scores.items()},
+        "auroc": None if math.isnan(area) else area,
+        "ece": calibration_error(calibration_bins(probabilities, labels)),
+        **{name: float(loss.mean()) for name, loss in losses(probabilities, labels).items()},
+    }
 
 
 def wilson_interval(count: int, n: int) -> tuple[float, float]:
@@ -161,10 +144,6 @@ def wilson_interval(count: int, n: int) -> tuple[float, float]:
 
 def _proportion(count: int, n: int) -> Metric:
     return Metric(count / n, *wilson_interval(count, n), n)
-
-
-def _rounded(score: "Tensor") -> float:
-    return round(float(score), 7)  # torchmetrics divides in float32
 
 
 def _percentiles(samples: np.ndarray) -> tuple[float, float] | tuple[None, None]:

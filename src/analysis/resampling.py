@@ -72,7 +72,7 @@ def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
     covariance = n * hits.sum(1) - (predicted.astype(np.float64) * true).sum(1)
     spread = np.sqrt(n**2 - squares[0]) * np.sqrt(n**2 - squares[1])
     balanced = per_class["recall_macro"].sum(1) / (true > 0).sum(1)
-    return macro | {"balanced_acc": balanced, "mcc": _ratio(covariance, spread)}
+    return {"balanced_acc": balanced, **macro, "mcc": _ratio(covariance, spread)}
 
 
 def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

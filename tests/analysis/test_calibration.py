@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+import torch
+from torchmetrics.functional.classification import multiclass_calibration_error
 
 from src.analysis.calibration import assign_bins, calibration_bins, calibration_error
-from src.analysis.metrics import evaluate
 from tests.reports.runs import predictions
 
 
@@ -20,8 +21,10 @@ def test_bins_by_hand() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_error_from_bins_equals_the_metric(classes: int) -> None:
+def test_error_equals_torchmetrics(classes: int) -> None:
     probabilities, labels = predictions(307, classes)
     error = calibration_error(calibration_bins(probabilities, labels))
-    metrics = evaluate(probabilities, labels, [str(c) for c in range(classes)])
-    assert error == pytest.approx(metrics["ece"].value, abs=1e-6)
+    expected = multiclass_calibration_error(
+        torch.from_numpy(probabilities), torch.from_numpy(labels), classes, n_bins=15
+    )
+    assert error == pytest.approx(expected.item(), abs=1e-6)

@@ -66,6 +66,7 @@ def test_values_against_plain_references(classes: int) -> None:
         f1.append(2 * hits / (predicted + true))
         above = p[y == c, c][:, None] - p[y != c, c]
         areas.append(((above > 0) + 0.5 * (above == 0)).mean())
+    bins = [np.floor(p.max(1) * 15) == m for m in range(15)]
     expected = {
         "precision_macro": np.mean(precision),
         "recall_macro": np.mean(recall),
@@ -77,6 +78,7 @@ def test_values_against_plain_references(classes: int) -> None:
         "auroc": areas[1] if classes == 2 else np.mean(areas),
         "brier": ((p - np.eye(classes)[y]) ** 2).sum(1).mean(),
         "nll": -np.log(p[np.arange(307), y]).mean(),
+        "ece": sum(abs((guess[inside] == y[inside]).sum() - p.max(1)[inside].sum()) for inside in bins) / 307,
     }
     metrics = evaluate(probabilities, labels, names(classes))
     assert {name: metrics[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
