@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from src.errors import UserError
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
 
@@ -75,7 +74,9 @@ def is_inexact(errors: np.ndarray) -> np.ndarray:
 
 
 def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> tuple[Scores, np.ndarray]:
-    integral: Any = _captum().IntegratedGradients(probe.class_probability)
+    from captum.attr import IntegratedGradients  # an optional package
+
+    integral: Any = IntegratedGradients(probe.class_probability)
 
     def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         attributions, deltas = integral.attribute(
@@ -89,11 +90,3 @@ def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> t
         return attributions, deltas
 
     return probe.attribute(texts, classes, method)
-
-
-def _captum() -> Any:
-    try:
-        import captum.attr
-    except ImportError as error:
-        raise UserError("integrated gradients need captum: install the extra heed[faithfulness]") from error
-    return captum.attr

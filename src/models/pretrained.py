@@ -12,6 +12,7 @@ from src.data.paths import local_path
 from src.data.tokenizer import Pretrained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
+from src.extras import require
 
 MISSING_NAME = (
     "name_or_path=null: no pretrained model is named. Use a model with its own tokenizer and word vectors: write "
@@ -129,13 +130,9 @@ def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
 
 
 def _transformers() -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise UserError(
-            "pretrained models need the package transformers; in Heed's folder, "
-            "run: pip install -c constraints.txt '.[pretrained]'"
-        ) from error
+    require("transformers", by="a pretrained model", extra="pretrained")
+    import transformers
+
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers

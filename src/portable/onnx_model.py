@@ -7,7 +7,6 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,16 +179,3 @@ def quiet() -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [""])[0][:200]
-
-
-def require_packages() -> None:
-    """Check that the packages of the extra `export` are installed.
-
-    Raises:
-        UserError: if a package is missing.
-    """
-    missing = [name for name in ("onnx", "onnxruntime", "onnxscript", "safetensors") if find_spec(name) is None]
-    if missing:
-        raise UserError(
-            f"src.export needs {', '.join(missing)}: pip install 'heed[export]', or pip install {' '.join(missing)}"
-        )
