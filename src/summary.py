@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from src.config.metrics import default_metrics
 from src.files.arrays import read_arrays
 from src.process.console import OutputConsole
 from src.reports.data_table import data_table
+from src.reports.files import read_predictions
 from src.reports.tables import class_table, files_table, metric_table
 from src.run_result import Data, RunResult
 
@@ -50,17 +50,20 @@ def print_data(data: Data) -> None:
 
 def warn_of_single_class(folder: Path) -> None:
     """Warn if one class is predicted for all texts of the test split, or, without a test, of the validation split."""
-    for split, probabilities, labels, names in islice(_predictions(folder), 1):
-        predicted = np.unique(probabilities.argmax(1))
-        if len(predicted) == 1 and len(np.unique(labels)) > 1:
-            log.warning(
-                "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
-                "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
-                "optimizer.lr.",
-                f"{len(labels):,}",
-                {"val": "validation"}.get(split, split),
-                names[predicted[0]],
-            )
+    predictions = read_predictions(folder)
+    if predictions is None:
+        return
+    split, probabilities, labels, names, _ = predictions
+    predicted = np.unique(probabilities.argmax(1))
+    if len(predicted) == 1 and len(np.unique(labels)) > 1:
+        log.warning(
+            "All %s %s texts are predicted as %r: the model does not distinguish the classes. If the classes "
+            "differ in size, train with loss.class_weights=balanced; otherwise train longer or with another "
+            "optimizer.lr.",
+            f"{len(labels):,}",
+            {"val": "validation"}.get(split, split),
+            names[predicted[0]],
+        )
 
 
 def print_summary(result: RunResult, folder: Path) -> None:

@@ -20,10 +20,6 @@ class Predictions(pl.Callback):
         self.folder = folder
         self._batches: list[dict[str, Tensor]] = []
 
-    def _collect(self, trainer: pl.Trainer, outputs: Any) -> None:
-        if trainer.state.fn != "fit":
-            self._batches.append(outputs)
-
     def _write(self, trainer: pl.Trainer, split: str) -> None:
         if not self._batches:
             return
@@ -44,11 +40,11 @@ class Predictions(pl.Callback):
                 class_names=np.array(trainer.datamodule.class_names),  # type: ignore[attr-defined]
             )
 
-    def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
-        self._collect(trainer, outputs)
+    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any, **options: Any) -> None:
+        if trainer.state.fn != "fit":
+            self._batches.append(outputs)
 
-    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: Any, outputs: Any, *args: Any) -> None:
-        self._collect(trainer, outputs)
+    on_validation_batch_end = on_test_batch_end
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._write(trainer, "val")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from src.faithfulness.agreement import jensen_shannon
-from src.faithfulness.columns import ADVERSARIES
+from src.faithfulness.names import ADVERSARIES
 from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiable_rnns
 from src.models.classifier import Classifier
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Scores
 from src.models.masking import masked_softmax
+from src.models.types import Encoded
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # limit of the total variation distance for adversarial weights (Jain & Wallace 2019, sec. 4.2.2)
@@ -46,19 +47,10 @@ def replaced_weights(
     """
     permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
-        encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
-        weights = probe.model.attention.weights(encoded)  # N×H×T×L
-        if weights.shape[2] != 1:
-            return permuted, uniform
-        try:
-            whole = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
-        except NotImplementedError:
-            return permuted, uniform
-
-        def distance(weights: Tensor) -> np.ndarray:
-            other = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))  # noqa: B023
-            return ((other - whole).abs().sum(1) / 2).double().cpu().numpy()  # noqa: B023
-
+        attended = _attend(probe, tokens, mask)
+        if attended is None:
+            break
+        encoded, weights, probabilities = attended
         lengths = mask.sum(1).cpu().numpy()
         distances = []
         for _ in range(PERMUTATIONS):
@@ -66,10 +58,10 @@ def replaced_weights(
             for line, row in enumerate(rows.tolist()):
                 order[line, : lengths[line]] = rngs[row].permutation(lengths[line])
             index = torch.from_numpy(order).to(weights.device)[:, None, None, :].expand_as(weights)
-            distances.append(distance(weights.gather(3, index)))
+            distances.append(_distance(probe, encoded, weights.gather(3, index), probabilities).double().cpu().numpy())
         permuted[rows] = np.median(distances, axis=0)
         even = (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
-        uniform[rows] = distance(even.to(weights.dtype))
+        uniform[rows] = _distance(probe, encoded, even.to(weights.dtype), probabilities).double().cpu().numpy()
     return permuted, uniform
 
 
@@ -82,15 +74,10 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
-        with torch.no_grad():
-            encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
-            weights = probe.model.attention.weights(encoded)
-            if weights.shape[2] != 1:
-                return best
-            try:
-                whole = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
-            except NotImplementedError:
-                return best
+        attended = _attend(probe, tokens, mask)
+        if attended is None:
+            break
+        encoded, weights, probabilities = attended
         start = np.zeros(weights.shape, dtype=np.float32)
         for line, row in enumerate(rows.tolist()):
             start[line, :, :, : len(predicted.texts[row])] = rngs[row].standard_normal(len(predicted.texts[row]))
@@ -99,8 +86,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
         highest = np.zeros(len(rows))
         for _ in range(STEPS):
             other = masked_softmax(scores, mask[:, None, None, :])
-            probabilities = probe.loss.probabilities(probe.model.classify_mixed(encoded, other))
-            distance = (probabilities - whole).abs().sum(1) / 2  # N
+            distance = _distance(probe, encoded, other, probabilities)  # N
             divergence = jensen_shannon(weights, other)  # N
             allowed = torch.where(distance <= TOLERANCE, divergence, 0.0).detach().double().cpu().numpy()
             highest = np.maximum(highest, allowed)
@@ -109,6 +95,25 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
             optimizer.step()
         best[rows] = highest
     return best
+
+
+@torch.no_grad()
+def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
+    """Return the encoded texts, their attention weights N×H×1×L and class probabilities N×C; None if not applicable."""
+    encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
+    weights = probe.model.attention.weights(encoded)  # N×H×T×L
+    if weights.shape[2] != 1:
+        return None
+    try:
+        return encoded, weights, probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
+    except NotImplementedError:
+        return None
+
+
+def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:
+    """Return the total variation distance N of the predictions with other weights from `probabilities`."""
+    other = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
+    return (other - probabilities).abs().sum(1) / 2
 
 
 def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:

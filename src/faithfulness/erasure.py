@@ -16,11 +16,6 @@ def rank(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.lexsort((rng.random(len(scores)), -scores))
 
 
-def remove(tokens: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Return the text without the tokens at these positions."""
-    return np.delete(tokens, positions)
-
-
 def retain(tokens: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Return only the tokens at these positions, in the order of the text."""
     return tokens[np.sort(positions)]

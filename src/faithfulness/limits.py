@@ -30,7 +30,7 @@ Search = Generator[Request, list, float]  # receives a probability or token scor
 
 
 class State(NamedTuple):
-    """The selected tokens, which are removed or retained, and the sum of the drops in probability so far."""
+    """The selected tokens, which are removed or retained, and the sum of the gains over the shares so far."""
 
     selected: np.ndarray  # L bool
     total: float
@@ -108,11 +108,11 @@ def search_tokens(text: np.ndarray, probability: float, sign: int, retain: bool)
         totals: dict[bytes, float] = {}
         for state in states:
             for position in np.flatnonzero(~state.selected):
-                _propose(totals, state, position, sign)
+                _propose(totals, state, position)
         candidates = [State(np.frombuffer(key, dtype=bool), total) for key, total in totals.items()]
         after = yield Request([text[state.selected == retain] for state in candidates])
-        states = _best(candidates, probability - np.array(after), counts, step, sign, SHORT_BEAM)
-    return states[0].total / len(counts)
+        states = _best(candidates, sign * (probability - np.array(after)), counts, step, SHORT_BEAM)
+    return sign * states[0].total / len(counts)
 
 
 def search_blocks(
@@ -135,6 +135,7 @@ def search_blocks(
     """
     counts = erasure.counts(len(text))
     states = [State(np.zeros(len(text), dtype=bool), 0.0)]
+    direction = sign if retain else -sign  # 1: select the tokens with the lowest scores; -1: with the highest
     number = 0  # number of selected tokens
     alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))]))) if retain else np.empty(0)
     for step in np.unique(counts):
@@ -147,28 +148,26 @@ def search_blocks(
             positions = np.flatnonzero(~state.selected)
             noise = [scale * base.std() * rng.standard_normal(len(positions)) for scale in PERTURBATIONS]
             for scores in (base, *(base + values for values in noise), *(other[positions] for other in others)):
-                order = np.argsort((sign if retain else -sign) * scores, kind="stable")
-                _propose(totals, state, positions[order[: step - number]], sign)
+                order = np.argsort(direction * scores, kind="stable")
+                _propose(totals, state, positions[order[: step - number]])
         candidates = [State(np.frombuffer(key, dtype=bool), total) for key, total in totals.items()]
         after = yield Request([text[state.selected == retain] for state in candidates])
-        states = _best(candidates, probability - np.array(after), counts, step, sign, LONG_BEAM)
+        states = _best(candidates, sign * (probability - np.array(after)), counts, step, LONG_BEAM)
         number = step
-    return states[0].total / len(counts)
+    return sign * states[0].total / len(counts)
 
 
-def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray, sign: int) -> None:
-    """Add a state's selection, extended by these positions, to `totals`; equal selections retain the best sum."""
+def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray) -> None:
+    """Add a state's selection, extended by these positions, to `totals`; equal selections retain the largest sum."""
     selected = state.selected.copy()
     selected[positions] = True
     key = selected.tobytes()
-    totals[key] = sign * max(sign * state.total, sign * totals.get(key, state.total))
+    totals[key] = max(state.total, totals.get(key, state.total))
 
 
-def _best(
-    candidates: Sequence[State], drops: np.ndarray, counts: np.ndarray, step: int, sign: int, beam: int
-) -> list[State]:
-    """Return the best candidates after `step` tokens, assuming the same drop for all remaining shares."""
+def _best(candidates: Sequence[State], gains: np.ndarray, counts: np.ndarray, step: int, beam: int) -> list[State]:
+    """Return the best candidates after `step` tokens, assuming the same gain for all remaining shares."""
     here, later = int((counts == step).sum()), int((counts > step).sum())
-    states = [State(state.selected, state.total + here * drop) for state, drop in zip(candidates, drops, strict=True)]
-    values = np.array([state.total for state in states]) + later * drops
-    return [states[i] for i in np.argsort(-sign * values, kind="stable")[:beam]]
+    states = [State(state.selected, state.total + here * gain) for state, gain in zip(candidates, gains, strict=True)]
+    values = np.array([state.total for state in states]) + later * gains
+    return [states[i] for i in np.argsort(-values, kind="stable")[:beam]]

@@ -50,7 +50,7 @@ def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Eras
 
 def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
     """Return the drop of p(c) without the top-ranked tokens, R×n×5 (DeYoung et al. 2020, eq. 1); high is faithful."""
-    return erase_shares(probe, predicted, ranked, erasure.remove if by == "removal" else _replace(probe))
+    return erase_shares(probe, predicted, ranked, np.delete if by == "removal" else _replace(probe))
 
 
 def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
@@ -84,7 +84,7 @@ def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.nda
     orders = list(ranked.values())
     for step in range(max(map(len, grids), default=0)):
         pending = [(r, i) for r, i in pending if step < len(grids[i])]
-        shorter = [erasure.remove(predicted.texts[i], orders[r][i][: grids[i][step]]) for r, i in pending]
+        shorter = [np.delete(predicted.texts[i], orders[r][i][: grids[i][step]]) for r, i in pending]
         if not shorter:
             break
         classes = probe.probabilities(shorter).argmax(1)

@@ -1,4 +1,6 @@
-"""The names of the measures that a user selects, and of the rankings of tokens."""
+"""The names of measures and of rankings of tokens, with the headings of tables."""
+
+from typing import NamedTuple
 
 MEASURES = ("removal", "unknown", "soft", "limits", "flip", "polarity", "agreement", "plausibility")
 TRAINING = ("guides", "adversary")  # measures that train models
@@ -10,3 +12,54 @@ GRADIENT, INTEGRATED = "gradient × input", "integrated gradients"
 LEAVE_ONE_OUT, RANDOM, UNIFORM = "leave-one-out", "random", "uniform"
 RANKINGS = (ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM)
 WITHOUT_ATTENTION = ("none", "uniform")  # attentions whose weights are not trained
+
+
+class Column(NamedTuple):
+    """A measure of a ranking, with its headings; `better` tells which values are faithful."""
+
+    name: str
+    heading: str
+    short: str  # heading on the terminal
+    better: str  # high or low
+
+
+COLUMNS = (
+    Column("normalized_comprehensiveness", "normalized comprehensiveness", "norm. compr.", "high"),
+    Column("normalized_sufficiency", "normalized sufficiency", "norm. suff.", "low"),
+    Column("comprehensiveness_removal", "comprehensiveness", "compr.", "high"),
+    Column("sufficiency_removal", "sufficiency", "suff.", "low"),
+    Column("flip", "removed until the class changes", "class flip", "low"),
+    Column("polarity", "polarity violations", "polarity", "low"),
+    Column("comprehensiveness_unknown", "comprehensiveness, unknown token", "unknown compr.", "high"),
+    Column("sufficiency_unknown", "sufficiency, unknown token", "unknown suff.", "low"),
+    Column("soft_comprehensiveness", "soft comprehensiveness", "soft compr.", "high"),
+    Column("soft_sufficiency", "soft sufficiency", "soft suff.", "low"),
+    Column("auprc", "AUPRC of human rationales", "human AUPRC", "high"),
+    Column("token_f1", "token F1 of human rationales", "human F1", "high"),
+    Column("iou_f1", "IOU F1 of human rationales", "human IOU", "high"),
+)
+AGREEMENT = {
+    "tau_gradient": "τ with gradient",
+    "tau_leave_one_out": "τ with leave-one-out",
+    "permuted": "TVD, permuted weights",
+    "uniform": "TVD, uniform weights",
+    "adversarial": "JSD, adversarial weights",
+}
+SEED_AGREEMENT = {
+    "seeds_classes": "classes: equal",
+    "seeds_predictions": "classes: 1 − TVD",
+    "seeds_predictions_above_chance": "classes: above chance",
+    "seeds_attention": "weights: 1 − TVD",
+    "seeds_attention_above_chance": "weights: above chance",
+    "seeds_attention_top": "weights: common top 10 %",
+    "seeds_attention_divergence": "weights: JSD",
+}
+ACCURACY = {
+    "accuracy": "accuracy",
+    "accuracy_difference": "minus uniform attention",
+    "guide_uniform": "guide, uniform weights",
+    "guide_attention": "guide, attention",
+    "guide_difference": "difference",
+    "guide_learned": "guide, own weights",
+}
+ADVERSARIES = {strength: (f"adversary_tvd_{strength:g}", f"adversary_jsd_{strength:g}") for strength in LAMBDAS}

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison.statistics import MIN_SEEDS, Interval
-from src.faithfulness.columns import COLUMNS
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import RANKINGS
+from src.faithfulness.names import COLUMNS, RANKINGS
 from src.faithfulness.summary import VariantSummary
 from src.faithfulness.tables import (
     NOTE,

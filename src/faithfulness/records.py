@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from src.errors import UserError
-from src.faithfulness.columns import ADVERSARIES
 from src.faithfulness.erasure import SHARES, normalize
-from src.faithfulness.names import GUIDES, RANKINGS
+from src.faithfulness.names import ADVERSARIES, GUIDES, RANKINGS
 from src.files.arrays import read_arrays
 from src.files.atomic import replace_atomically
 from src.files.plain import require

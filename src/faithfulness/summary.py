@@ -10,9 +10,8 @@ from src.comparison.two_level_bootstrap import Difference, draw_samples, estimat
 from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.accuracy import accuracies
-from src.faithfulness.columns import ADVERSARIES, AGREEMENT, COLUMNS
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import GUIDES, RANDOM, RANKINGS
+from src.faithfulness.names import ADVERSARIES, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
 
@@ -42,7 +41,7 @@ class VariantSummary:
     records: tuple[Record, ...]  # by seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of COLUMNS
-    others: Mapping[str, Estimate]  # measures without rankings, by the names in the other mappings of `columns.py`
+    others: Mapping[str, Estimate]  # measures without rankings, by the names in the other mappings of `names.py`
     seed_values: Mapping[str, np.ndarray]  # agreement between seeds by seed and text, S×n, or 1×n for two seeds
     # by ranking, p(c) of the whole text, then after the removal of each of SHARES
     curves: Mapping[str, tuple[Interval, ...]]

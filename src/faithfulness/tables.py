@@ -8,8 +8,7 @@ from src.comparison.runs import ExcludedRun
 from src.comparison.sections import Section
 from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness.claims import judge_claims
-from src.faithfulness.columns import ACCURACY, ADVERSARIES, AGREEMENT, COLUMNS, SEED_AGREEMENT, Column
-from src.faithfulness.names import RANDOM
+from src.faithfulness.names import ACCURACY, ADVERSARIES, AGREEMENT, COLUMNS, RANDOM, SEED_AGREEMENT, Column
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.reports.page.formatting import format_count

@@ -51,9 +51,10 @@ class Wandb(Tracker, WandbLogger):
         if log_model and mode != "online":
             raise ValueError(f"log_model={log_model} needs an online run: offline=false")
         if mode == "online" and not wandb.login(prompt=False, verify=False):
+            setting = "WANDB_MODE=online" if offline else "logger.wandb.offline=false"
             raise UserError(
-                f"{_online_setting(offline)} needs a W&B account: run `wandb login` once, set "
-                "WANDB_API_KEY, or keep the run in its folder with WANDB_MODE=offline"
+                f"{setting} needs a W&B account: run `wandb login` once, set WANDB_API_KEY, or keep the run in its "
+                "folder with WANDB_MODE=offline"
             )
         # Lightning's own `offline` sets an environment variable, which would affect the next job of a sweep
         super().__init__(mode=mode, log_model=log_model, **options)
@@ -121,10 +122,6 @@ def _stage_files_in(folder: str | None) -> Iterator[None]:
     finally:
         if previous is None:
             del os.environ["WANDB_DATA_DIR"]
-
-
-def _online_setting(offline: bool) -> str:
-    return "logger.wandb.offline=false" if not offline else "WANDB_MODE=online"
 
 
 def _row(example: Example) -> dict[str, Any]:

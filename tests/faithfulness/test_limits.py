@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from src.data.padded_batches import Truncation
-from src.faithfulness.erasure import counts, normalize, remove, retain
+from src.faithfulness.erasure import counts, normalize, retain
 from src.faithfulness.limits import search_limits
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import Probe
@@ -35,7 +35,7 @@ def test_a_short_text_reaches_the_limits_of_all_rankings(seed: int, is_retained:
     text = np.random.default_rng(seed).integers(2, 20, 7)
     whole = probe.probabilities([text])[0]
     orders = list(permutations(range(7), 4))  # the shares select 1, 1, 1, 1 and 4 tokens
-    erase = retain if is_retained else remove
+    erase = retain if is_retained else np.delete
     shorter = [erase(text, np.array(order[:count])) for order in orders for count in (1, 4)]
     after = probe.probability(shorter, np.full(len(shorter), whole.argmax())).reshape(-1, 2)
     means = whole.max() - (4 * after[:, 0] + after[:, 1]) / 5

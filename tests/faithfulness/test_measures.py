@@ -6,7 +6,7 @@ import torch
 
 from src.faithfulness import measures
 from src.faithfulness.agreement import adversarial_weights, jensen_shannon, kendall, replaced_weights
-from src.faithfulness.erasure import counts, rank, remove, replace, retain
+from src.faithfulness.erasure import counts, rank, replace, retain
 from src.faithfulness.measures import Predicted, flip_grid, scale_scores
 from src.faithfulness.probe import Probe
 from src.faithfulness.rankings import integrated_gradients, is_inexact
@@ -31,7 +31,6 @@ def test_counts_of_shares() -> None:
 
 def test_erasures_of_positions() -> None:
     text, positions = np.array([7, 8, 9, 7]), np.array([3, 0])
-    assert remove(text, positions).tolist() == [8, 9]
     assert retain(text, positions).tolist() == [7, 7]
     assert replace(text, positions, 1).tolist() == [1, 8, 9, 1]
     assert text.tolist() == [7, 8, 9, 7]
