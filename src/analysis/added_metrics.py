@@ -1,4 +1,4 @@
-"""Scores of the metrics that a user adds: their 95 % intervals, and the values that a comparison resamples."""
+"""Metrics that a user adds: their scores with 95 % intervals, and the values that a comparison resamples."""
 
 from copy import deepcopy
 
@@ -8,11 +8,11 @@ from torchmetrics import Metric as TorchMetric
 
 from src.analysis.metrics import Metric
 
-GROUPS = 100  # number of groups of texts; each is left out once
+GROUPS = 100  # groups of texts, each of which is left out once
 
 
 class AddedMetric:
-    """A metric as a function of probabilities n×C and labels n, computed on the CPU by this process alone.
+    """A metric as a function of probabilities n×C and labels n, computed on the CPU in this process alone.
 
     Args:
         metric: accepts probabilities and labels, and returns a number.
@@ -20,11 +20,12 @@ class AddedMetric:
 
     def __init__(self, metric: TorchMetric) -> None:
         self._metric = deepcopy(metric).cpu()
-        parts = [part for part in self._metric.modules() if isinstance(part, TorchMetric)]
-        for part in parts:
-            part.distributed_available_fn = _is_never_distributed
-        self.is_lower_better = parts[-1].higher_is_better is False  # the last part is the innermost metric
-        self.highest = parts[-1].plot_upper_bound
+        metrics = [module for module in self._metric.modules() if isinstance(module, TorchMetric)]
+        for nested in metrics:
+            nested.distributed_available_fn = _is_never_distributed
+        innermost = metrics[-1]
+        self.is_lower_better = innermost.higher_is_better is False
+        self.upper_bound = innermost.plot_upper_bound
 
     def __call__(self, probabilities: np.ndarray, labels: np.ndarray) -> float:
         self._metric.reset()
@@ -33,29 +34,34 @@ class AddedMetric:
         return float(self._metric.compute())
 
     def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Metric:
-        """Return the score with its 95 % interval, by Student's t from the values of `by_group`; None if undefined."""
+        """Return the score with its 95 % interval, which is Student's t interval of the values of `by_group`.
+
+        The score and the bounds are None if undefined, and the bounds also if the values of `by_group` do not vary.
+        """
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):
             return Metric(None, None, None, n)
-        numbers = self.by_group(probabilities, labels)
-        if numbers is None or np.ptp(numbers) < 1e-6:
+        values = self.by_group(probabilities, labels)
+        if values is None or np.ptp(values) < 1e-6:
             return Metric(value, None, None, n)
-        from scipy.stats import t as student  # its import takes a second
+        from scipy.stats import t as student_t  # the import takes a second
 
-        margin = float(student.ppf(0.975, len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
+        margin = float(student_t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
         high = value + margin
-        return Metric(value, value - margin, high if self.highest is None else max(value, min(high, self.highest)), n)
+        if self.upper_bound is not None:
+            high = max(value, min(high, self.upper_bound))
+        return Metric(value, value - margin, high, n)
 
     def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
-        """Return one value per group of texts, so that their mean is the score and varies like it under resampling.
+        """Return a value for each group of texts; the mean of the values is the score.
 
-        These are the values of the delete-a-group jackknife (Wolter 2007, chapter 4). The texts are assigned to 100
-        groups at random, in the same way for all runs on these texts; if there are fewer than 200 texts, each text is a
-        group.
+        These are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4), whose variance estimates
+        that of the score. The texts are assigned at random to 100 groups, the same for all runs on these texts; if
+        there are fewer than 200 texts, each text is a group.
 
         Returns:
-            One value per group; None if there are fewer than two texts, or if the score of the complete set of texts,
-            or of the texts outside one of the groups, is undefined.
+            One value per group; None if there are fewer than two texts, or if the score of all texts, or of all texts
+            outside one of the groups, is undefined.
         """
         n = len(labels)
         groups = GROUPS if n >= 2 * GROUPS else n
@@ -63,8 +69,8 @@ class AddedMetric:
             return None
         group = np.random.default_rng(0).permutation(n) % groups
         without = np.array([self(probabilities[group != i], labels[group != i]) for i in range(groups)])
-        numbers = self(probabilities, labels) + (groups - 1) * (without.mean() - without)
-        return numbers if np.isfinite(numbers).all() else None
+        values = self(probabilities, labels) + (groups - 1) * (without.mean() - without)
+        return values if np.isfinite(values).all() else None
 
 
 def _is_never_distributed() -> bool:

@@ -11,22 +11,22 @@ BINS = 15
 class Bins:
     """Texts grouped by the probability of their predicted class.
 
-    Bin m of M covers [m/M, (m+1)/M), and the last includes 1.
+    Bin m of M, counted from 0, covers [m/M, (m+1)/M); the last bin includes 1.
     """
 
-    count: np.ndarray  # M int64
-    correct: np.ndarray  # M int64
+    count: np.ndarray  # M int64, texts
+    correct: np.ndarray  # M int64, texts with a correct prediction
     confidence: np.ndarray  # M, mean confidence; NaN for an empty bin
 
 
 def assign_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """Return the bin number of each confidence: n → n."""
+    """Return the index of the bin of each confidence: n → n."""
     edges = np.linspace(0, 1, bins + 1)
     return (np.searchsorted(edges, confidence, side="right") - 1).clip(0, bins - 1)
 
 
 def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
-    """Count the texts and the correct predictions of each bin, and average the confidence: n×C, n → M each."""
+    """Count the texts and correct predictions in each bin, and average the confidence: n×C, n → M each."""
     confidence = probabilities.max(1).astype(np.float64)
     indices = assign_bins(confidence, bins)
     count = np.bincount(indices, minlength=bins)
@@ -36,7 +36,7 @@ def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = 
 
 
 def calibration_error(bins: Bins) -> float:
-    """Return the mean over texts of |accuracy - confidence| of the text's bin (Guo et al. 2017, equation 3)."""
+    """Return the mean of |accuracy - confidence| over bins, weighted by their texts (Guo et al. 2017, equation 3)."""
     filled = bins.count > 0
     gap = np.abs(bins.correct - bins.confidence * bins.count)[filled]
     return float(gap.sum() / bins.count.sum())

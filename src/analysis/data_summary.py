@@ -14,7 +14,7 @@ def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -
 
     Args:
         data: data module after `setup`.
-        has_vector: for each token of the vocabulary, whether it has a pretrained vector; None without such vectors.
+        has_vector: whether each token of the vocabulary has a pretrained vector; None without pretrained vectors.
     """
     majority = int(np.argmax(data.class_counts))
     return Data(
@@ -51,11 +51,11 @@ def _summarize(split: str, data: TextDataModule, majority: int, has_vector: np.n
         unknown_share=_share(unknown, tokens),
         vector_share=None if has_vector is None else _share(int(tokenized.counts[has_vector].sum()), tokens),
         duplicates=len(lengths) - len(np.unique(tokenized.digests)),
-        in_train=None if split == "train" else _shared_texts(tokenized, data.tokenized("train")),
+        in_train=None if split == "train" else _count_shared(tokenized, data.tokenized("train")),
     )
 
 
-def _shared_texts(split: TokenizedSplit, other: TokenizedSplit) -> int:
+def _count_shared(split: TokenizedSplit, other: TokenizedSplit) -> int:
     return _count(np.isin(split.digests, other.digests))
 
 

@@ -1,4 +1,4 @@
-"""Ensembles: the mean of the probabilities of several trained models; a single model is an ensemble of one."""
+"""Ensembles, which average the probabilities of several trained models; a single model is an ensemble of one."""
 
 import logging
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Ensemble:
     """Trained models of the same classes; each encodes the texts with its own tokenizer.
 
     Args:
-        members: one or more models. Their classes are matched by name, and follow the order of the first model's.
+        members: one or more models. Classes are matched by name, and have the order of the first model.
 
     Raises:
         UserError: if the classes of two models differ.
@@ -49,16 +49,16 @@ class Ensemble:
                     f"are not those of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble needs "
                     "models of the same classes"
                 )
-        self.columns = [
-            [member.codec.class_names.index(name) for name in self.class_names] for member in self.members
-        ]  # the column of each class in a member's probabilities
+        # for each member, the column of each class in its probabilities
+        self.columns = [[member.codec.class_names.index(name) for name in self.class_names] for member in self.members]
         self.shares_tokens = all(member.codec.reads_as(first.codec) for member in self.members)
 
     def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:
-        """Classify texts and return the weights of their words.
+        """Classify texts and return an explanation of each.
 
-        Weights and maps are means over the models if all models read the same tokens; otherwise they come from the
-        first model. `is_unknown` is true if no model knows any word of the text.
+        Weights and matrices are means over the models if all models read the same tokens; otherwise they come from the
+        first model, as the maps of encoder layers always do. `is_unknown` is true if no model knows any word of the
+        text.
         """
         by_member = [
             explain(member.model, member.loss, member.codec, texts, batch_size, maps) for member in self.members
@@ -84,20 +84,15 @@ class Ensemble:
             probabilities=probabilities.tolist(),
             weights=np.mean([each.weights for each in shared], 0).tolist(),
             matrix=np.mean(maps, 0) if len(maps) == len(shared) else None,
-            layers=first.layers,
             is_unknown=all(each.is_unknown for each in explanations),
         )
 
     @torch.inference_mode()
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
-        """Classify texts without attention weights.
-
-        Args:
-            texts: N texts.
-            batch_size: texts in a batch.
+        """Classify N texts without attention weights.
 
         Returns:
-            Probabilities N×C, and N bool: whether no model knows any token of the text.
+            Probabilities N×C, and whether no model knows any token of a text, N bool.
         """
         total = np.zeros((len(texts), len(self.class_names)))
         is_unknown = np.ones(len(texts), dtype=bool)

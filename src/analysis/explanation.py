@@ -27,9 +27,11 @@ class Explanation:
         words: the tokens as spelled in the text.
         weights: one for each word; they sum to 1 over the text.
         matrix: token × token weights H×L×L; the mean over heads, 1×L×L, if the text has more than 64 words. None if the
-            attention has no such map, if the text has one word or more than 512, or if maps are disabled.
-        layers: the maps of the encoder's own attention layers by the layer's name, for texts of 2 to 64 words.
-        cut: the part of a truncated text that the model reads, such as 'first 500 of 20,000 tokens'.
+            attention has no row of weights for each token, if the text has one word or more than 512, or if maps are
+            disabled.
+        layers: token × token weights H×L×L of the encoder's attention layers by name, for texts of 2 to 64 words;
+            otherwise empty.
+        cut: the part of a truncated text that the model reads, such as 'first 500 of 20,000 tokens'; otherwise empty.
         is_unknown: whether the model knows none of the words, so that the prediction does not depend on them.
     """
 
@@ -43,7 +45,7 @@ class Explanation:
     is_unknown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to plain containers for JSON, with weights of six decimals and maps of four."""
+        """Convert to plain containers for JSON, with weights rounded to six decimals and maps to four."""
         return {
             "predicted": self.predicted,
             "probabilities": self.probabilities,
@@ -55,7 +57,7 @@ class Explanation:
         }
 
     def top(self, count: int = 10) -> list[tuple[str, float]]:
-        """The most attended words, in descending order of weight."""
+        """Return the words with the highest weights, in descending order of weight."""
         pairs = zip(self.words, self.weights, strict=True)
         return sorted(pairs, key=lambda pair: -pair[1])[:count]
 
@@ -68,15 +70,9 @@ def _rounded(matrix: np.ndarray) -> Any:
 def explain(
     model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], batch_size: int = 32, maps: bool = True
 ) -> list[Explanation]:
-    """Classify texts and return the weights of their words.
+    """Classify texts and return an explanation of each; `maps` adds token × token weights.
 
-    Args:
-        model: a trained model; the function sets it to evaluation mode.
-        loss: converts the logits into probabilities.
-        codec: tokenizer and class names of the model.
-        texts: any number of texts.
-        batch_size: texts in a batch.
-        maps: whether to return token × token maps.
+    The function sets the model to evaluation mode.
     """
     model.eval()
     device = next(model.parameters()).device
@@ -101,7 +97,7 @@ def _explain_batch(
     is_known = known_tokens(model, codec, batch).any(1).tolist()
     short = mask.sum(1) <= HEADS_WORDS if maps else torch.zeros(len(words), dtype=torch.bool)
     layers = _layer_maps(model, tokens[short], mask[short])
-    short_rows = (short.cumsum(0) - 1).tolist()  # row in `layers` of each short text
+    short_rows = (short.cumsum(0) - 1).tolist()  # index of each short text in `layers`
     for row, text_words in enumerate(words):
         size = len(text_words)
         layer_maps = {}
@@ -123,14 +119,14 @@ def _explain_batch(
 
 
 def known_tokens(model: Classifier, codec: Codec, batch: Batch) -> torch.Tensor:
-    """Return which tokens are in the vocabulary and used by the model, N×L bool."""
+    """Return whether each token is in the vocabulary and used by the model, N×L bool."""
     known = model.embedding.known(batch.tokens, batch.mask)
     unknown_id = codec.tokenizer.unknown_id
     return known if unknown_id is None else known & (batch.tokens != unknown_id)
 
 
 def _layer_maps(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
-    """Return the maps N×H×L×L of the encoder's attention layers by name; empty if there are no texts."""
+    """Return the weights N×H×L×L of the encoder's attention layers by name; empty if there are no texts."""
     if not len(tokens):
         return {}
     longest = max(1, int(mask.sum(1).max()))

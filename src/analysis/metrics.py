@@ -1,4 +1,4 @@
-"""Final scores of a split, each with its 95 % interval and number of examples."""
+"""Final scores of a split, each with its 95 % interval and number of texts."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from src.analysis.auroc import auroc
 from src.analysis.calibration import calibration_bins, calibration_error
 from src.analysis.resampling import confusion_scores, replicates
 
-SMALLEST = float(np.finfo(np.float32).eps)  # smaller differences of a float32 probability from 1 are rounding errors
+SMALLEST = float(
+    np.finfo(np.float32).eps
+)  # smaller probabilities are rounding errors of float32: nll replaces them by this one
 
 
 class ClassScores(NamedTuple):
@@ -54,17 +56,15 @@ def evaluate(
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
     - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
 
-    acc and majority_acc have Wilson intervals. The other scores have the 2.5th and 97.5th percentiles of 1,000
-    bootstrap resamples of the texts. Resampling biases the calibration error upwards, so its percentiles are reflected
-    about the value, and the interval extends to 0 if the value is at most the 97.5th percentile of a perfectly
-    calibrated model.
+    acc and majority_acc have Wilson intervals. The intervals of the other scores are the 2.5th and 97.5th percentiles
+    over 1,000 bootstrap resamples of the texts. Resampling biases the calibration error upwards, so its percentiles are
+    reflected about the value, and its interval extends to 0 if the value is at most the 97.5th percentile of the error
+    of a perfectly calibrated model.
 
     Args:
         probabilities: n×C in [0, 1], rows summing to 1.
         labels: n integers from 0 to C-1.
-        class_names: C names.
         majority: index of the most frequent class of the training texts; None omits majority_acc.
-        seed: seed of the resamples.
 
     Raises:
         ValueError: if there are no rows, the shapes do not match, or a label or a probability is out of range.
@@ -89,7 +89,10 @@ def evaluate(
 
 
 def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScores]:
-    """Return the scores of each class by name; precision without predictions and recall without texts are 0."""
+    """Return the scores of each class, by name.
+
+    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts; if both are so, they are None.
+    """
     table = confusion_matrix(probabilities, labels)
     scores: dict[str, ClassScores] = {}
     for name, hits, predicted, true in zip(class_names, np.diag(table), table.sum(0), table.sum(1), strict=True):
@@ -100,14 +103,14 @@ def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Seq
 
 
 def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the counts C×C of texts; rows are true classes, columns predicted classes."""
+    """Return the numbers of texts C×C by true class (row) and predicted class (column)."""
     classes = probabilities.shape[1]
     cells = labels * classes + probabilities.argmax(1)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
 
 
 def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the losses of each text, n each: the means are the scores `brier` and `nll`."""
+    """Return the losses of each text, n each, by the names of the scores that are their means: `brier` and `nll`."""
     rows = np.arange(len(labels))
     error = probabilities.copy()
     error[rows, labels] -= 1
@@ -160,7 +163,7 @@ def _validate(probabilities: np.ndarray, labels: np.ndarray, classes: int) -> tu
     if p.ndim != 2 or y.shape != p.shape[:1] or p.shape[1] != classes or len(y) == 0:
         raise ValueError(
             f"probabilities {p.shape}, labels {y.shape} and {classes} class names do not match: "
-            "pass arrays n×C, n and C class names, with n > 0"
+            "pass probabilities n×C, labels n and C class names, with n > 0"
         )
     if y.min() < 0 or y.max() >= classes:
         raise ValueError(f"labels range from {y.min()} to {y.max()}: they must be from 0 to {classes - 1}")

@@ -1,6 +1,6 @@
 """Bootstrap resamples of texts, and their scores for percentile intervals (Efron and Tibshirani 1993, chapter 13).
 
-A resample is a count for each text. A score is then a sum of counts times terms that are computed once.
+A resample is stored as the count of each text. A mean over its texts is then a sum of counts times fixed terms.
 """
 
 from collections.abc import Iterator
@@ -23,20 +23,21 @@ def replicates(
     Args:
         probabilities: n×C.
         labels: n.
-        losses: per-text losses (n each) whose mean is a score.
+        losses: the losses of each text, n each, by the name of the score that is their mean.
 
     Returns:
-        1,000 values for each score: those of the confusion table, auroc, ece, the losses, and `calibrated_ece`, the ece
-        of simulated labels for which the same confidences are perfectly calibrated (Bröcker and Smith 2007).
+        1,000 values of each score: the scores of the confusion table, auroc, ece, the means of the losses, and
+        `calibrated_ece`, the calibration error for labels that are drawn at random so that the confidences are
+        perfectly calibrated (Bröcker and Smith 2007).
     """
-    order = probabilities.max(1).argsort()  # texts of one confidence bin are adjacent
+    order = probabilities.max(1).argsort()  # makes the texts of a confidence bin adjacent
     probabilities, labels = probabilities[order], labels[order]
     n, classes = probabilities.shape
     confidence, predicted = probabilities.max(1), probabilities.argmax(1)
     table = np.bincount(labels * classes + predicted, minlength=classes**2)
-    # resampling texts and then counting cells is a multinomial draw of the cells
+    # the confusion table of a resample has a multinomial distribution
     scores = confusion_scores(rng.multinomial(n, table / n, RESAMPLES).reshape(-1, classes, classes))
-    first = np.unique(assign_bins(confidence), return_index=True)[1]  # first text of each bin that is not empty
+    first = np.unique(assign_bins(confidence), return_index=True)[1]  # first text of each nonempty bin
     gaps = (confidence - (predicted == labels))[:, None]
     step = max(1, CELLS // n)
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("auroc", "ece", "calibrated_ece", *losses)}
@@ -56,8 +57,8 @@ def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
     """Return the scores of B confusion tables B×C×C, whose rows are true classes: B each, by name.
 
     Macro precision, recall and F1 are means over the classes that are true or predicted for any text; balanced accuracy
-    is the mean recall of the classes that have texts. Matthews' correlation (Gorodkin 2004) is 0 where one class is
-    predicted for all texts, or all texts have one class.
+    is the mean recall of the classes that have texts. Matthews' correlation (Gorodkin 2004) is 0 if all texts are
+    predicted as one class, or all texts belong to one class.
     """
     hits = np.diagonal(tables, axis1=1, axis2=2)  # B×C
     predicted, true = tables.sum(1), tables.sum(2)  # B×C
@@ -76,7 +77,7 @@ def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield resamples of n texts as counts of each text, in blocks rows×n with `times` rows in total."""
+    """Yield `times` resamples of n texts, as counts of each text, in blocks resamples×n."""
     step = max(1, MAX_DRAWS // n)
     for start in range(0, times, step):
         draws = rng.integers(0, n, (min(step, times - start), n))
@@ -84,7 +85,7 @@ def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np
 
 
 def _count(cells: np.ndarray) -> np.ndarray:
-    """Return how often each flat index of `cells` occurs among the values of `cells`, in the same shape."""
+    """Return how often each flat index of `cells` occurs among its values, in the shape of `cells`."""
     return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape)
 
 

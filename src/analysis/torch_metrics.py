@@ -10,11 +10,11 @@ from src.analysis.resampling import confusion_scores
 
 
 class ConfusionScore(MulticlassConfusionMatrix):
-    """A score of the confusion table, as `src.analysis.resampling.confusion_scores` computes it.
+    """A score of the confusion table, computed by `src.analysis.resampling.confusion_scores`.
 
     Args:
         num_classes: C.
-        score: name of the score.
+        score: name of the score in the result of `confusion_scores`.
     """
 
     higher_is_better = True
@@ -30,7 +30,7 @@ class ConfusionScore(MulticlassConfusionMatrix):
 
 
 class BalancedAccuracy(ConfusionScore):
-    """The mean recall of the classes that have texts; torchmetrics counts predicted classes without texts, too."""
+    """The mean recall of the classes that have texts; torchmetrics includes predicted classes without texts."""
 
     def __init__(self, num_classes: int, **kwargs: Any) -> None:
         super().__init__(num_classes, "balanced_acc", **kwargs)
