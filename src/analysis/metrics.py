@@ -11,9 +11,8 @@ from src.analysis.auroc import auroc
 from src.analysis.calibration import calibration_bins, calibration_error
 from src.analysis.resampling import confusion_scores, replicates
 
-SMALLEST = float(
-    np.finfo(np.float32).eps
-)  # smaller probabilities are rounding errors of float32: nll replaces them by this one
+# lower bound of a probability in nll: smaller values are rounding errors of float32
+SMALLEST = float(np.finfo(np.float32).eps)
 
 
 class ClassScores(NamedTuple):

@@ -1,6 +1,6 @@
 """The accuracy of each variant, and its difference from uniform attention (Wiegreffe & Pinter 2019).
 
-The accuracy of a model that is trained with uniform weights shows how much of the accuracy depends on attention.
+A model that is trained with uniform weights shows how much of the accuracy depends on attention.
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ PAIRING = Pairing.model_construct(variants={"attention": TRAINED}, against={"att
 
 
 def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
-    """Return `accuracy` on all test texts and `accuracy_difference` of each variant, by the variant's name.
+    """Return `accuracy` on all test texts and `accuracy_difference` for each variant, by the variant's name.
 
-    The difference is from the variant with uniform attention whose other components and options are the same. It is
+    The difference is that from the variant with uniform attention and otherwise the same components and options. It is
     absent if there is no such variant, and for variants without trained attention.
     """
     values = [measurement.by_text["acc"] for measurement in measure(variants, ["acc"], "acc", ["acc"])]
     drawn = draw_samples(values, seeds=[variant.seeds for variant in variants])
     samples = {variant.name: sample for variant, sample in zip(variants, drawn, strict=True)}
     results = {name: {"accuracy": estimate_difference([(1, sample)])} for name, sample in samples.items()}
-    for variant, rival in match_pairs(variants, PAIRING):
-        terms = [(1, samples[variant.name]), (-1, samples[rival.name])]
+    for variant, baseline in match_pairs(variants, PAIRING):
+        terms = [(1, samples[variant.name]), (-1, samples[baseline.name])]
         results[variant.name].setdefault("accuracy_difference", estimate_difference(terms))
     return results

@@ -1,4 +1,4 @@
-"""Adversaries: models trained for the same predictions with different attention weights (Wiegreffe & Pinter 2019)."""
+"""Adversaries: models trained for equal predictions with different attention weights (Wiegreffe & Pinter 2019)."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiabl
 from src.models.classifier import Classifier
 
 RATE = 3e-3  # learning rate of Adam
-SMALLEST = 1e-12  # smallest weight in a logarithm
-UNIFORM = 1e-6  # weights that deviate by at most this from 1 / length are uniform
+SMALLEST = 1e-12  # lower bound of a weight in a logarithm
+UNIFORM_RANGE = 1e-6  # weights that deviate by at most this from 1 / length are uniform
 
 
 def adversary_results(
@@ -25,19 +25,17 @@ def adversary_results(
     seed: int,
     advance: Callable[[int], None],
 ) -> dict[str, np.ndarray]:
-    """Return how far adversaries differ from the model on n test texts: n each, by the names in ADVERSARIES.
+    """Return how much adversaries differ from the model on n test texts: n each, by the names in ADVERSARIES.
 
-    An adversary is a new model with the same components and word vectors as the model. For each λ of LAMBDAS, an
+    An adversary is a new model with the same components and word vectors as the model. For each λ in LAMBDAS, one
     adversary minimizes the mean over training texts of TVD(p, q) − λ KL(a ‖ b), where p and a are the predictions and
     attention weights of the adversary, and q and b are those of the model.
 
     Args:
-        probe: the model.
-        build: creates an untrained model of the same components.
-        train, test: texts.
+        build: returns an untrained model with the same components.
         epochs: passes over the training texts for each λ.
         seed: seed of the initial parameters and of the order of texts.
-        advance: called with the number of texts after each training step.
+        advance: called after each optimizer step with the number of texts in the batch.
 
     Returns:
         The total variation distance of the predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in
@@ -51,9 +49,9 @@ def adversary_results(
         adversary = _train(probe, build, train, strength, epochs, seed, advance)
         for rows, tokens, mask in probe.batches(test, QUADRATIC_TOKENS):
             with torch.inference_mode():
-                distance, first, second = _compare(probe, adversary, tokens, mask)
+                distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
                 results[distances][rows] = distance.cpu().numpy()
-                results[divergences][rows] = jensen_shannon(first, second).cpu().numpy()
+                results[divergences][rows] = jensen_shannon(adversary_weights, model_weights).cpu().numpy()
     return results
 
 
@@ -66,7 +64,7 @@ def _is_applicable(probe: Probe, texts: Texts) -> bool:
         if weights.shape[2] != 1:
             return False
         uniform = (mask / mask.sum(1, keepdim=True))[:, None, None, :]
-        if (weights - uniform).abs().max() > UNIFORM:
+        if (weights - uniform).abs().max() > UNIFORM_RANGE:
             return True
     return False
 
@@ -88,9 +86,9 @@ def _train(
     optimizer = torch.optim.Adam([p for p in adversary.parameters() if p.requires_grad], RATE)
     with differentiable_rnns():
         for rows, tokens, mask in probe.shuffled_batches(texts, epochs, seed):
-            distance, first, second = _compare(probe, adversary, tokens, mask)
-            ratio = first.clamp(min=SMALLEST) / second.clamp(min=SMALLEST)
-            divergence = torch.xlogy(first, ratio).sum(3).mean((1, 2))  # N
+            distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
+            ratio = adversary_weights.clamp(min=SMALLEST) / model_weights.clamp(min=SMALLEST)
+            divergence = torch.xlogy(adversary_weights, ratio).sum(3).mean((1, 2))  # N
             optimizer.zero_grad()
             (distance - strength * divergence).mean().backward()
             optimizer.step()
@@ -99,7 +97,7 @@ def _train(
 
 
 def _compare(probe: Probe, adversary: Classifier, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the total variation distance N of the predictions, and the weights N×H×1×L of adversary and model."""
+    """Return the total variation distance N of the predictions, and the adversary's and the model's weights N×H×1×L."""
     with torch.no_grad():
         logits, weights = probe.model.forward_with_weights(tokens, mask)
     other_logits, other_weights = adversary.forward_with_weights(tokens, mask)

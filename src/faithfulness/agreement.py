@@ -16,15 +16,15 @@ from src.models.masking import masked_softmax
 from src.models.types import Encoded
 
 PERMUTATIONS = 100
-TOLERANCE = 0.01  # limit of the total variation distance for adversarial weights (Jain & Wallace 2019, sec. 4.2.2)
-STEPS, RATE, PENALTY = 200, 0.1, 500.0  # options of the search for adversarial weights by Adam
+TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
+STEPS, RATE, PENALTY = 200, 0.1, 500.0  # of the search for adversarial weights; RATE is the learning rate of Adam
 
 
 def kendall(attention: Scores, other: Scores) -> np.ndarray:
-    """Return Kendall's τ-b of attention weights with the absolute values of other scores, n; NaN if either is constant.
+    """Return each text's Kendall τ-b between attention and absolute other scores: n; NaN if either is constant.
 
     Jain & Wallace (2019, algorithm 1) use the absolute gradient, and the total variation distance of the prediction
-    without the token. For two classes, these are the absolute values of the scores of this package.
+    without the token. For two classes, both equal the absolute values of the scores in `src.faithfulness.rankings`.
     """
     return np.array(
         [
@@ -42,8 +42,9 @@ def replaced_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the total variation distance of predictions with permuted and with uniform weights, n each.
 
-    The first array has the median over 100 permutations of each text's weights (Jain & Wallace 2019, algorithm 2). NaN
-    if the attention does not have exactly one row of weights for each text, or its result is not a mixture by them.
+    The first array has the median over 100 permutations of each text's weights (Jain & Wallace 2019, algorithm 2). Both
+    are NaN if the attention does not have exactly one row of weights for each text, or if its output is not an average
+    of states by these weights.
     """
     permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -60,17 +61,17 @@ def replaced_weights(
             index = torch.from_numpy(order).to(weights.device)[:, None, None, :].expand_as(weights)
             distances.append(_distance(probe, encoded, weights.gather(3, index), probabilities).double().cpu().numpy())
         permuted[rows] = np.median(distances, axis=0)
-        even = (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
-        uniform[rows] = _distance(probe, encoded, even.to(weights.dtype), probabilities).double().cpu().numpy()
+        equal = (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand_as(weights)
+        uniform[rows] = _distance(probe, encoded, equal.to(weights.dtype), probabilities).double().cpu().numpy()
     return permuted, uniform
 
 
 def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return the largest divergence of other weights from the attention that changes the prediction by at most 0.01: n.
+    """Return the largest divergence from the attention of weights that change the prediction by at most 0.01: n.
 
-    The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights; 0 is
-    the attention itself, and ln 2 = 0.69 is the largest possible value. A high value means that very different weights
-    explain the same prediction. NaN under the conditions of `replaced_weights`.
+    The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights.
+    It is 0 for the attention itself, and at most ln 2 = 0.69; a high value means that very different weights lead to
+    almost the same prediction. NaN under the conditions of `replaced_weights`.
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -117,7 +118,7 @@ def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Te
 
 
 def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
-    """Return the Jensen–Shannon divergence of weights N×H×1×L in nats, as the mean over heads: N."""
+    """Return the Jensen–Shannon divergence between weights N×H×1×L in nats, averaged over heads: N."""
 
     def relative_entropy(weights: Tensor, mean: Tensor) -> Tensor:
         return torch.xlogy(weights, weights / mean.clamp(min=1e-20)).sum(3)

@@ -1,4 +1,4 @@
-"""Claims about each variant, with verdicts; claims about pairs of variants are in studies/faithfulness.yaml."""
+"""Claims that compare rankings or seeds of a variant, with verdicts; studies/faithfulness.yaml compares variants."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,23 +23,25 @@ class JudgedClaim(NamedTuple):
 
     text: str
     verdict: str  # supported, not supported or inconclusive
-    numbers: str  # the difference with its unit, and p
-    remark: str  # variants that differ significantly in the opposite direction, or the reason why there is no verdict
+    numbers: str  # the difference with its interval and unit, and p
+    remark: str  # too few seeds, or the variants that significantly show the opposite; may be empty
 
 
 class Claim(NamedTuple):
-    """The claim that a difference of two values is positive, for each variant."""
+    """The claim that the difference between two values of a variant is positive, on average over the variants."""
 
     text: str
     unit: str
-    values: Callable[[VariantSummary], np.ndarray | None]  # the difference of each seed and text, S×n
+    values: Callable[
+        [VariantSummary], np.ndarray | None
+    ]  # the difference for each seed and text, S×n; None if not measured
 
 
 def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
     """Judge each claim by the mean difference over the variants with attention.
 
-    p is adjusted for all claims that can be judged (Holm 1979). A claim is inconclusive if p is at least 5 %, or with
-    fewer than five seeds.
+    p is adjusted for the number of claims that can be judged (Holm 1979). A claim is inconclusive if p is at least 5 %,
+    or if a variant has fewer than five seeds.
     """
     attentive = [s for s in summaries if s.variant.choices.get("attention") not in WITHOUT_ATTENTION]
     differences = {claim: _difference(attentive, claim) for claim in CLAIMS}
@@ -53,13 +55,13 @@ def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
         num_seeds = min(summary.seeds for summary in attentive)
         is_significant = p_value is not None and p_value < LEVEL and num_seeds >= MIN_SEEDS
         verdict = ("supported" if difference.value > 0 else "not supported") if is_significant else "inconclusive"
-        remark = f"fewer than {MIN_SEEDS} seeds" if num_seeds < MIN_SEEDS else _exceptions(attentive, claim)
+        remark = f"fewer than {MIN_SEEDS} seeds" if num_seeds < MIN_SEEDS else _describe_opposites(attentive, claim)
         judged.append(JudgedClaim(claim.text, verdict, _format(difference, claim.unit, p_value), remark))
     return judged
 
 
 def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference | None:
-    """Return the mean difference of a claim over the variants; None if a variant lacks the values."""
+    """Return the mean difference of a claim over the variants; None if it is undefined for a variant or all texts."""
     by_variant = [claim.values(summary) for summary in summaries]
     arrays = [values for values in by_variant if values is not None]
     if not arrays or len(arrays) < len(by_variant):
@@ -86,7 +88,7 @@ def _between_seeds(summary: VariantSummary) -> np.ndarray | None:
     return None if of_predictions is None or of_attention is None else of_predictions - of_attention
 
 
-def _exceptions(summaries: Sequence[VariantSummary], claim: Claim) -> str:
+def _describe_opposites(summaries: Sequence[VariantSummary], claim: Claim) -> str:
     """Name the variants that significantly show the opposite of a claim, after Holm's adjustment for all variants."""
     results = {s.variant.name: _difference([s], claim) for s in summaries}
     shown = {name: d for name, d in results.items() if d is not None and d.p_value is not None}

@@ -1,18 +1,18 @@
-"""Erase tokens from texts: rank and count the tokens to erase, and remove, retain or replace them."""
+"""Erasure of tokens: rank and count the tokens to erase, retain or replace tokens, and normalize the effect."""
 
 import numpy as np
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of tokens that are erased (DeYoung et al. 2020, section 4.2)
-MIN_RANGE = 1e-6  # smallest distance of a text's limits for which a normalized value is defined
+MIN_RANGE = 1e-6  # smallest distance between a text's limits for which a normalized value is defined
 
 
 def counts(length: int) -> np.ndarray:
-    """Return the number of tokens for each of SHARES of a text, at least one."""
+    """Return the number of tokens in each of SHARES of a text, at least 1: 5 int64."""
     return np.maximum(1, np.rint(np.array(SHARES) * length)).astype(np.int64)
 
 
 def rank(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the positions by descending score; equal scores are in random order."""
+    """Return the positions of the tokens by descending score; equal scores are in random order."""
     return np.lexsort((rng.random(len(scores)), -scores))
 
 

@@ -1,8 +1,8 @@
 """Simple models guided by the attention weights of another model (Wiegreffe & Pinter 2019).
 
-A guide uses no context: it applies an affine map and tanh to each word vector, and sums the results with weights. If a
-guide is more accurate with the attention weights of a trained model than with uniform weights, the attention marks
-words that also matter to a model that did not learn these weights.
+A guide uses no context: it applies an affine map and tanh to each word vector, and classifies the weighted sum of the
+results. If a guide is more accurate with the attention weights of a trained model than with uniform weights, these
+weights emphasize words that also matter to a model that did not learn them.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from src.faithfulness.probe import Probe, Scores, Texts, pad
 from src.faithfulness.trained import Sample
 from src.models.masking import masked_softmax
 
-HIDDEN, RATE = 128, 1e-3  # features of a state, and the learning rate of Adam
+HIDDEN, RATE = 128, 1e-3  # features of a transformed word vector, and the learning rate of Adam
 
 
 class Guide(nn.Module):
-    """Logits of Σ_i w_i tanh(A x_i + b) from word vectors x_i.
+    """A linear classifier of Σ_i w_i tanh(A x_i + b), where the x_i are word vectors and the w_i are weights.
 
     Args:
         input_dim: D, features of a word vector.
@@ -34,7 +34,7 @@ class Guide(nn.Module):
         self.head = nn.Linear(HIDDEN, classes)
 
     def forward(self, embeddings: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
-        """Return logits N×C from word vectors N×L×D, a mask N×L and weights N×L; None: learned weights (a softmax)."""
+        """Return logits N×C from word vectors N×L×D, a mask N×L and weights N×L; None: the guide's own weights."""
         states = torch.tanh(self.states(embeddings))  # N×L×HIDDEN
         if weights is None:
             weights = masked_softmax(self.score(states).squeeze(2), mask)
@@ -44,27 +44,25 @@ class Guide(nn.Module):
 def guide_results(
     probe: Probe, train: Sample, test: Sample, epochs: int, seed: int, advance: Callable[[int], None]
 ) -> dict[str, np.ndarray]:
-    """Return whether each guide classifies n test texts correctly: 0 or 1, n each, by name in GUIDES.
+    """Return whether each guide classifies n test texts correctly: 0 or 1, n each, by the names in GUIDES.
 
     The weights of a guide are uniform, those of the model's attention, or learned by the guide itself. All guides start
     from the same parameters and use the word vectors of the model, which are not trained.
 
     Args:
-        probe: the model.
-        train, test: texts with labels.
         epochs: passes over the training texts.
         seed: seed of the initial parameters and of the order of texts.
-        advance: called with the number of texts after each training step.
+        advance: called after each optimizer step with the number of texts in the batch.
     """
-    weigh: dict[str, Callable[[Texts], Scores | None]] = {
+    weights_of: dict[str, Callable[[Texts], Scores | None]] = {
         "guide_uniform": lambda texts: [np.full(len(text), 1 / len(text)) for text in texts],
         "guide_attention": probe.attention,
         "guide_learned": lambda texts: None,
     }
     results = {}
     for name in GUIDES:
-        guide = _train(probe, train, weigh[name](train.texts), epochs, seed, advance)
-        results[name] = _is_correct(probe, guide, test, weigh[name](test.texts))
+        guide = _train(probe, train, weights_of[name](train.texts), epochs, seed, advance)
+        results[name] = _is_correct(probe, guide, test, weights_of[name](test.texts))
     return results
 
 

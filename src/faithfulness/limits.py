@@ -2,6 +2,12 @@
 
 Edin et al. (2024) normalize by these limits, because models differ in how much an erasure can change their prediction.
 A ranking selects a set of tokens for each share, and each set contains the previous one.
+
+Each search is a generator, so that the texts of many searches are evaluated in common batches. In one round,
+
+    search                            yields    Request([text without token 0, text without token 1])
+    probe.probability(texts, classes) returns   [0.91, 0.34]
+    search                            receives  [0.91, 0.34]
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -14,7 +20,7 @@ from src.faithfulness.measures import Predicted
 from src.faithfulness.names import GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe, Scores, Texts
 
-SHORT = 32  # the search adds one token at a time, as in Edin et al., in texts of at most this number of tokens
+SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
 SHORT_BEAM, LONG_BEAM = 5, 3  # states that the beam search retains
 PERTURBATIONS = (0.5, 1.0)  # noise added to the scores of candidates, in standard deviations of the scores
 
@@ -26,11 +32,14 @@ class Request(NamedTuple):
     by_gradient: bool = False
 
 
-Search = Generator[Request, list, float]  # receives a probability or token scores for each text; returns a limit
+Search = Generator[Request, list, float]  # receives a probability or scores for each text; returns a limit
 
 
 class State(NamedTuple):
-    """The selected tokens, which are removed or retained, and the sum of the gains over the shares so far."""
+    """The selected tokens, which are removed or retained, and the sum of the gains over the shares so far.
+
+    The gain is the drop in probability if the search is for the highest drop, otherwise the negative drop.
+    """
 
     selected: np.ndarray  # L bool
     total: float
@@ -47,16 +56,14 @@ def search_limits(
     """Return the lowest and highest comprehensiveness or sufficiency by removal, as means over shares, n each.
 
     For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, the search adds all tokens
-    of the next share at once; its candidates are the tokens with the highest gradient × input in the remaining text
-    (also after each of two random perturbations), and the tokens with the highest leave-one-out scores. For
-    sufficiency, the probability of each token alone replaces gradient × input in the remaining text, and gradient ×
-    input in the whole text is another candidate. Both searches only approximate the limits. The values of the rankings
-    are included, so that no ranking exceeds the limits.
+    of the next share at once. One limit needs the tokens with the highest scores, the other those with the lowest; the
+    scores are gradient × input in the remaining text (also after each of two random perturbations) and leave-one-out.
+    For sufficiency, the probability of each token alone replaces gradient × input in the remaining text, and gradient ×
+    input in the whole text is added. Both searches only approximate the limits. The values of the rankings are
+    included, so that no ranking exceeds the limits.
 
     Args:
-        probe: the model.
-        predicted: n texts.
-        scores: scores of the tokens by ranking, among them gradient × input and leave-one-out.
+        scores: scores of the tokens by ranking, including gradient × input and leave-one-out.
         of_rankings: R×n, the measure of each ranking as a mean over shares.
         rngs: n generators for the perturbations.
         retain: whether the measure is sufficiency, where only the selected tokens remain.
@@ -76,20 +83,20 @@ def search_limits(
 
 
 def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) -> np.ndarray:
-    """Return the result of each search; the texts of all requests are evaluated in common batches."""
+    """Return the result of each search, for the class with the same index in `classes`."""
     results = np.zeros(len(searches))
     requests: dict[int, Request] = {i: next(search) for i, search in enumerate(searches)}
     while requests:
         answers: dict[int, list] = {}
         for by_gradient in (False, True):
-            asking = {i: request for i, request in requests.items() if request.by_gradient == by_gradient}
-            texts = [text for request in asking.values() for text in request.texts]
-            targets = np.repeat(classes[list(asking)], [len(request.texts) for request in asking.values()])
+            selected = {i: request for i, request in requests.items() if request.by_gradient == by_gradient}
+            texts = [text for request in selected.values() for text in request.texts]
+            targets = np.repeat(classes[list(selected)], [len(request.texts) for request in selected.values()])
             if not texts:
                 continue
             evaluate = probe.gradient_times_input if by_gradient else probe.probability
             values = list(evaluate(texts, targets))
-            for i, request in asking.items():
+            for i, request in selected.items():
                 answers[i], values = values[: len(request.texts)], values[len(request.texts) :]
         requests = {}
         for i, answer in answers.items():
@@ -130,7 +137,7 @@ def search_blocks(
         probability: p(c) of the whole text.
         sign: 1 to search for the highest drop, -1 for the lowest.
         retain: whether only the selected tokens remain, as for sufficiency.
-        others: scores of the tokens, L each, high if a token supports the class.
+        others: further scores of the tokens, L each, which are high if a token supports the class.
         rng: generator for the perturbations.
     """
     counts = erasure.counts(len(text))
@@ -158,7 +165,7 @@ def search_blocks(
 
 
 def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray) -> None:
-    """Add a state's selection, extended by these positions, to `totals`; equal selections retain the largest sum."""
+    """Add a state's selection, extended by these positions, to `totals`; of equal selections, keep the largest sum."""
     selected = state.selected.copy()
     selected[positions] = True
     key = selected.tobytes()

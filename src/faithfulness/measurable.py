@@ -1,4 +1,4 @@
-"""Check that the measures support the components of a model, before the long computations."""
+"""Check that the measures support the components of a model, before any long computation."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from src.faithfulness.probe import Probe, differentiable_rnns
 from src.models.shapes import require_shape
 from src.models.types import Encoded
 
-LENGTH = 3  # tokens of the text for the check
+LENGTH = 3  # tokens of the test text
 
 
 def require_measurable(probe: Probe, run: str) -> None:
@@ -21,7 +21,8 @@ def require_measurable(probe: Probe, run: str) -> None:
         run: name of the run, for the message.
 
     Raises:
-        UserError: if a component fails, or its result has no gradient with respect to the word vectors.
+        UserError: if a component fails, the attention weights do not have the shape N×H×T×L, or a result has no
+            gradient with respect to the word vectors.
     """
     model = probe.model
     tokens = torch.full((1, LENGTH), UNKNOWN_ID, device=probe.device)

@@ -1,4 +1,4 @@
-"""Measure the runs in folders and their subfolders; write the record of each run to its folder, and reuse it."""
+"""Measure the runs in folders and their subfolders; the record in each run's folder is reused by later calls."""
 
 import sys
 import time
@@ -34,14 +34,12 @@ def measure(
     """Measure every run below the folders and summarize them by variant.
 
     Args:
-        folders: folders of runs or sweeps.
-        texts: the size of the stratified sample of test texts.
-        seed: seed of the sample and of random numbers.
+        texts: size of the stratified sample of test texts.
         measures: names in MEASURES or TRAINING of `src.faithfulness.names`.
-        training: number of training texts and epochs of the measures that train models.
+        training: numbers of training texts and of epochs for the measures that train models.
         trusted_modules: the user's packages whose classes checkpoints may name.
         data_path: path that replaces `data.path` of the checkpoints.
-        command: command line for the report.
+        command: the command line that the report shows.
 
     Raises:
         UserError: if there is no run, if runs differ in their data or are folds of a cross-validation, if a checkpoint
@@ -68,7 +66,7 @@ def measure(
         for record in measure_run(run.folder, options[run.folder], previous, trusted_modules, data_path, title):
             records[run.folder] = record
             record.save(run.folder)
-        read_or_warn(write_page, run.folder)  # the page of the run, now with the rankings
+        read_or_warn(write_page, run.folder)  # adds the rankings to the page of the run
         print(f"{title}: measured in {format_duration(time.monotonic() - start)}", file=sys.stderr)
     by_variant = {
         variant.name: [measured for run in variant.runs if (measured := records[run.folder]) is not None]

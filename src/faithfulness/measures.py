@@ -12,8 +12,8 @@ import torch
 from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 
-POLARITY_SHARE = 0.1  # share of the tokens, those with the highest scores
-DRAWS = 3  # random masks of each text in soft erasure
+POLARITY_SHARE = 0.1  # share of the tokens that are tested, those with the highest scores
+DRAWS = 3  # random masks for each text in soft erasure
 
 
 class Predicted(NamedTuple):
@@ -34,14 +34,14 @@ Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens and positions �
 def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Erase) -> np.ndarray:
     """Return p(c|x) − p(c|x after the erasure) for every ranking, text and share of top-ranked tokens: R×n×5."""
     unique = [np.unique(erasure.counts(len(text)), return_inverse=True) for text in predicted.texts]
-    variants = [
+    erased = [
         erase(text, order[:count])
         for orders in ranked.values()
         for text, order, (counts, _) in zip(predicted.texts, orders, unique, strict=True)
         for count in counts
     ]
     owners = np.tile(np.repeat(np.arange(len(predicted)), [len(counts) for counts, _ in unique]), len(ranked))
-    drops = predicted.probabilities[owners] - probe.probability(variants, predicted.classes[owners])
+    drops = predicted.probabilities[owners] - probe.probability(erased, predicted.classes[owners])
     drops_of_rankings = drops.reshape(len(ranked), -1)
     ends = np.cumsum([len(counts) for counts, _ in unique])
     by_text = np.split(drops_of_rankings, ends[:-1], axis=1)
@@ -49,12 +49,18 @@ def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Eras
 
 
 def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """Return the drop of p(c) without the top-ranked tokens, R×n×5 (DeYoung et al. 2020, eq. 1); high is faithful."""
+    """Return the drop in p(c) without the top-ranked tokens, R×n×5; high is faithful (DeYoung et al. 2020, eq. 1).
+
+    The tokens are removed if `by` is removal, otherwise replaced by the unknown token.
+    """
     return erase_shares(probe, predicted, ranked, np.delete if by == "removal" else _replace(probe))
 
 
 def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """Return the drop of p(c) with only the top-ranked tokens, R×n×5 (DeYoung et al. 2020, eq. 2); low is faithful."""
+    """Return the drop in p(c) with only the top-ranked tokens, R×n×5; low is faithful (DeYoung et al. 2020, eq. 2).
+
+    The other tokens are removed if `by` is removal, otherwise replaced by the unknown token.
+    """
     if by == "removal":
         return erase_shares(probe, predicted, ranked, erasure.retain)
     replace = _replace(probe)
@@ -66,7 +72,7 @@ def _replace(probe: Probe) -> Erase:
 
 
 def flip_grid(length: int) -> np.ndarray:
-    """Return the numbers of tokens to remove: 1, 2, 3, 5, 8, … (Fibonacci), and all but one."""
+    """Return the numbers of tokens to remove: 1, 2, 3, 5, 8, … (Fibonacci numbers), and all tokens but one."""
     numbers = [1, 2]
     while numbers[-1] < length:
         numbers.append(numbers[-1] + numbers[-2])
@@ -74,9 +80,9 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """Return the smallest removed share that changes the predicted class, or 1: R×n (Serrano & Smith 2019).
+    """Return the smallest share of tokens whose removal changes the class: R×n; 1 if none (Serrano & Smith 2019).
 
-    The k top-ranked tokens are removed for each k in `flip_grid`, so the share is rounded up to the next k.
+    The k top-ranked tokens are removed for each k in `flip_grid`, so that the share is rounded up to the next k.
     """
     grids = [flip_grid(len(text)) for text in predicted.texts]
     shares = np.ones((len(ranked), len(predicted)))
@@ -97,7 +103,7 @@ def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.nda
 
 
 def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
-    """Return the share of the top 10 % of tokens whose removal raises p(c): R×n (Liu et al. 2022, section 3)."""
+    """Return the share of the top 10 % of tokens whose own removal raises p(c): R×n (Liu et al. 2022, section 3)."""
     tops = [max(1, int(np.rint(POLARITY_SHARE * len(scores)))) for scores in leave_one_out]
     return np.array(
         [
@@ -115,7 +121,7 @@ def soft_erasure(
     Each feature of token i is erased with probability a_i for comprehensiveness, and retained with probability a_i for
     sufficiency, where a_i is the score of the token, scaled to [0, 1] in each text (Zhao & Aletras 2023, eqs. 3 to 6,
     without their division by the effect of an empty text). All rankings share the random numbers of a text. The
-    results are means of 3 draws.
+    results are means over 3 draws.
     """
     drops = np.zeros((2, len(scores), len(predicted)))
     for r, values in enumerate(scores.values()):
@@ -140,6 +146,6 @@ def soft_erasure(
 
 
 def scale_scores(scores: np.ndarray) -> np.ndarray:
-    """Scale scores to [0, 1], so that the lowest is 0 and the highest 1; if all are equal, each is 1/2."""
+    """Scale scores to [0, 1], so that the lowest is 0 and the highest 1; if all are equal, each becomes 1/2."""
     low, high = scores.min(), scores.max()
     return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)

@@ -4,23 +4,23 @@ from typing import NamedTuple
 
 MEASURES = ("removal", "unknown", "soft", "limits", "flip", "polarity", "agreement", "plausibility")
 TRAINING = ("guides", "adversary")  # measures that train models
-GUIDES = ("guide_uniform", "guide_attention", "guide_learned")  # simple models, by their weights
-LAMBDAS = (0.0, 0.001, 0.01, 0.1)  # weights of the divergence of the attention in an adversary's loss
+GUIDES = ("guide_uniform", "guide_attention", "guide_learned")  # simple models, named after their weights
+LAMBDAS = (0.0, 0.001, 0.01, 0.1)  # weights of the attention's divergence in the loss of an adversary
 
 ATTENTION, ATTENTION_GRADIENT = "attention", "attention × gradient"
 GRADIENT, INTEGRATED = "gradient × input", "integrated gradients"
 LEAVE_ONE_OUT, RANDOM, UNIFORM = "leave-one-out", "random", "uniform"
 RANKINGS = (ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM)
-WITHOUT_ATTENTION = ("none", "uniform")  # attentions whose weights are not trained
+WITHOUT_ATTENTION = ("none", "uniform")  # choices of attention without trained weights
 
 
 class Column(NamedTuple):
-    """A measure of a ranking, with its headings; `better` tells which values are faithful."""
+    """A measure of a ranking, with its headings."""
 
     name: str
     heading: str
     short: str  # heading on the terminal
-    better: str  # high or low
+    faithful_values: str  # high or low
 
 
 COLUMNS = (

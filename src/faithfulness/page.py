@@ -28,12 +28,12 @@ CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 
 class Curve(NamedTuple):
-    """The probability of the predicted class by the share of erased tokens, in per cent of the plot."""
+    """The probability of the predicted class by the share of removed tokens, drawn in per cent of the plot's size."""
 
     ranking: str
-    style: str
+    style: str  # CSS class
     line: str  # points of a polyline
-    band: str  # points of a polygon, the intervals
+    band: str  # points of a polygon around the 95 % intervals
 
 
 class Plot(NamedTuple):
@@ -41,7 +41,7 @@ class Plot(NamedTuple):
 
     x: Scale
     y: Scale
-    whole: float  # the probability of the whole texts, in per cent from the top
+    whole: float  # position of the mean probability of whole texts, in per cent from the top
     curves: list[Curve]
     description: str
 
@@ -82,9 +82,9 @@ def _row(label: str, summary: VariantSummary, ranking: str, name: str, columns: 
     return ChartRow(label, value, _clip(interval.low, name), _clip(interval.high, name), cells)
 
 
-def _clip(end: float | None, name: str) -> float | None:
-    """Limit an end of an interval to the range of the measure, since intervals of two seeds extend far beyond it."""
-    return None if end is None else float(np.clip(end, 0 if name.startswith("normalized") else -1, 1))
+def _clip(bound: float | None, name: str) -> float | None:
+    """Clip a bound to the range of the measure, because intervals from two seeds extend far beyond it."""
+    return None if bound is None else float(np.clip(bound, 0 if name.startswith("normalized") else -1, 1))
 
 
 def _columns(summaries: Sequence[VariantSummary]) -> dict[str, str]:
@@ -115,14 +115,14 @@ def _forest(summaries: Sequence[VariantSummary], name: str) -> dict[str, ChartTa
 
 def _plot(summary: VariantSummary) -> Plot:
     x = log_scale([100 * share for share in SHARES])
-    ends = [_end(end, point) for points in summary.curves.values() for point in points for end in point]
+    ends = [_clip_probability(end, point) for points in summary.curves.values() for point in points for end in point]
     y = linear_scale([min(0.5, *ends), *ends])
     curves = []
     for ranking, points in summary.curves.items():
-        lefts = [x.position(100 * share) for share in SHARES]
-        line = [f"{left},{y.from_top(point.value)}" for left, point in zip(lefts, points[1:], strict=True)]
-        lows = [f"{left},{y.from_top(_end(point.low, point))}" for left, point in zip(lefts, points[1:], strict=True)]
-        highs = [f"{left},{y.from_top(_end(point.high, point))}" for left, point in zip(lefts, points[1:], strict=True)]
+        positions = list(zip([x.position(100 * share) for share in SHARES], points[1:], strict=True))
+        line = [f"{left},{y.from_top(point.value)}" for left, point in positions]
+        lows = [f"{left},{y.from_top(_clip_probability(point.low, point))}" for left, point in positions]
+        highs = [f"{left},{y.from_top(_clip_probability(point.high, point))}" for left, point in positions]
         style = f"s{RANKINGS.index(ranking)}"
         curves.append(Curve(ranking, style, " ".join(line), " ".join([*lows, *reversed(highs)])))
     whole = next(iter(summary.curves.values()))[0].value
@@ -130,6 +130,6 @@ def _plot(summary: VariantSummary) -> Plot:
     return Plot(x, y, y.from_top(whole), curves, description)
 
 
-def _end(end: float | None, point: Interval) -> float:
-    """Limit an end of the interval of a probability to [0, 1]; None becomes the probability itself."""
-    return point.value if end is None else min(max(end, 0.0), 1.0)
+def _clip_probability(bound: float | None, point: Interval) -> float:
+    """Clip a bound of a probability's interval to [0, 1]; None becomes the probability itself."""
+    return point.value if bound is None else min(max(bound, 0.0), 1.0)

@@ -13,7 +13,7 @@ OVERLAP = 0.5  # smallest intersection over union of two spans that match (DeYou
 
 
 def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Return whether each token overlaps a marked span: L bool, from the spans of characters of the tokens, L×2."""
+    """Return whether each token overlaps a marked span, L bool; `spans` L×2 and `rationale` are in characters."""
     marked = np.zeros(len(spans), dtype=bool)
     for start, stop in rationale:
         marked |= (spans[:, 0] < stop) & (spans[:, 1] > start)
@@ -24,9 +24,8 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
     """Return `auprc`, `token_f1` and `iou_f1` of each ranking, R×n each; NaN for texts without a marked token.
 
     Args:
-        ranked: the positions of each text's tokens by ranking, the most important first.
         marks: whether each token is marked, by text.
-        share: share of the tokens that a ranking selects for the two F1 scores; equal to the share of marked tokens in
+        share: share of a text's tokens that each ranking selects for the two F1 scores: the share of marked tokens in
             all texts.
     """
     names = ("auprc", "token_f1", "iou_f1")
@@ -41,29 +40,32 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
 
 
 def average_precision(order: np.ndarray, marked: np.ndarray) -> float:
-    """Return the area under the precision-recall curve, the mean precision at the ranks of the marked tokens."""
+    """Return the area under the precision-recall curve: the mean precision at the ranks of the marked tokens."""
     hits = marked[order]
     return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
 
 
 def token_f1(selected: np.ndarray, marked: np.ndarray) -> float:
-    """Return F1 of selected tokens against marked tokens."""
+    """Return the F1 score of selected tokens against marked tokens."""
     return float(2 * (selected & marked).sum() / (selected.sum() + marked.sum()))
 
 
 def iou_f1(selected: np.ndarray, marked: np.ndarray) -> float:
-    """Return F1 of spans of selected tokens against spans of marked tokens; a match has an IOU of at least 0.5."""
-    runs, others = _runs(selected), _runs(marked)
-    low = np.maximum(runs[:, None, 0], others[None, :, 0])
-    high = np.minimum(runs[:, None, 1], others[None, :, 1])
+    """Return the F1 score of spans of selected tokens against spans of marked tokens.
+
+    Two spans match if their intersection over union is at least 0.5.
+    """
+    spans, others = _spans(selected), _spans(marked)
+    low = np.maximum(spans[:, None, 0], others[None, :, 0])
+    high = np.minimum(spans[:, None, 1], others[None, :, 1])
     common = np.maximum(0, high - low)
-    lengths, other_lengths = np.diff(runs)[:, 0], np.diff(others)[:, 0]
+    lengths, other_lengths = np.diff(spans)[:, 0], np.diff(others)[:, 0]
     match = common / (lengths[:, None] + other_lengths[None] - common) >= OVERLAP
     precision, recall = match.any(1).mean(), match.any(0).mean()
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
-def _runs(selected: np.ndarray) -> np.ndarray:
-    """Return start and end of each span of consecutive selected tokens: spans×2."""
+def _spans(selected: np.ndarray) -> np.ndarray:
+    """Return the start and stop of each span of consecutive selected tokens: spans×2."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], selected.astype(np.int8), [0]])))
     return edges.reshape(-1, 2)

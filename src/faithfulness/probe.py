@@ -15,23 +15,23 @@ from src.data.trained_tokenizer import UNKNOWN_ID
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
-BATCH_TOKENS = 16_000  # tokens in a batch, with padding; 32,000 cost a quarter more CPU time than 16,000 or 8,000
-QUADRATIC_TOKENS = 4_000  # tokens in a batch if token × token weights are in memory
+BATCH_TOKENS = 16_000  # tokens in a batch, including padding; 32,000 cost a quarter more CPU time than 16,000 or 8,000
+QUADRATIC_TOKENS = 4_000  # tokens in a batch whose token × token weights are computed
 TRAINING_BATCH = 32  # texts
-LARGEST = 1e30  # largest absolute score; float32 can represent it
+LARGEST = 1e30  # replaces an infinite score; float32 can represent it
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
 
 
 class Probe:
-    """A model's class probabilities and their derivatives; the result of a text does not depend on its batch.
+    """A model's class probabilities and their derivatives; the result for a text does not depend on its batch.
 
     Args:
-        model: a trained model; the probe sets it to evaluation mode, and its parameters to need no gradients.
-        loss: converts its logits into probabilities.
-        truncation: truncation of the model, which determines the padded length of batches.
-        unknown_id: the token that replaces erased tokens; None: the unknown token of Heed's tokenizers.
+        model: a trained model; the probe sets it to evaluation mode and disables the gradients of its parameters.
+        loss: converts the model's logits into probabilities.
+        truncation: determines the padded length of batches.
+        unknown_id: id of the token that replaces erased tokens; None selects that of Heed's tokenizers.
     """
 
     def __init__(self, model: Classifier, loss: Loss, truncation: Truncation, unknown_id: int | None = None) -> None:
@@ -43,7 +43,7 @@ class Probe:
         self.stop: Event | None = None  # another thread sets it to end the computation
 
     def known(self, tokens: np.ndarray) -> np.ndarray:
-        """Return whether the model uses each token of a text, bool."""
+        """Return whether the model uses each token of a text, L bool."""
         ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
         mask = torch.ones_like(ids, dtype=torch.bool)
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
@@ -87,7 +87,7 @@ class Probe:
         return np.empty((0, 0)) if result is None else result
 
     def probability(self, texts: Texts, classes: np.ndarray) -> np.ndarray:
-        """Return the probability of one class for each text, n."""
+        """Return the probability of one class for each text, given by `classes`: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
     def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
@@ -96,11 +96,11 @@ class Probe:
 
     @torch.inference_mode()
     def attention(self, texts: Texts) -> Scores:
-        """Return the attention weight of each token, as the mean over heads and rows.
+        """Return the attention weight of each token, averaged over heads and rows.
 
-        For a stack of self-attention layers, the result is the sum over all paths from the top layer to the token of
-        the product of weights along the path. Each layer counts as the mean of its weights and the identity (attention
-        rollout, Abnar & Zuidema 2020, section 3).
+        If the encoder has self-attention layers, the weight is traced back through them: it becomes the sum, over all
+        paths from the attention to the token, of the product of the weights along the path. Each layer counts as the
+        mean of its weights and the identity (attention rollout, Abnar & Zuidema 2020, section 3).
         """
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
@@ -108,13 +108,13 @@ class Probe:
             for layer in reversed(self.model.layer_weights(tokens, mask).values()):
                 identity = torch.eye(tokens.shape[1], device=self.device)
                 weights = ((layer.float().mean(1) + identity) / 2 * weights.unsqueeze(2)).sum(1)
-            _distribute(scores, rows, texts, weights)
+            _store(scores, rows, texts, weights)
         return scores
 
     def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
-        """Return each weight times the derivative of the class's probability by the weight, summed over heads and rows.
+        """Return Σ a ∂p/∂a for each token over the heads and rows of its weights a, where p is the class probability.
 
-        None if the result of the model's attention is not a mixture by its weights.
+        None if the output of the attention is not an average of states by its weights.
         """
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
@@ -127,7 +127,7 @@ class Probe:
             except NotImplementedError:
                 return None
             (gradient,) = torch.autograd.grad(self._of_class(logits, self._tensor(classes[rows])).sum(), weights)
-            _distribute(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
+            _store(scores, rows, texts, (weights * gradient).detach().float().sum((1, 2)) * mask)
         return scores
 
     def gradient_times_input(self, texts: Texts, classes: np.ndarray) -> Scores:
@@ -138,13 +138,13 @@ class Probe:
                 embeddings = self.model.embed(tokens, mask).detach().requires_grad_()
                 probability = self.class_probability(embeddings, mask, self._tensor(classes[rows]))
                 (gradient,) = torch.autograd.grad(probability.sum(), embeddings)
-                _distribute(scores, rows, texts, (embeddings * gradient).detach().float().sum(2) * mask)
+                _store(scores, rows, texts, (embeddings * gradient).detach().float().sum(2) * mask)
         return scores
 
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Return token scores and the error of each text by an attribution method; an error that overflows is NaN.
+        """Return the token scores of an attribution method, and its error for each text, n; NaN if it overflows.
 
         The method maps embeddings N×L×D, a mask and classes to attributions N×L×D and errors N.
         """
@@ -153,7 +153,7 @@ class Probe:
             for rows, tokens, mask in self.batches(texts, BATCH_TOKENS // 4):
                 embeddings = self.model.embed(tokens, mask).detach()
                 attributions, deltas = method(embeddings, mask, self._tensor(classes[rows]))
-                _distribute(scores, rows, texts, attributions.detach().float().sum(2) * mask)
+                _store(scores, rows, texts, attributions.detach().float().sum(2) * mask)
                 errors[rows] = deltas.detach().nan_to_num(torch.nan, torch.nan, torch.nan).cpu().numpy()
         return scores, errors
 
@@ -171,10 +171,10 @@ def differentiable_rnns() -> Iterator[None]:
         yield
 
 
-def _distribute(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
-    """Store values N×L, without padding, as the scores of these rows.
+def _store(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
+    """Store the values N×L of batch rows as the scores of these texts, without padding.
 
-    Gradients of a recurrent encoder may overflow: infinite values become ±LARGEST, and undefined values 0.
+    Gradients of a recurrent encoder may overflow: infinite values become ±LARGEST, and NaN becomes 0.
     """
     values = values.nan_to_num(0.0, LARGEST, -LARGEST)
     for row, line in zip(rows.tolist(), values.double().cpu().numpy(), strict=True):

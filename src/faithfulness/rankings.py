@@ -1,4 +1,4 @@
-"""The rankings of tokens that are compared: scores of every token for the predicted class."""
+"""The rankings that are compared: each scores the tokens of a text by their importance for the predicted class."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,10 @@ from torch import Tensor
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
 
-STEPS = (16, 64)  # steps of the integral; the second number for texts with an error between TOLERANCE and JUMP
-TOLERANCE = 0.005  # largest error of the integrals' sum that needs no more steps, in units of probability
-JUMP = 0.05  # larger errors: p jumps along the path, often within a relative change of 10⁻⁷; more steps do not help
+# when one of these numbers changes, raise FORMAT in records.py, so that runs are measured again
+STEPS = (16, 64)  # steps of the integral; the second number is for errors between TOLERANCE and JUMP
+TOLERANCE = 0.005  # largest error that is accepted, in units of probability
+JUMP = 0.05  # above this error, p jumps along the path (often within a relative change of 10⁻⁷): more steps do not help
 
 
 def rank_tokens(
@@ -21,14 +22,13 @@ def rank_tokens(
     """Score the tokens of texts by every ranking.
 
     Args:
-        probe: the model.
         texts: n texts of tokens that the model knows, at least one each.
         classes: n predicted classes.
         rngs: n generators for the random ranking.
 
     Returns:
-        The scores by ranking, without `attention × gradient` for an attention that does not support it, and the error
-        of each text's integrated gradients, n.
+        The scores by ranking, without `attention × gradient` if the attention does not support it, and the error of
+        each text's integrated gradients, n.
     """
     scores: dict[str, Scores] = {ATTENTION: probe.attention(texts)}
     attention_gradient = probe.attention_gradient(texts, classes)
@@ -53,23 +53,24 @@ def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
 
 
 def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
-    """Integrated gradients of the class's probability, from zero embeddings (Sundararajan, Taly & Yan 2017, eq. 1).
+    """Integrate the gradients of p(c) from zero embeddings to the text (Sundararajan, Taly & Yan 2017, eq. 1).
 
     Returns:
-        The scores, and for each text the difference of their sum from p(c|x) − p(c|zeros), n; NaN if it overflows.
+        The scores, and the error of each text, n: the sum of its scores minus (p(c|x) − p(c|zeros)), NaN if it
+        overflows.
     """
     few, many = STEPS
     scores, errors = _integrate(probe, texts, classes, few)
     rows = np.flatnonzero(is_inexact(errors) & (np.abs(errors) <= JUMP)).tolist()
     if rows:
-        better, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], many)
-        for row, values in zip(rows, better, strict=True):
+        refined, errors[rows] = _integrate(probe, [texts[row] for row in rows], classes[rows], many)
+        for row, values in zip(rows, refined, strict=True):
             scores[row] = values
     return scores, errors
 
 
 def is_inexact(errors: np.ndarray) -> np.ndarray:
-    """Return whether each error of an integral exceeds the tolerance; true for NaN, an error that overflowed."""
+    """Return whether each error of an integral exceeds TOLERANCE, n bool; NaN, an overflow, counts as exceeding."""
     return ~(np.abs(errors) <= TOLERANCE)
 
 

@@ -1,4 +1,4 @@
-"""The record of a run: the results of all its measures, text by text, in the run's folder."""
+"""The record of a run: a file in the run's folder with the results of all measures for each text."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 6  # 6: more steps of integrated gradients only for small errors
+FORMAT = 6  # records of another format are measured again; 6: more steps of integrated gradients only for small errors
 SPEC = {
     **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
-    "training": {str: [int]},  # texts and epochs by measure that trains models
+    "training": {str: [int]},  # numbers of training texts and epochs, by measure
     **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
 }
-SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the texts and the rankings
+SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the sample of texts and the rankings
 REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error")  # arrays of every record
 RANGES = {  # range of the values of each array
     **dict.fromkeys(
@@ -46,11 +46,11 @@ class Record:
     """The results of a run on n texts, with R rankings.
 
     Args:
-        options: options that determine the results, with the rankings, `skipped` texts without known tokens, the words
-            of examples and the seconds.
-        arrays: arrays by name, n×R×5 for `comprehensiveness` and `sufficiency` (by removal and by the unknown token),
-            n×R for other measures of rankings, otherwise n; `probabilities` n×C of the classes, attention `weights` n×L
-            with zeros after the text, and `scores` R×tokens of the examples.
+        options: the options that determine the results, the names of the rankings, the number of texts `skipped`
+            because the model knows none of their tokens, the words of the examples, and the duration in `seconds`.
+        arrays: arrays by name: n×R×5 for comprehensiveness and sufficiency (by removal and by the unknown token), n×R
+            for other measures of rankings, `probabilities` n×C, attention `weights` n×L with zeros after the end of the
+            text, `scores` R×tokens of the examples, and n for all others.
     """
 
     options: dict[str, Any]
@@ -73,12 +73,12 @@ class Record:
         return self.arrays[name][:, self.rankings.index(ranking)]
 
     def values(self, name: str, ranking: str) -> np.ndarray | None:
-        """Return one value of a measure for each text, NaN if not defined; None if the measure was not computed.
+        """Return one value of a measure for each text, NaN if undefined; None if the measure was not computed.
 
         Args:
-            name: name of an array, or `normalized_comprehensiveness` or `normalized_sufficiency` for values relative to
-                the limits. The values of the shares are averaged.
-            ranking: the ranking.
+            name: name of an array, whose values for shares are averaged; or `normalized_comprehensiveness` or
+                `normalized_sufficiency`, for values relative to the limits.
+            ranking: name of the ranking.
         """
         measure = name.removeprefix("normalized_")
         if measure != name:
@@ -92,11 +92,11 @@ class Record:
         return values.mean(1) if values.ndim == 2 else values
 
     def is_of(self, options: Mapping[str, Any]) -> bool:
-        """Return whether the record has the model, texts and rankings of these options."""
+        """Return whether the record has the format, checkpoint and sample of texts of these options."""
         return all(self.options[name] == options[name] for name in SAMPLE)
 
     def missing(self, options: Mapping[str, Any]) -> list[str]:
-        """Return the measures of these options that the record lacks or that had other training options."""
+        """Return the measures in these options that the record lacks, or that used other training options."""
         if not self.is_of(options):
             return list(options["measures"])
         training, wanted = self.options["training"], options["training"]
@@ -104,7 +104,7 @@ class Record:
         return [name for name in options["measures"] if name not in known]
 
     def extended(self, options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Record":
-        """Return a record that also contains these measures of the same texts."""
+        """Return a record with further measures of the same texts."""
         merged = {
             "measures": sorted({*self.options["measures"], *options["measures"]}),
             "training": self.options["training"] | options["training"],

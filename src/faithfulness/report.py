@@ -34,13 +34,16 @@ MAX_COLUMNS = 6  # measures in a table of 100 characters
 
 
 def render_terminal(report: Report) -> RenderableType:
-    """Render the tables and the claims for the terminal; 100 columns have no space for the intervals of the tables."""
+    """Render the tables and the claims for the terminal; its 100 columns are too narrow for the tables' intervals."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
         measured, title = measured_columns([summary]), title_of(report, summary)
         for start in range(0, len(measured), MAX_COLUMNS):
             columns = measured[start : start + MAX_COLUMNS]
-            heads = ["", *(f"{column.short} ({'+' if column.better == 'high' else MINUS})" for column in columns)]
+            heads = [
+                "",
+                *(f"{column.short} ({'+' if column.faithful_values == 'high' else MINUS})" for column in columns),
+            ]
             rows = []
             for ranking in summary.rankings:
                 estimates = [summary.measures.get((ranking, column.name)) for column in columns]
@@ -90,7 +93,7 @@ def render_csv(report: Report) -> str:
     writer.writerow(["variant", "seeds", "texts", "ranking", "measure", *bounds])
     for summary in report.summaries:
         estimates = [(ranking, name, estimate) for (ranking, name), estimate in summary.measures.items()]
-        estimates += [(ATTENTION, name, estimate) for name, estimate in summary.others.items()]
+        estimates += [(ATTENTION, name, estimate) for name, estimate in summary.without_ranking.items()]
         for ranking, name, estimate in estimates:
             numbers = [*estimate.interval, *(estimate.against_random or [None] * 4)]
             writer.writerow([summary.variant.name, summary.seeds, estimate.texts, ranking, name, *numbers])

@@ -18,7 +18,7 @@ from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
 
 
 def options_of(run: Path, texts: int, seed: int, names: Sequence[str], training: Sequence[int]) -> dict[str, Any]:
-    """Return the options that determine the record of a run; `training` are the numbers of training texts and epochs.
+    """Return the options that determine the record of a run; `training`: numbers of training texts and of epochs.
 
     Raises:
         UserError: if the run has no checkpoint.
@@ -39,9 +39,8 @@ def measure_run(
     """Yield the record of a run, first without the measures that train models, then extended by each of them.
 
     Args:
-        run: folder of the run.
         options: the result of `options_of`.
-        previous: record of the run, whose measures are not computed again; None if there is no record.
+        previous: record of the run, whose measures are not computed again; None if there is none.
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
         title: first words of the progress line.

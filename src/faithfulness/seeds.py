@@ -1,11 +1,11 @@
-"""Agreement between seeds: how much their predictions, and their attention weights, differ on the same texts.
+"""Agreement between seeds: how much the predictions and the attention weights of two seeds agree on the same texts.
 
-Wiegreffe and Pinter (2019) compare attention between seeds as a scale for differences from other attention weights.
-Predictions and attention have different numbers of classes and tokens, so they are compared by the agreement above
-chance: 1 − distance / distance after permutation, the form of Krippendorff's (1980) α. The first distance is the total
-variation distance of two seeds; the second is its mean after a random permutation, of the texts for predictions, and of
-the text's tokens for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree as much as after a
-permutation.
+Wiegreffe and Pinter (2019) judge differences between attention weights by the differences between seeds. Predictions
+and attention have different numbers of outcomes (classes and tokens), so they are compared by the agreement above
+chance: 1 − distance / chance distance, the form of Krippendorff's (1980) α. The distance is the total variation
+distance between two seeds; the chance distance is its mean after a random permutation of the texts, for predictions, or
+of the text's tokens, for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree only as much as by
+chance.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,18 +17,19 @@ import torch
 from src.faithfulness.agreement import jensen_shannon
 from src.faithfulness.records import Record
 
-TOP_SHARE = 0.1  # share of the tokens, those with the highest weights
-MIN_CHANCE = 1e-6  # smallest distance after permutation for which an agreement above chance is defined
+TOP_SHARE = 0.1  # share of the tokens that are compared, those with the highest weights
+MIN_CHANCE = 1e-6  # smallest chance distance for which an agreement above chance is defined
 
 PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_above_chance"
 
 
 def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
-    """Return values S×n by measure whose mean is the mean agreement over pairs of seeds; empty for one seed.
+    """Return values S×n for each measure; the mean of the values is the mean agreement over pairs of seeds and texts.
 
     A mean over pairs of seeds is a U-statistic. Its values by seed are the pseudo-values of the jackknife (Arvesen
-    1969), so that `src.comparison.two_level_bootstrap` applies to them. For two seeds, the values are 1×n. The
-    agreement above chance is absent if a permutation changes nothing.
+    1969), so that `src.comparison.two_level_bootstrap` applies to them. For two seeds, the values are 1×n. There are no
+    values for one seed, or if the seeds read different numbers of tokens. The agreement above chance is absent if the
+    chance distance is almost 0.
 
     Args:
         records: records of the seeds of a variant, with the same n texts.
@@ -69,10 +70,10 @@ def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
 
 
 def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | None:
-    """Return n values whose mean is 1 − mean distance / mean distance by chance; None if the latter is almost 0.
+    """Return n values whose mean is 1 − mean distance / mean chance distance; None if the latter is almost 0.
 
-    The values are the ratio plus its first-order terms (the infinitesimal jackknife, Efron 1982), so that their
-    variance is that of the ratio.
+    The values are the ratio plus its first-order terms (the infinitesimal jackknife, Efron 1982), so that the variance
+    of their mean estimates that of the ratio.
     """
     chance = by_chance.mean()
     if chance < MIN_CHANCE:
@@ -99,7 +100,7 @@ def _same_class(first: Record, second: Record) -> np.ndarray:
 
 def _predictions_above_chance(first: Record, second: Record) -> np.ndarray | None:
     p, q = first.arrays["probabilities"], second.arrays["probabilities"]
-    # mean distance of each text of one seed from all texts of the other seed
+    # mean distance from each text of one seed to all texts of the other seed
     of_first = sum(mean_distances(a, b) for a, b in zip(p.T, q.T, strict=True)) / 2
     of_second = sum(mean_distances(b, a) for a, b in zip(p.T, q.T, strict=True)) / 2
     return above_chance(_distance(p, q), of_first + of_second - np.mean(of_first))

@@ -15,7 +15,11 @@ from src.faithfulness.names import ADVERSARIES, AGREEMENT, COLUMNS, GUIDES, RAND
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
 
-BY_TEXT = (*AGREEMENT, *GUIDES, *(name for pair in ADVERSARIES.values() for name in pair))  # arrays n of a record
+BY_TEXT = (
+    *AGREEMENT,
+    *GUIDES,
+    *(name for pair in ADVERSARIES.values() for name in pair),
+)  # arrays of a record with one value for each text
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,10 @@ class Estimate:
     """The mean of a measure over seeds and texts.
 
     Args:
-        interval: 95 % interval over seeds and texts; over texts alone for one seed.
-        texts: number of texts that define the measure in every run; None: all test texts.
-        against_random: difference from the random ranking; None for that ranking, and for measures without rankings.
+        interval: the mean with its 95 % interval over seeds and texts; with one seed, over texts alone.
+        texts: number of texts for which the measure is defined in every run; None if all test texts are used.
+        against_random: difference from the random ranking; None for the random ranking, and for measures of the whole
+            model.
     """
 
     interval: Interval
@@ -40,10 +45,10 @@ class VariantSummary:
     variant: Variant
     records: tuple[Record, ...]  # by seed
     rankings: tuple[str, ...]
-    measures: Mapping[tuple[str, str], Estimate]  # by ranking and name of COLUMNS
-    others: Mapping[str, Estimate]  # measures without rankings, by the names in the other mappings of `names.py`
-    seed_values: Mapping[str, np.ndarray]  # agreement between seeds by seed and text, S×n, or 1×n for two seeds
-    # by ranking, p(c) of the whole text, then after the removal of each of SHARES
+    measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS
+    without_ranking: Mapping[str, Estimate]  # measures of the whole model, by the keys of the mappings in `names.py`
+    seed_values: Mapping[str, np.ndarray]  # result of `agreement_between_seeds`
+    # by ranking: p(c) of the whole text, then p(c) after the removal of each of SHARES
     curves: Mapping[str, tuple[Interval, ...]]
 
     @property
@@ -52,7 +57,7 @@ class VariantSummary:
 
 
 def summarize(variants: Sequence[Variant], records: Mapping[str, Sequence[Record]]) -> list[VariantSummary]:
-    """Summarize each variant; `records` contains its records by the variant's name, in the order of its runs.
+    """Summarize each variant; `records` maps the name of a variant to its records, in the order of its runs.
 
     Raises:
         UserError: if no text was measured in all runs.
@@ -89,20 +94,22 @@ def _summarize(variant: Variant, records: Sequence[Record], accuracy: Mapping[st
     of_texts |= {name: _stack([record.arrays.get(name) for record in records]) for name in BY_TEXT}
     attention, uniform = of_texts["guide_attention"], of_texts["guide_uniform"]
     of_texts["guide_difference"] = None if attention is None or uniform is None else attention - uniform
-    others = {name: Estimate(difference.interval, None) for name, difference in accuracy.items()}
+    without_ranking = {name: Estimate(difference.interval, None) for name, difference in accuracy.items()}
     for name, values in of_texts.items():
-        others |= _estimate({name: values})
-    return VariantSummary(variant, tuple(records), rankings, measures, others, seed_values, _curves(records, rankings))
+        without_ranking |= _estimate({name: values})
+    return VariantSummary(
+        variant, tuple(records), rankings, measures, without_ranking, seed_values, _curves(records, rankings)
+    )
 
 
 def _stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Stack the values of all runs as S×n; return None if a run lacks the measure."""
+    """Stack the values of all runs as S×n; return None if a run lacks them."""
     present = [array for array in values if array is not None]
     return np.stack(present).astype(np.float64) if len(present) == len(values) else None
 
 
 def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """Return the mean of each measure over the texts that define all, and its difference from the random ranking."""
+    """Return the mean for each ranking over the texts on which all are defined, and the difference from random."""
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():
@@ -121,7 +128,7 @@ def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate
 
 
 def _paired(values: np.ndarray, others: np.ndarray) -> Difference:
-    """Return the mean difference of two measures of the same runs and texts."""
+    """Return the mean difference between two measures S×n of the same runs and texts."""
     return estimate_difference([(1, draw_samples([values - others])[0])])
 
 

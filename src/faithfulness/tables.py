@@ -16,30 +16,33 @@ from src.reports.tables import UNKNOWN
 
 NOTE = (
     "Means over seeds and texts ± the half-width of their 95 % interval (two levels: seeds × texts; with one seed, "
-    "texts alone). * differs from the random ranking (unadjusted 5 %). Comprehensiveness and sufficiency: the drop of "
-    "the predicted class's probability without the highest 1, 5, 10, 20 and 50 % of the tokens, and with these alone; "
-    "means over the five. Normalized: 0 is the lowest and 1 the highest value that a search over rankings reaches."
+    "texts alone). *: differs from the random ranking (p below 5 %, not adjusted). Comprehensiveness and sufficiency: "
+    "the drop in the predicted class's probability without the top 1, 5, 10, 20 and 50 % of the tokens, and with only "
+    "these tokens; means over the five shares. Normalized: 0 is the lowest and 1 the highest value that a search over "
+    "rankings reaches."
 )
 AGREEMENT_NOTE = (
-    "A replication of Jain and Wallace (2019), not a verdict: Kendall's τ between attention and other rankings, the "
-    "total variation distance of the prediction under permuted (median of 100) and uniform weights; the largest "
-    "Jensen–Shannon divergence (at most 0.69) of other weights that change the prediction by at most 0.01."
+    "A replication of Jain and Wallace (2019), not a verdict. τ: Kendall's τ between attention and other rankings. "
+    "TVD: the total variation distance of the prediction with permuted weights (median of 100) and with uniform "
+    "weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) from the attention of weights that change the "
+    "prediction by at most 0.01."
 )
 SEED_NOTE = (
-    "Means over pairs of seeds and texts. 1 − TVD: the total variation distance of two seeds' class probabilities, and "
-    "of their attention weights. Above chance: 1 − TVD / TVD after a random permutation (of the texts for predictions, "
-    "of the tokens for attention); 1 for equal seeds, 0 for chance. Only these two columns have a common scale."
+    "Means over pairs of seeds and texts. TVD: the total variation distance between two seeds' class probabilities or "
+    "attention weights. Above chance: 1 − TVD / TVD after a random permutation (of the texts for predictions, of the "
+    "tokens for attention); 1 for equal seeds, 0 for chance. Only the two columns above chance have a common scale."
 )
 ACCURACY_NOTE = (
-    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and minus that of the variant with uniform "
-    "attention and the same other components. Guides are classifiers without context that weight words uniformly, by "
-    "the attention of the model, or by weights of their own; the difference is that of attention to uniform weights."
+    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from the variant with "
+    "uniform attention and the same other components. Guides are classifiers without context that weight words "
+    "uniformly, by the attention of the model, or by weights of their own; the difference is attention minus uniform "
+    "weights."
 )
 ADVERSARY_NOTE = (
     "An adversary learns the predictions of the model with other attention weights: it minimizes the total variation "
     "distance (TVD) of the predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon divergence, at "
     "most 0.69. With λ = 0, both show how well an adversary can imitate the model. Not applicable: the attention does "
-    "not have exactly one row of weights for each text, or its weights are uniform, or the encoder is pretrained."
+    "not have exactly one row of weights for each text, its weights are uniform, or the encoder is pretrained."
 )
 NOT_APPLICABLE = "not applicable"
 CLAIMS_NOTE = (
@@ -73,7 +76,7 @@ def sections(report: Report) -> list[Section]:
             [ranking, *(format_estimate(summary.measures.get((ranking, column.name))) for column in columns)]
             for ranking in summary.rankings
         ]
-        head = ["ranking", *(f"{column.heading} ({column.better})" for column in columns)]
+        head = ["ranking", *(f"{column.heading} ({column.faithful_values})" for column in columns)]
         tables.append(Section(title_of(report, summary), head, rows, remarks(report, summary)))
     return tables + claim_sections(report) + variant_sections(report)
 
@@ -88,7 +91,7 @@ def claim_sections(report: Report) -> list[Section]:
 
 
 def variant_sections(report: Report, margin: bool = True) -> list[Section]:
-    """Return tables of the measures without rankings by variant, if measured; the values have intervals if `margin`."""
+    """Return the tables of the measures of whole models that were computed; `margin` adds intervals to the values."""
     tables = [
         _by_variant(report, "Agreement of attention", AGREEMENT, AGREEMENT_NOTE, margin),
         _by_variant(report, "Agreement between seeds", SEED_AGREEMENT, SEED_NOTE, margin),
@@ -100,10 +103,10 @@ def variant_sections(report: Report, margin: bool = True) -> list[Section]:
 
 
 def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: str, margin: bool) -> Section:
-    """A table with a row for each variant, and the columns that at least one variant has."""
-    names = [name for name in headings if any(name in summary.others for summary in report.summaries)]
+    """Return a table with a row for each variant, and the columns that at least one variant has."""
+    names = [name for name in headings if any(name in summary.without_ranking for summary in report.summaries)]
     rows = [
-        [summary.variant.name, *(format_estimate(summary.others.get(name), margin) for name in names)]
+        [summary.variant.name, *(format_estimate(summary.without_ranking.get(name), margin) for name in names)]
         for summary in report.summaries
         if names
     ]
@@ -111,13 +114,13 @@ def _by_variant(report: Report, title: str, headings: Mapping[str, str], note: s
 
 
 def _adversaries(report: Report, margin: bool) -> Section:
-    """A table with a row for each adversary of each variant."""
+    """Return a table with a row for each adversary of each variant."""
     rows = []
     for summary in report.summaries:
         by_strength = {
-            strength: [format_estimate(summary.others.get(name), margin) for name in names]
+            strength: [format_estimate(summary.without_ranking.get(name), margin) for name in names]
             for strength, names in ADVERSARIES.items()
-            if any(name in summary.others for name in names)
+            if any(name in summary.without_ranking for name in names)
         }
         rows += [[summary.variant.name, f"{strength:g}", *cells] for strength, cells in by_strength.items()]
         if not by_strength and any("adversary" in record.options["measures"] for record in summary.records):
@@ -126,13 +129,13 @@ def _adversaries(report: Report, margin: bool) -> Section:
 
 
 def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
-    """The columns that at least one variant has."""
+    """Return the columns that at least one variant has."""
     measured = {name for summary in summaries for _, name in summary.measures}
     return [column for column in COLUMNS if column.name in measured]
 
 
 def title_of(report: Report, summary: VariantSummary) -> str:
-    """The name of a variant with its numbers of seeds and texts."""
+    """Return the name of a variant with its numbers of seeds and texts."""
     return f"{summary.variant.name}: {format_count(summary.seeds, 'seed')}, {format_count(report.texts, 'text')}"
 
 

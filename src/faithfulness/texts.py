@@ -1,4 +1,4 @@
-"""Compute all measures that train no models for the test texts of one model."""
+"""Compute the measures that do not train models, for the test texts of one model."""
 
 import time
 from collections.abc import Sequence
@@ -22,16 +22,15 @@ from src.faithfulness.trained import Sample, TrainedRun
 
 CHUNK_TOKENS = 4_000  # tokens of texts that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
 EXAMPLES = 3  # texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # length of a text that is easy to read; the examples are closest to it
+EXAMPLE_TOKENS = 40  # the examples are the texts with the length closest to this, which is easy to read
 
 
 def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any], title: str) -> Record:
     """Measure a sample of texts, and return the record.
 
     Args:
-        trained: the model and its data.
         sample: n test texts.
-        options: the result of `options_of`, with measures that train no models.
+        options: the result of `options_of`, restricted to measures that do not train models.
         title: first words of the progress line.
 
     Raises:
@@ -96,16 +95,16 @@ def measure_texts(
     texts: Sequence[np.ndarray],
     seeds: Sequence[Sequence[int]],
     names: Sequence[str],
-    human: tuple[list[np.ndarray], float] | None = None,
+    rationales: tuple[list[np.ndarray], float] | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
     """Return the arrays of a record for some texts, and the scores of the tokens by ranking.
 
     Args:
-        probe: the model.
         texts: n texts of tokens that the model knows, at least one each.
         seeds: a seed for each text, so that a text's random numbers do not depend on the other texts.
         names: names in MEASURES.
-        human: whether people marked each token, by text, and the share of marked tokens in all texts; None if unknown.
+        rationales: whether people marked each token of each text, and the share of marked tokens in all texts; None
+            if the data have no rationales.
     """
     rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
     probabilities = probe.probabilities(texts)
@@ -125,8 +124,8 @@ def measure_texts(
         by_ranking["flip"] = measures.decision_flips(probe, predicted, ranked)
     if "polarity" in names:
         by_ranking["polarity"] = measures.polarity_violations(ranked, scores[LEAVE_ONE_OUT])
-    if human is not None:
-        by_ranking |= plausibility(ranked, *human)
+    if rationales is not None:
+        by_ranking |= plausibility(ranked, *rationales)
     if "soft" in names:
         soft = measures.soft_erasure(probe, predicted, scores, seeds)
         by_ranking["soft_comprehensiveness"], by_ranking["soft_sufficiency"] = soft

@@ -17,15 +17,16 @@ Result = TypeVar("Result")
 def map_in_threads(
     probe: Probe, function: Callable[[Probe, Part], Result], parts: Sequence[Part]
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield the index of each part and `function(probe, part)`, in the order in which they are finished.
+    """Yield the index of each part and `function(probe, part)`, in the order of completion.
 
-    Several cores speed up a small recurrent layer little. Therefore, on a CPU, as many threads as torch uses each
-    take whole parts. If the generator is closed early, as after Ctrl-C, the threads stop at their next batch.
+    A small recurrent layer gains little from several cores. On a CPU, the parts are therefore distributed over as many
+    threads as torch uses, with one core each. If the generator is closed early, as after Ctrl-C, the threads stop at
+    their next batch.
 
     Args:
         probe: the model; each thread has a copy, because hooks record the weights of the model's layers.
         function: a function whose result does not depend on the order of the parts.
-        parts: its arguments, such as the rows of the texts.
+        parts: arguments of the function, such as the rows of texts.
     """
     cores = torch.get_num_threads()
     threads = min(cores, len(parts)) if probe.device.type == "cpu" else 1
@@ -48,4 +49,4 @@ def map_in_threads(
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(cores)  # MKL's number of threads is that of the whole process
+        torch.set_num_threads(cores)  # MKL has one number of threads for the whole process

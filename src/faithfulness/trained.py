@@ -32,7 +32,6 @@ class TrainedRun:
     """The model of a run and its data.
 
     Args:
-        run: folder of the run.
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
 
@@ -65,7 +64,7 @@ class TrainedRun:
         return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
 
     def build_untrained(self) -> Classifier:
-        """Return an untrained model of the same components."""
+        """Return an untrained model with the same components."""
         cfg = self._card.cfg
         cfg.extras = self._extras
         return build.untrained_model(cfg, self._card)[0]
@@ -91,7 +90,7 @@ class TrainedRun:
         return marks
 
     def _tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
-        """The truncated tokens of these texts."""
+        """Return the tokens of these texts after truncation."""
         data = self._data.tokenized(split)
         builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
         spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
