@@ -1,4 +1,4 @@
-"""Records attention weights on the test split."""
+"""A callback that records attention weights on the test split."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from src.data.datamodule import TextDataModule
 from src.errors import UserError
 
 log = logging.getLogger(__name__)
-BINS = 50  # number of bins of the relative position
+BINS = 50  # equal parts of a text, in which `by_position` sums the weights
 
 
 class AttentionRecorder(pl.Callback):
@@ -27,10 +27,10 @@ class AttentionRecorder(pl.Callback):
     Args:
         folder: output folder.
         examples: number of texts to show, half with confident correct predictions and half with confident mistakes.
-        shared: number of further texts, which are the same in every run on the same data.
-        sample: minimum number of texts for statistics, spread evenly over all lengths.
-        texts: your own sentences, explained after the examples.
-        errors: number of mistakes, and of uncertain predictions, in `errors.csv`.
+        shared: number of further texts to show, which are the same in every run on the same data.
+        sample: minimum number of texts in the statistics, spread evenly over all lengths; at most the whole split.
+        texts: your own texts, shown after the examples.
+        errors: maximum number of mistakes in `errors.csv`, and of uncertain predictions.
 
     Raises:
         ValueError: if a number is negative.
@@ -49,11 +49,11 @@ class AttentionRecorder(pl.Callback):
             if number < 0:
                 raise ValueError(f"{name}={number} must not be negative")
         self.folder = Path(folder)
-        self.examples = examples
-        self.shared = shared
-        self.sample = sample
+        self.num_examples = examples
+        self.num_shared = shared
+        self.min_sample = sample
         self.texts = list(texts)
-        self.errors = errors
+        self.num_errors = errors
         self._predictions: list[Prediction] = []
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -70,7 +70,7 @@ class AttentionRecorder(pl.Callback):
         if trainer.is_global_zero:
             self._write_examples(data, pl_module)
             self._write_statistics(data, pl_module)
-            write_errors(self.folder / "errors.csv", self._predictions, self.errors, data, pl_module)
+            write_errors(self.folder / "errors.csv", self._predictions, self.num_errors, data, pl_module)
 
     def _write_examples(self, data: TextDataModule, module: Any) -> None:
         selection = self._select_rows()
@@ -94,19 +94,19 @@ class AttentionRecorder(pl.Callback):
     def _select_rows(self) -> list[int]:
         """Return the rows of the test split to show."""
         indices = sorted(each.row for each in self._predictions)
-        selection = random.Random(0).sample(indices, min(self.shared, len(indices)))
+        selection = random.Random(0).sample(indices, min(self.num_shared, len(indices)))
         for is_correct in (True, False):
             rows = [each for each in self._predictions if each.is_correct is is_correct]
             rows.sort(key=lambda each: (-each.probability, each.row))
-            pool = rows[: max(50, self.examples)]  # shuffled, because its first texts are often similar
+            pool = rows[: max(50, self.num_examples)]  # shuffled, because its first texts are often similar
             random.Random(0).shuffle(pool)
-            selection += [each.row for each in pool[: self.examples // 2] if each.row not in selection]
+            selection += [each.row for each in pool[: self.num_examples // 2] if each.row not in selection]
         return selection
 
     @torch.inference_mode()
     def _write_statistics(self, data: TextDataModule, module: Any) -> None:
         loader = data.test_dataloader()
-        batch_count = max(1, -(-self.sample // data.batch_size))
+        batch_count = max(1, -(-self.min_sample // data.batch_size))
         interval = max(1, len(loader) // batch_count)
         positions, entropies, lengths = [], [], []
         for number, batch in enumerate(loader):

@@ -1,4 +1,4 @@
-"""A callback that saves the best checkpoint over all epochs of a run, including those before the run was resumed."""
+"""A callback that saves the best checkpoint of a run, including the epochs before the run was resumed."""
 
 import shutil
 from pathlib import Path
@@ -8,9 +8,9 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """Lightning's ModelCheckpoint, which also copies the best checkpoint when a run resumes in another folder.
+    """A ModelCheckpoint that copies the best checkpoint to the new folder if a run resumes in another folder.
 
-    In this case, Lightning's own class would not restore the best score.
+    In this case, Lightning's own class does not restore the best score.
     """
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -25,13 +25,7 @@ class Prediction(NamedTuple):
 def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data: TextDataModule, module: Any) -> None:
     """Write the `count` most confident mistakes, then the `count` predictions with the lowest probability, as CSV.
 
-    Args:
-        path: output file; if the source of the data has changed since the start of the run, no file is written and a
-            warning is logged.
-        predictions: predictions for all texts of the test split.
-        count: maximum number of rows of each kind.
-        data: data module after `setup`.
-        module: the tested LightningModule.
+    If the source of the data has changed since the start of the run, a warning is logged and no file is written.
     """
     mistakes = sorted((-each.probability, each.row) for each in predictions if not each.is_correct)[:count]
     uncertain = sorted((each.probability, each.row) for each in predictions)[:count]

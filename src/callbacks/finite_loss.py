@@ -1,4 +1,4 @@
-"""Stops a run whose loss is NaN or infinite, and reports the first such step."""
+"""A callback that stops a run whose loss is NaN or infinite, and reports the first such batch."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from src.errors import UserError
 class FiniteLoss(pl.Callback):
     """Stops training when the loss is NaN or infinite.
 
-    The losses stay on the device and are checked every few steps, so that training does not wait for the GPU in
-    each step.
+    The losses stay on the device and are checked every few batches, so that training does not wait for the GPU after
+    each batch.
 
     Args:
-        every_n_steps: number of steps between two checks, at least 1; the exact step is reported nevertheless.
+        every_n_steps: number of batches between two checks, at least 1; the message always names the exact batch.
 
     Raises:
         ValueError: if `every_n_steps` is below 1.

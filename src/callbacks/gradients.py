@@ -15,13 +15,13 @@ from src.files.plain import require
 
 
 class GradientNorms(pl.Callback):
-    """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and to loggers.
+    """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and to the loggers.
 
     Norms are copied from the device once per epoch.
 
     Args:
         path: output file.
-        every_n_steps: number of steps between two measurements, at least 1.
+        every_n_steps: number of optimizer steps between two measurements, at least 1.
 
     Raises:
         ValueError: if `every_n_steps` is below 1.
@@ -35,7 +35,7 @@ class GradientNorms(pl.Callback):
         self._measured: list[tuple[int, str, Tensor]] = []
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the norms of an unfinished epoch, for a run that resumes within this epoch."""
+        """Return the norms of the unfinished epoch, so that a run can resume within it."""
         steps, parts, norms = zip(*self._measured, strict=True) if self._measured else ((), (), ())
         return {"steps": list(steps), "parts": list(parts), "norms": [norm.item() for norm in norms]}
 
@@ -63,7 +63,7 @@ class GradientNorms(pl.Callback):
         with self.path.open("a", encoding="utf-8") as file:
             file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:
-            if not isinstance(logger, CSVLogger):  # the CSV file already contains the norms
+            if not isinstance(logger, CSVLogger):  # it would repeat the file at `path`
                 for step, step_rows in groupby(rows, key=itemgetter(0)):
                     logger.log_metrics({f"gradients/{part}": norm for _, part, norm in step_rows}, step)
 

@@ -1,4 +1,4 @@
-"""Compares the attention weight on the words of a lexicon with chance, over the whole test split."""
+"""A callback that compares the attention weight on the words of a lexicon with chance, on the test split."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from src.analysis.resampling import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 
-MIN_COUNT = 20  # minimum number of times that a word in the output occurs in the test split
+MIN_COUNT = 20  # words that occur less often in the test split are omitted from the output
 SHOWN = 40  # maximum number of words in the output
 
 
@@ -21,7 +21,7 @@ class LexiconShare(pl.Callback):
 
     Chance is the fraction of a text's words that are in the lexicon: the expected fraction of the weight if weights do
     not depend on words. The ratio is the mean weight divided by the mean chance, where both are means over texts. It
-    has a 95 % percentile bootstrap interval over texts.
+    has a 95 % percentile interval from bootstrap resamples of the texts.
 
     Args:
         folder: output folder.
@@ -72,7 +72,7 @@ class LexiconShare(pl.Callback):
             logger.log_metrics({f"test/lexicon_{name}": statistics[name] for name in ("weight", "chance", "ratio")})
 
     def _most_attended(self) -> list[dict[str, Any]]:
-        """Return the words with the largest mean weight, relative to the uniform weight, and their lexicon strength."""
+        """Return the words with the largest mean weight relative to the uniform weight, and their lexicon strengths."""
         frequent = np.flatnonzero(self._count >= MIN_COUNT)
         mean = self._lift[frequent] / self._count[frequent]
         top = frequent[np.argsort(-mean, kind="stable")[:SHOWN]]
@@ -93,8 +93,8 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
     The ratio is 0 if no text contains a word of the lexicon.
 
     Args:
-        weight: fraction of the weight on words of the lexicon, for each of n texts.
-        chance: fraction of each text's words that are in the lexicon.
+        weight: fraction of each text's attention weight on words of the lexicon, n.
+        chance: fraction of each text's words that are in the lexicon, n.
     """
     means = [weight.mean(), chance.mean()]
     blocks = list(resample_counts(len(weight), RESAMPLES, np.random.default_rng(0)))

@@ -9,7 +9,7 @@ from src.process.console import OutputConsole
 
 
 class PartsSummary(ModelSummary):
-    """Prints each component of the classifier with its class, number of output features and number of parameters."""
+    """Prints each component of the classifier with its class and its numbers of output features and parameters."""
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if not trainer.is_global_zero:

@@ -1,4 +1,4 @@
-"""Saves all predictions of an evaluation for tables, figures and comparisons."""
+"""A callback that saves the predictions of an evaluation for tables, figures and comparisons."""
 
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,7 @@ from torch import Tensor
 
 
 class Predictions(pl.Callback):
-    """Writes the predictions to `<folder>/<split>.npz` after an evaluation outside training, in the split's order.
-
-    Args:
-        folder: output folder.
-    """
+    """Writes the predictions of an evaluation outside training to `<folder>/<split>.npz`, in the order of the split."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

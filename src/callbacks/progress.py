@@ -59,11 +59,11 @@ class Progress(RichProgressBar):
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self.progress is not None:
-            self.progress.live.transient = True  # the lines of the epochs remain; finished bars disappear
+            self.progress.live.transient = True  # erases the bar at the end; the lines of the epochs remain
         super().teardown(trainer, pl_module, stage)
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """Return the only score that is shown beside the bar; the line for each epoch shows all scores."""
+        """Return the scores that are shown beside the bar; the line for each epoch shows more."""
         return {name: trainer.callback_metrics[name].item() for name in SHOWN if name in trainer.callback_metrics}
 
     def _get_train_description(self, current_epoch: int) -> str:

@@ -1,4 +1,4 @@
-"""Pruning: stops a search job that is worse than earlier jobs."""
+"""A callback that stops a job of a search that performs worse than earlier jobs."""
 
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ class Pruning(pl.Callback):
 
     Args:
         journal: the file of the Optuna study.
-        trial: the job's number.
+        trial: number of the job's trial in the study.
         monitor: the metric that is optimized.
-        mode: min or max.
+        mode: whether to minimize or maximize the metric: min or max.
         n_startup_trials: number of initial trials, which are never pruned.
         warmup: number of epochs before the job may be pruned.
     """
@@ -50,10 +50,9 @@ def open_study(
 
     Args:
         journal: the file; several processes and machines may write to it.
-        mode: min or max.
+        mode: whether to minimize or maximize: min or max.
         n_startup_trials: number of initial trials, which are sampled at random and never pruned.
         warmup: number of epochs before a job may be pruned; None disables pruning.
-        seed: seed of the sampler.
     """
     import optuna
     from optuna.storages.journal import JournalFileBackend, JournalStorage

@@ -1,4 +1,4 @@
-"""The speed of training and evaluation."""
+"""A callback that measures the speed of training and evaluation."""
 
 import time
 from typing import Any
@@ -13,7 +13,7 @@ EPOCH = {"texts": int, "seconds": float}
 
 
 class Speed(pl.Callback):
-    """Measures the duration of each training epoch, excluding validation, and counts its texts.
+    """Measures the duration of each training epoch, without the validation at its end, and counts the texts.
 
     After a run, `epochs` contains a (texts, seconds) pair for each complete training epoch, and `test_seconds` is the
     duration of the test. A resumed run continues the measurements from its checkpoint.
@@ -22,9 +22,9 @@ class Speed(pl.Callback):
     def __init__(self) -> None:
         self.epochs: list[tuple[int, float]] = []
         self.test_seconds: float | None = None
-        self._texts = 0  # of the unfinished epoch
+        self._texts = 0  # texts in the unfinished epoch
         self._start = 0.0
-        self._seconds = 0.0  # of the unfinished epoch, before the training was resumed
+        self._seconds = 0.0  # duration of the unfinished epoch before training was resumed
 
     def state_dict(self) -> dict[str, Any]:
         seconds = time.perf_counter() - self._start if self._texts else 0.0
@@ -36,7 +36,7 @@ class Speed(pl.Callback):
             require(state_dict, {"epochs": [EPOCH], "unfinished": EPOCH})
         except ValueError as error:
             raise UserError(
-                f"training cannot be resumed from the checkpoint (callbacks.Speed: {error}); use another one"
+                f"training cannot be resumed from the checkpoint (callbacks.Speed: {error}); use another checkpoint"
             ) from None
         self.epochs = [(epoch["texts"], float(epoch["seconds"])) for epoch in state_dict["epochs"]]
         self._texts, self._seconds = state_dict["unfinished"]["texts"], float(state_dict["unfinished"]["seconds"])
@@ -68,6 +68,6 @@ class Speed(pl.Callback):
 
     @property
     def texts_per_second(self) -> float | None:
-        """The mean training speed over all complete epochs; None before the end of the first epoch."""
+        """The mean speed of training over all complete epochs; None before the end of the first epoch."""
         texts, seconds = (sum(column) for column in zip(*self.epochs, strict=True)) if self.epochs else (0, 0.0)
         return texts / seconds if seconds else None

@@ -36,7 +36,7 @@ class StopOnSignal(pl.Callback):
     def __init__(self, checkpoint: str) -> None:
         self.checkpoint = checkpoint
         self.signum: int | None = None
-        self.fitting = False
+        self.is_training = False
         self._previous: dict[int, Any] = {}
 
     def install(self) -> None:
@@ -51,31 +51,27 @@ class StopOnSignal(pl.Callback):
         self._previous = {}
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
-        repeated = self.signum == signum
+        is_repeated = self.signum == signum
         self.signum = signum
-        if repeated or not self.fitting:
+        if is_repeated or not self.is_training:
             raise Interrupted(signum)
         announce(f"\n{signal.Signals(signum).name}: stopping after this step; repeat to stop immediately")
 
     def check(self) -> None:
-        """Raise an exception if a signal was received.
-
-        Raises:
-            Interrupted: if a signal was received.
-        """
+        """Raise `Interrupted` if a signal was received."""
         if self.signum is not None:
             raise Interrupted(self.signum)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.install()  # Lightning's handler would exit with code 0, even during validation
         self.check()
-        self.fitting = True
+        self.is_training = True
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.fitting = False
+        self.is_training = False
 
     def on_exception(self, trainer: pl.Trainer, *args: Any) -> None:
-        self.fitting = False
+        self.is_training = False
 
     def on_train_batch_end(self, trainer: pl.Trainer, *args: Any) -> None:
         if self.signum is not None and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:

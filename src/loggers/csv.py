@@ -12,7 +12,7 @@ FILE = "metrics.csv"
 
 
 class Metrics(CSVLogger):
-    """Lightning's CSV logger. It deletes an earlier file when it starts, unless `continue_file` was called first."""
+    """Lightning's CSV logger, which deletes an earlier file when it starts, unless `continue_file` was called first."""
 
     _continues = False
 

@@ -12,7 +12,7 @@ from pytorch_lightning.loggers import MLFlowLogger
 
 from src.config.paths import unwritable_reason
 from src.extras import require
-from src.loggers.tracker import Report, Tracker, costs, description
+from src.loggers.tracker import Report, Tracker, description, final_numbers
 from src.run_result import RunResult
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # telemetry starts at import
@@ -27,8 +27,8 @@ class Mlflow(Tracker, MLFlowLogger):
 
     Args:
         experiment_name: the experiment that contains the runs of a project.
-        tracking_uri: a server, or a database such as sqlite:///outputs/mlflow.db; files go into a folder beside the
-            database.
+        tracking_uri: URI of a server, or of a database such as sqlite:///outputs/mlflow.db; the files of an SQLite
+            database go into a folder beside it.
         tags: tags of the run.
         group: the sweep that the run belongs to.
         job_type: train or eval.
@@ -67,12 +67,12 @@ class Mlflow(Tracker, MLFlowLogger):
                 self.experiment.log_artifact(self.run_id, str(path), kind)
 
     def close(self, result: RunResult) -> None:
-        self.log_metrics(costs(result))
+        self.log_metrics(final_numbers(result))
         self.experiment.set_terminated(self.run_id, STATUS[result.status])
 
 
 def _create_experiment(experiment_name: str, tracking_uri: str) -> None:
-    """Create an SQLite database and the experiment once, even if several jobs of a sweep start together."""
+    """Create an SQLite database with the experiment, only once even if several jobs of a sweep start together."""
     if not tracking_uri.startswith(SQLITE):
         return
     from mlflow.tracking import MlflowClient

@@ -1,4 +1,4 @@
-"""The panels of the W&B workspace. Their keys are the names that src/loggers/wandb.py and Lightning log."""
+"""The panels of the W&B workspace. They show metrics and media by the names that wandb.py and Lightning log."""
 
 from collections.abc import Sequence
 
@@ -84,7 +84,7 @@ def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:
 
 
 def attention(texts: int) -> list[PanelTypes]:
-    """Build panels that show attention weights for the texts that all runs share, statistics, and all examples."""
+    """Build panels of attention weights for the `texts` texts that all runs share, of statistics, and of examples."""
     kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token by head": "heads"}
     numbers = range(1, texts + 1)
     panels = [

@@ -6,7 +6,7 @@ from matplotlib.image import imread
 from pytorch_lightning.loggers import TensorBoardLogger
 
 from src.extras import require
-from src.loggers.tracker import Report, Tracker, costs, description
+from src.loggers.tracker import Report, Tracker, description, final_numbers
 from src.run_result import RunResult
 
 require("tensorboard", by="logger=tensorboard", extra="tensorboard")
@@ -30,5 +30,7 @@ class TensorBoard(Tracker, TensorBoardLogger):
 
     def close(self, result: RunResult) -> None:
         # TensorBoard stores hyperparameters only together with metrics, so they are written here
-        self.log_hyperparams({**self.hparams, "status": result.status}, self._numbers | costs(result), self._step)
+        self.log_hyperparams(
+            {**self.hparams, "status": result.status}, self._numbers | final_numbers(result), self._step
+        )
         self.finalize("success")

@@ -1,4 +1,4 @@
-"""The common interface of loggers for results that Lightning does not log."""
+"""The interface by which loggers receive the results of a run that Lightning does not log."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class Report:
         step: number of optimizer steps at the end of training.
         pictures: PNG files by name; the names are the same in every run.
         pages: HTML files by name.
-        predictions: predictions for the tested split.
+        predictions: predictions for the evaluated split; None if there are none.
         examples: texts with the weights of their words.
     """
 
@@ -47,7 +47,7 @@ class Report:
         return cls(metrics, step, pictures, pages, predictions, read_examples(run, names))
 
     def numbers(self) -> dict[str, float]:
-        """Return each metric's value, the bounds of its 95 % interval, and the number of texts of each split."""
+        """Return the defined values, the bounds of 95 % intervals, and each split's number of texts, by name."""
         numbers: dict[str, float] = {}
         for name, (value, low, high, n) in self.metrics.items():
             values = {name: value, f"{name}_low": low, f"{name}_high": high, f"{name.split('/')[0]}/n": n}
@@ -56,7 +56,7 @@ class Report:
 
 
 class Tracker(Logger):
-    """A Lightning logger that also logs a run's description, report, costs and status."""
+    """A Lightning logger that also logs a run's description, report, final numbers and status."""
 
     def continue_run(self) -> None:
         """Continue the log of the earlier run in the same folder; called before anything is logged."""
@@ -70,7 +70,7 @@ class Tracker(Logger):
         raise NotImplementedError
 
     def close(self, result: RunResult) -> None:
-        """Log the run's costs and status, and end the log."""
+        """Log the run's final numbers and status, and end the log."""
         raise NotImplementedError
 
 
@@ -109,8 +109,8 @@ def description(result: RunResult) -> dict[str, Any]:
     return {"choices": dict(result.choices), "variant": result.variant, "overrides": list(result.overrides)}
 
 
-def costs(result: RunResult) -> dict[str, float]:
-    """Return a run's costs from its record: parameters, seconds, speed and peak memory."""
+def final_numbers(result: RunResult) -> dict[str, float]:
+    """Return the known parameters, seconds, speed and peak memory of a run, and its best score and epoch."""
     parameters, seconds, memory, best = result.parameters, result.seconds, result.peak_memory_mb, result.best
     numbers = {
         "parameters/total": parameters.total,

@@ -13,7 +13,7 @@ from pytorch_lightning.loggers import WandbLogger
 from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
-from src.loggers.tracker import Report, Tracker, costs, description
+from src.loggers.tracker import Report, Tracker, description, final_numbers
 from src.reports.examples import Example
 from src.reports.page.attention import coloured_words
 from src.reports.page.document import macro
@@ -108,7 +108,7 @@ class Wandb(Tracker, WandbLogger):
             run.log(media | {"trainer/global_step": report.step})
 
     def close(self, result: RunResult) -> None:
-        self.experiment.summary.update({**costs(result), "status": result.status})
+        self.experiment.summary.update({**final_numbers(result), "status": result.status})
         self.experiment.finish(exit_code=EXIT_CODES[result.status])
 
 

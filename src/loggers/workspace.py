@@ -22,9 +22,9 @@ class Scope:
     """The runs that a workspace shows.
 
     Args:
-        encoders: encoders, each of which gets a panel.
+        encoders: names of encoders, each of which gets a panel.
         varied: dotted paths of options in W&B's config, each an axis of the parallel coordinates plot.
-        runs: filter that selects the runs in the project.
+        runs: filter that selects the runs of the project.
     """
 
     encoders: Sequence[str]
@@ -69,9 +69,7 @@ def build(scope: Scope, entity: str, project: str, by: str = "variant") -> ws.Wo
     """Build the workspace without saving it.
 
     Args:
-        scope: the runs to show.
         entity: a user or a team.
-        project: a project of the entity.
         by: dotted path of the option in W&B's config by which bars and lines are grouped.
     """
     return ws.Workspace(

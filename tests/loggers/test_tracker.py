@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from src.analysis.metrics import Metric
-from src.loggers.tracker import Report, costs, name_pictures
+from src.loggers.tracker import Report, final_numbers, name_pictures
 from src.run_result import Best, Parameters, PeakMemory, RunResult, Seconds
 
 
@@ -64,5 +64,5 @@ def test_unknown_numbers_are_omitted() -> None:
     ],
     ids=["failed at once", "whole"],
 )
-def test_costs(result: RunResult, expected: dict[str, float]) -> None:
-    assert costs(result) == expected
+def test_final_numbers(result: RunResult, expected: dict[str, float]) -> None:
+    assert final_numbers(result) == expected
