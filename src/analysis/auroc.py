@@ -50,7 +50,7 @@ def _by_text(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
 
 
 def _weight_below(scores: np.ndarray, others: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Sum the weights of the others with a lower score than each of m scores; ties count half: m, k, k×B → m×B."""
+    """For each of m scores, sum the weights of lower scores among k others; ties count half: m, k, k×B → m×B."""
     order = others.argsort()
     others = others[order]
     below = np.zeros((len(others) + 1, counts.shape[1]))

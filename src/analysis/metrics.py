@@ -90,7 +90,7 @@ def evaluate(
 def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScores]:
     """Return the scores of each class, by name.
 
-    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts; if both are so, they are None.
+    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts; if both hold, all are None.
     """
     table = confusion_matrix(probabilities, labels)
     scores: dict[str, ClassScores] = {}

@@ -13,7 +13,7 @@ class ConfusionScore(MulticlassConfusionMatrix):
     """A score of the confusion table, computed by `src.analysis.resampling.confusion_scores`.
 
     Args:
-        num_classes: C.
+        num_classes: number of classes.
         score: name of the score in the result of `confusion_scores`.
     """
 

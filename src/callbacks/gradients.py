@@ -63,7 +63,7 @@ class GradientNorms(pl.Callback):
         with self.path.open("a", encoding="utf-8") as file:
             file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:
-            if not isinstance(logger, CSVLogger):  # it would repeat the file at `path`
+            if not isinstance(logger, CSVLogger):  # a CSV logger would repeat the file at `path`
                 for step, step_rows in groupby(rows, key=itemgetter(0)):
                     logger.log_metrics({f"gradients/{part}": norm for _, part, norm in step_rows}, step)
 

@@ -21,8 +21,8 @@ class Progress(RichProgressBar):
     """Prints a line after each training epoch and writes it to the log file; on a terminal, also shows a progress bar.
 
     The line shows the epoch, losses and scores, the speed of training, and the time left. The time left is the mean
-    time of a step since the start, including validation, multiplied by the number of remaining steps. Early stopping
-    can make the training shorter.
+    time of a step since training started or resumed, including validation, multiplied by the number of remaining steps.
+    Early stopping can make the training shorter.
     """
 
     _start = 0.0

@@ -1,4 +1,4 @@
-"""A callback that stops a job of a search that performs worse than earlier jobs."""
+"""A callback that stops a search job whose results are worse than those of earlier jobs."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Adversaries: models trained for equal predictions with different attention weights (Wiegreffe & Pinter 2019)."""
+"""Adversaries: models that learn the same predictions with different attention weights (Wiegreffe & Pinter 2019)."""
 
 from collections.abc import Callable
 

@@ -17,14 +17,16 @@ from src.models.types import Encoded
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
-STEPS, RATE, PENALTY = 200, 0.1, 500.0  # of the search for adversarial weights; RATE is the learning rate of Adam
+# search for adversarial weights: steps and learning rate of Adam, and factor of the penalty
+STEPS, RATE, PENALTY = 200, 0.1, 500.0
 
 
 def kendall(attention: Scores, other: Scores) -> np.ndarray:
-    """Return each text's Kendall τ-b between attention and absolute other scores: n; NaN if either is constant.
+    """Return Kendall's τ-b between each text's attention weights and the absolute values of other scores: n.
 
-    Jain & Wallace (2019, algorithm 1) use the absolute gradient, and the total variation distance of the prediction
-    without the token. For two classes, both equal the absolute values of the scores in `src.faithfulness.rankings`.
+    τ is NaN if the weights or the absolute values are constant. Jain & Wallace (2019, algorithm 1) use the absolute
+    gradient, and the total variation distance of the prediction without the token. For two classes, both equal the
+    absolute values of the scores in `src.faithfulness.rankings`.
     """
     return np.array(
         [
@@ -56,8 +58,8 @@ def replaced_weights(
         distances = []
         for _ in range(PERMUTATIONS):
             order = np.tile(np.arange(mask.shape[1]), (len(rows), 1))
-            for line, row in enumerate(rows.tolist()):
-                order[line, : lengths[line]] = rngs[row].permutation(lengths[line])
+            for i, row in enumerate(rows.tolist()):
+                order[i, : lengths[i]] = rngs[row].permutation(lengths[i])
             index = torch.from_numpy(order).to(weights.device)[:, None, None, :].expand_as(weights)
             distances.append(_distance(probe, encoded, weights.gather(3, index), probabilities).double().cpu().numpy())
         permuted[rows] = np.median(distances, axis=0)
@@ -71,7 +73,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 
     The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights.
     It is 0 for the attention itself, and at most ln 2 = 0.69; a high value means that very different weights lead to
-    almost the same prediction. NaN under the conditions of `replaced_weights`.
+    almost the same prediction. It is NaN under the same conditions as the results of `replaced_weights`.
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -80,8 +82,8 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
             break
         encoded, weights, probabilities = attended
         start = np.zeros(weights.shape, dtype=np.float32)
-        for line, row in enumerate(rows.tolist()):
-            start[line, :, :, : len(predicted.texts[row])] = rngs[row].standard_normal(len(predicted.texts[row]))
+        for i, row in enumerate(rows.tolist()):
+            start[i, :, :, : len(predicted.texts[row])] = rngs[row].standard_normal(len(predicted.texts[row]))
         scores = torch.from_numpy(start).to(weights).requires_grad_()
         optimizer = torch.optim.Adam([scores], RATE)
         highest = np.zeros(len(rows))

@@ -32,9 +32,8 @@ class Claim(NamedTuple):
 
     text: str
     unit: str
-    values: Callable[
-        [VariantSummary], np.ndarray | None
-    ]  # the difference for each seed and text, S×n; None if not measured
+    # the difference for each seed and text, S×n; None if not measured
+    values: Callable[[VariantSummary], np.ndarray | None]
 
 
 def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
@@ -61,7 +60,7 @@ def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
 
 
 def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference | None:
-    """Return the mean difference of a claim over the variants; None if it is undefined for a variant or all texts."""
+    """Return the mean difference of a claim over the variants; None if a variant or every text lacks values."""
     by_variant = [claim.values(summary) for summary in summaries]
     arrays = [values for values in by_variant if values is not None]
     if not arrays or len(arrays) < len(by_variant):

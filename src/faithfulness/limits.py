@@ -21,7 +21,7 @@ from src.faithfulness.names import GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe, Scores, Texts
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
-SHORT_BEAM, LONG_BEAM = 5, 3  # states that the beam search retains
+SHORT_BEAM, LONG_BEAM = 5, 3  # states that the beam search retains in short and in long texts
 PERTURBATIONS = (0.5, 1.0)  # noise added to the scores of candidates, in standard deviations of the scores
 
 
@@ -56,11 +56,11 @@ def search_limits(
     """Return the lowest and highest comprehensiveness or sufficiency by removal, as means over shares, n each.
 
     For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, the search adds all tokens
-    of the next share at once. One limit needs the tokens with the highest scores, the other those with the lowest; the
-    scores are gradient × input in the remaining text (also after each of two random perturbations) and leave-one-out.
-    For sufficiency, the probability of each token alone replaces gradient × input in the remaining text, and gradient ×
-    input in the whole text is added. Both searches only approximate the limits. The values of the rankings are
-    included, so that no ranking exceeds the limits.
+    of the next share at once: for one limit the tokens with the highest scores, for the other those with the lowest.
+    The scores are gradient × input in the remaining text (also after each of two random perturbations) and
+    leave-one-out. For sufficiency, the probability of each token alone replaces gradient × input in the remaining text,
+    and gradient × input in the whole text is added. Both searches only approximate the limits. The values of the
+    rankings are included, so that no ranking exceeds the limits.
 
     Args:
         scores: scores of the tokens by ranking, including gradient × input and leave-one-out.
@@ -83,7 +83,7 @@ def search_limits(
 
 
 def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) -> np.ndarray:
-    """Return the result of each search, for the class with the same index in `classes`."""
+    """Run the searches together and return their results; search i concerns the probability of class `classes[i]`."""
     results = np.zeros(len(searches))
     requests: dict[int, Request] = {i: next(search) for i, search in enumerate(searches)}
     while requests:

@@ -4,7 +4,7 @@ Wiegreffe and Pinter (2019) judge differences between attention weights by the d
 and attention have different numbers of outcomes (classes and tokens), so they are compared by the agreement above
 chance: 1 − distance / chance distance, the form of Krippendorff's (1980) α. The distance is the total variation
 distance between two seeds; the chance distance is its mean after a random permutation of the texts, for predictions, or
-of the text's tokens, for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree only as much as by
+of the text's tokens, for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree no more than by
 chance.
 """
 

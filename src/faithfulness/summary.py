@@ -15,11 +15,8 @@ from src.faithfulness.names import ADVERSARIES, AGREEMENT, COLUMNS, GUIDES, RAND
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
 
-BY_TEXT = (
-    *AGREEMENT,
-    *GUIDES,
-    *(name for pair in ADVERSARIES.values() for name in pair),
-)  # arrays of a record with one value for each text
+# arrays of a record with one value for each text
+BY_TEXT = (*AGREEMENT, *GUIDES, *(name for pair in ADVERSARIES.values() for name in pair))
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class VariantSummary:
     records: tuple[Record, ...]  # by seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS
-    without_ranking: Mapping[str, Estimate]  # measures of the whole model, by the keys of the mappings in `names.py`
+    without_ranking: Mapping[str, Estimate]  # measures of the whole model, by name
     seed_values: Mapping[str, np.ndarray]  # result of `agreement_between_seeds`
     # by ranking: p(c) of the whole text, then p(c) after the removal of each of SHARES
     curves: Mapping[str, tuple[Interval, ...]]

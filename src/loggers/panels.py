@@ -1,4 +1,4 @@
-"""The panels of the W&B workspace. They show metrics and media by the names that wandb.py and Lightning log."""
+"""The panels of the W&B workspace. They refer to metrics and media by the names that wandb.py and Lightning log."""
 
 from collections.abc import Sequence
 

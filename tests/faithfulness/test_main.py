@@ -24,7 +24,7 @@ FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two seeds of two attentions, trained for an epoch."""
+    """Two seeds of two attention mechanisms, trained for an epoch."""
     folder = tmp_path_factory.mktemp("sweeps") / "one"
     quick = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
     for attention in ("bahdanau", "multi_head"):
