@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from src.kernels import dropped_attention as dropped
-from src.kernels.dropped_attention import dropped_attention
+from src.kernels import attention
+from src.kernels.attention import fused_attention
 
 N, H, T, L, D, V = 3, 5, 7, 11, 2, 13
 
@@ -14,7 +14,7 @@ CHUNKS = {"a head": 1, "three heads": 3 * T * L, "two texts": 2 * H * T * L, "al
 
 @pytest.fixture(params=CHUNKS.values(), ids=CHUNKS.keys())
 def inputs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
-    monkeypatch.setattr(dropped, "CHUNK", request.param)
+    monkeypatch.setattr(attention, "CHUNK", request.param)
     torch.manual_seed(0)
     shapes = ((N, H, T, D), (N, H, L, D), (N, H, L, V))
     return [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
@@ -31,14 +31,14 @@ def formula(inputs: list[torch.Tensor], mask: torch.Tensor, rate: float) -> torc
     return scores.softmax(-1) * mask / (1 - rate) @ values
 
 
-def test_the_mixture_and_its_gradients_are_the_formulas(inputs: list[torch.Tensor]) -> None:
+def test_the_output_and_its_gradients_follow_the_formula(inputs: list[torch.Tensor]) -> None:
     rate = 0.25  # a whole number of levels
     torch.manual_seed(3)
-    mixed = dropped_attention(*inputs, visible(), rate)
+    mixed = fused_attention(*inputs, visible(), rate)
     torch.manual_seed(3)
     torch.manual_seed(3)
     identity = torch.eye(L, dtype=torch.float64).expand(N, H, L, L)  # as values they show the weights
-    mask = dropped_attention(*inputs[:2], identity, visible(), rate) != 0
+    mask = fused_attention(*inputs[:2], identity, visible(), rate) != 0
     expected = formula(inputs, mask, rate)
     torch.testing.assert_close(mixed, expected, rtol=0, atol=1e-12)
     upstream = torch.randn_like(expected)
@@ -53,7 +53,7 @@ def test_a_weight_is_dropped_as_often_as_the_rate_says() -> None:
     size = 101
     zeros, identity = torch.zeros(7, 3, size, 2), torch.eye(size).expand(7, 3, size, size)
     every = torch.ones(7, 1, 1, size, dtype=torch.bool)
-    weights = dropped_attention(zeros, zeros, identity, every, 0.3)  # the values make the weights visible
+    weights = fused_attention(zeros, zeros, identity, every, 0.3)  # the values make the weights visible
     dropped_share = (weights == 0).double().mean()
     count = weights.numel()
     assert abs(dropped_share - 0.3) < 5 * (0.3 * 0.7 / count) ** 0.5
@@ -68,7 +68,7 @@ def test_each_seed_drops_its_own_weights() -> None:
 
     def draw(seed: int) -> torch.Tensor:
         torch.manual_seed(seed)
-        return dropped_attention(zeros, zeros, values, every, 0.5)
+        return fused_attention(zeros, zeros, values, every, 0.5)
 
     assert torch.equal(draw(1), draw(1))
     assert not torch.equal(draw(1), draw(2))
@@ -78,6 +78,6 @@ def test_it_computes_in_float32_under_autocast() -> None:
     queries = torch.randn(2, 2, 5, 4, dtype=torch.bfloat16, requires_grad=True)
     every = torch.ones(2, 1, 1, 5, dtype=torch.bool)
     with torch.autocast("cpu", torch.bfloat16):
-        mixed = dropped_attention(queries, queries, queries, every, 0.1)
+        mixed = fused_attention(queries, queries, queries, every, 0.1)
     mixed.sum().backward()
     assert mixed.dtype == torch.float32 and queries.grad is not None and queries.grad.isfinite().all()
