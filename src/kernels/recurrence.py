@@ -1,8 +1,8 @@
 """Fast training of RNNs and GRUs on a CPU, where torch has a fast kernel only for LSTMs.
 
 Torch records about ten operations for every token, and adds to the gradients of the weights at every token. Here each
-token takes two operations in either pass (RNN), or seven in the forward and three in the backward pass (GRU). The
-gradient of each weight is a single matrix product over all tokens.
+token of an RNN takes two operations per pass; a token of a GRU takes seven in the forward and three in the backward
+pass. The gradient of each weight is a single matrix product over all tokens.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from src.kernels.linear import multiply, multiply_transposed
 
 
 def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
-    """Return all states of a unidirectional `batch_first` layer from a zero initial state: N×L×D → N×L×H."""
+    """Return all states of a unidirectional `batch_first` layer with zero initial state: N×L×D → N×L×H."""
     kernel = _KERNELS.get(type(rnn))
     is_trained = rnn.training and torch.is_grad_enabled()
     if kernel is None or not is_trained or inputs.device.type != "cpu" or not inputs.numel():
@@ -25,7 +25,7 @@ def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
 
 
 class _Rnn(torch.autograd.Function):
-    """h_t = tanh(W_x x_t + b_x + W_h h_{t-1} + b_h); all tensors L×N×features."""
+    """h_t = tanh(W_x x_t + b_x + W_h h_{t-1} + b_h). All tensors are L×N×features; dh is the gradient of h."""
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
@@ -46,24 +46,25 @@ class _Rnn(torch.autograd.Function):
     @staticmethod
     @torch.amp.custom_bwd(device_type="cpu")
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dh: Tensor) -> tuple[Tensor | None, ...]:
         inputs, input_weight, weight, states = ctx.saved_tensors
         slopes = (1 - states * states).unbind()
-        gradient = gradient.clone(memory_format=torch.contiguous_format)
-        steps = gradient.unbind()  # become the gradients of the arguments of tanh
-        steps[-1].mul_(slopes[-1])
-        for step in range(len(steps) - 2, -1, -1):
-            steps[step].addmm_(steps[step + 1], weight).mul_(slopes[step])
-        weight_gradient = _weight_gradient(gradient[1:], states[:-1])
-        bias_gradient = gradient.sum((0, 1))
-        input_weight_gradient = _weight_gradient(gradient, inputs)
-        return _project(gradient, input_weight), input_weight_gradient, weight_gradient, bias_gradient, bias_gradient
+        d_sums = dh.clone(memory_format=torch.contiguous_format)  # the loop turns dh into gradients of tanh's arguments
+        d_sum_t = d_sums.unbind()
+        d_sum_t[-1].mul_(slopes[-1])
+        for t in range(len(d_sum_t) - 2, -1, -1):
+            d_sum_t[t].addmm_(d_sum_t[t + 1], weight).mul_(slopes[t])
+        d_weight = _weight_gradient(d_sums[1:], states[:-1])
+        d_bias = d_sums.sum((0, 1))
+        d_input_weight = _weight_gradient(d_sums, inputs)
+        return _project(d_sums, input_weight), d_input_weight, d_weight, d_bias, d_bias
 
 
 class _Gru(torch.autograd.Function):
     """h_t = (1 - z) n + z h_{t-1} with n = tanh(W_n x_t + b_n + r a), a = W_a h_{t-1} + b_a.
 
-    r and z are the sigmoids of W_x x_t + b_x + W_h h_{t-1} + b_h. All tensors are L×N×features.
+    The gates r and z are sigmoids of W_x x_t + b_x + W_h h_{t-1} + b_h. All tensors are L×N×features. dh and da are the
+    gradients of h and a; dr, dz and dn are the gradients of the arguments of the sigmoids and of tanh.
     """
 
     @staticmethod
@@ -75,57 +76,56 @@ class _Gru(torch.autograd.Function):
         length, texts = inputs.shape[:2]
         size = weight.shape[1]
         gates = _project(inputs, input_weight.t(), input_bias + nn.functional.pad(bias[: 2 * size], (0, size)))
-        states, added = gates.new_empty(2, length, texts, size)
-        products = gates.new_empty(texts, 3 * size)  # W_h h_{t-1} of the current token
-        both_products, candidate_products = products.split([2 * size, size], 1)
-        candidate_bias, transposed = bias[2 * size :], weight.t()
+        h, a = gates.new_empty(2, length, texts, size)
+        products = gates.new_empty(texts, 3 * size)  # W_h h_{t-1} and W_a h_{t-1} of the current token
+        rz_products, a_products = products.split([2 * size, size], 1)
+        a_bias, transposed = bias[2 * size :], weight.t()
         previous = gates.new_zeros(texts, size)
-        slices = (part.unbind() for part in (states, added, gates[..., : 2 * size], *gates.chunk(3, -1)))
-        for state, term, both, reset, update, candidate in zip(*slices, strict=True):
+        slices = (tensor.unbind() for tensor in (h, a, gates[..., : 2 * size], *gates.chunk(3, -1)))
+        for h_t, a_t, rz_t, r_t, z_t, n_t in zip(*slices, strict=True):
             torch.mm(previous, transposed, out=products)
-            both.add_(both_products).sigmoid_()
-            torch.add(candidate_products, candidate_bias, out=term)
-            candidate.addcmul_(reset, term).tanh_()
-            previous = torch.lerp(candidate, previous, update, out=state)
-        ctx.save_for_backward(inputs, input_weight, weight, gates, added, states)
-        return states
+            rz_t.add_(rz_products).sigmoid_()
+            torch.add(a_products, a_bias, out=a_t)
+            n_t.addcmul_(r_t, a_t).tanh_()
+            previous = torch.lerp(n_t, previous, z_t, out=h_t)
+        ctx.save_for_backward(inputs, input_weight, weight, gates, a, h)
+        return h
 
     @staticmethod
     @torch.amp.custom_bwd(device_type="cpu")
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, input_weight, weight, gates, added, states = ctx.saved_tensors
-        reset, update, candidate = gates.chunk(3, -1)
-        slope = (1 - candidate * candidate).mul_(1 - update)  # ∂h_t / ∂(argument of tanh)
-        # L×N×3H: gradients dr', dz' of the sigmoids' arguments, and da; the loop multiplies them by the factor dh
-        gradients = torch.empty_like(gates)
-        reset_gradients, update_gradients, candidate_gradients = gradients.chunk(3, -1)
-        # da = dh·(1-z)(1-n²)·r, dr' = dh·(1-z)(1-n²)·a·r(1-r)
-        torch.mul(slope, reset, out=candidate_gradients)
-        torch.mul(candidate_gradients, added, out=reset_gradients).mul_(1 - reset)
-        # dz' = dh·(h_{t-1}-n)·z(1-z); the state before the first token is zero
-        torch.sub(states[:-1], candidate[1:], out=update_gradients[1:])
-        torch.neg(candidate[0], out=update_gradients[0])
-        update_gradients.mul_(update).mul_(1 - update)
-        gradient = gradient.clone(memory_format=torch.contiguous_format)
-        steps, updates, gate_steps = gradient.unbind(), update.unbind(), gradients.unbind()
-        part_steps = gradients.unflatten(-1, (3, -1)).unbind()
-        for step in range(len(steps) - 1, -1, -1):
-            part_steps[step].mul_(steps[step].unsqueeze(1))
-            if step:
-                steps[step - 1].addcmul_(steps[step], updates[step]).addmm_(gate_steps[step], weight)
-        weight_gradient = _weight_gradient(gradients[1:], states[:-1])
-        bias_gradient = gradients.sum((0, 1))
-        torch.mul(gradient, slope, out=candidate_gradients)
-        input_bias_gradient = torch.cat([bias_gradient[: -slope.shape[-1]], candidate_gradients.sum((0, 1))])
-        input_weight_gradient = _weight_gradient(gradients, inputs)
-        return (
-            _project(gradients, input_weight),
-            input_weight_gradient,
-            weight_gradient,
-            input_bias_gradient,
-            bias_gradient,
-        )
+    def backward(ctx: Any, dh: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, input_weight, weight, gates, a, h = ctx.saved_tensors
+        r, z, n = gates.chunk(3, -1)
+        n_slope = (1 - n * n).mul_(1 - z)  # dn / dh
+        d_gates = _gate_factors(r, z, n, a, h, n_slope)  # L×N×3H; the loop multiplies by dh, which gives dr, dz and da
+        dh = dh.clone(memory_format=torch.contiguous_format)
+        dh_t, z_t, d_gates_t = dh.unbind(), z.unbind(), d_gates.unbind()
+        d_parts_t = d_gates.unflatten(-1, (3, -1)).unbind()  # N×3×H each
+        for t in range(len(dh_t) - 1, -1, -1):
+            d_parts_t[t].mul_(dh_t[t].unsqueeze(1))
+            if t:
+                dh_t[t - 1].addcmul_(dh_t[t], z_t[t]).addmm_(d_gates_t[t], weight)
+        d_weight = _weight_gradient(d_gates[1:], h[:-1])
+        d_bias = d_gates.sum((0, 1))
+        size = h.shape[-1]
+        dn = torch.mul(dh, n_slope, out=d_gates[..., 2 * size :])  # replaces da, because b_n and W_n need dn
+        d_input_bias = torch.cat([d_bias[: 2 * size], dn.sum((0, 1))])
+        d_input_weight = _weight_gradient(d_gates, inputs)
+        return _project(d_gates, input_weight), d_input_weight, d_weight, d_input_bias, d_bias
+
+
+def _gate_factors(r: Tensor, z: Tensor, n: Tensor, a: Tensor, h: Tensor, n_slope: Tensor) -> Tensor:
+    """Return dr, dz and da for dh = 1, side by side: L×N×3H. Every argument is L×N×H."""
+    factors = h.new_empty(*h.shape[:2], 3 * h.shape[2])
+    dr, dz, da = factors.chunk(3, -1)
+    torch.mul(n_slope, r, out=da)  # (1-z) (1-n²) r
+    torch.mul(da, a, out=dr).mul_(1 - r)  # (1-z) (1-n²) r a (1-r)
+    # (h_{t-1}-n) z (1-z); the state before the first token is zero
+    torch.sub(h[:-1], n[1:], out=dz[1:])
+    torch.neg(n[0], out=dz[0])
+    dz.mul_(z).mul_(1 - z)
+    return factors
 
 
 def _project(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -134,7 +134,7 @@ def _project(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 
 
 def _weight_gradient(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """Return the gradient of a weight, from the gradient of its products and their inputs: L×N×G, L×N×D → G×D."""
+    """Return the gradient of a weight, from the gradient of the products and the inputs: L×N×G, L×N×D → G×D."""
     return multiply_transposed(gradient.flatten(0, 1), inputs.flatten(0, 1))
 
 
