@@ -4,8 +4,8 @@ from torch import Tensor
 
 from src.models.attention.elementwise import ElementwiseMixing, Gate
 from src.models.attention.global_vector import GlobalVector, VectorNorm
-from src.models.encoder.feed_forward import Activation, FeedForward
-from src.models.encoder.stack import Block, BlockNorm, Stack
+from src.models.encoder.feed_forward import Activation
+from src.models.encoder.stack import BlockNorm, Mixing, Stack
 
 
 class Elementwise(Stack):
@@ -45,20 +45,20 @@ class Elementwise(Stack):
         state_dim = input_dim if dim is None else dim
         expanded = state_dim if expanded_dim is None else expanded_dim
 
-        def block() -> Block:
-            return Block(
-                state_dim,
-                [
-                    ElementwiseMixing(
-                        state_dim, expanded_dim=expanded, gate=gate, vector_norm=vector_norm, dropout=dropout
-                    )
-                ],
-                FeedForward(state_dim, hidden_dim=expanded, activation=activation, dropout=dropout, inner_norm=True),
-                norm=norm,
-                dropout=dropout,
-            )
+        def attentions(dim: int) -> list[Mixing]:
+            return [ElementwiseMixing(dim, expanded_dim=expanded, gate=gate, vector_norm=vector_norm, dropout=dropout)]
 
-        super().__init__(input_dim, state_dim, layers, block, norm=norm)
+        super().__init__(
+            input_dim,
+            attentions,
+            dim=state_dim,
+            layers=layers,
+            feed_forward_dim=expanded,
+            activation=activation,
+            inner_norm=True,
+            norm=norm,
+            dropout=dropout,
+        )
         self.vector = GlobalVector(state_dim, state_dim, norm=vector_norm, dropout=dropout)
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:

@@ -3,8 +3,8 @@
 from src.models.attention.elementwise import ElementwiseMixing, Gate
 from src.models.attention.global_vector import VectorNorm
 from src.models.attention.windowed import WindowedAttention
-from src.models.encoder.feed_forward import Activation, FeedForward
-from src.models.encoder.stack import Block, BlockNorm, Mixing, Stack
+from src.models.encoder.feed_forward import Activation
+from src.models.encoder.stack import BlockNorm, Mixing, Stack
 
 
 class Hybrid(Stack):
@@ -46,21 +46,19 @@ class Hybrid(Stack):
         norm: BlockNorm = "pre",
         dropout: float = 0.1,
     ) -> None:
-        state_dim = input_dim if dim is None else dim
-
-        def attentions() -> list[Mixing]:
+        def attentions(state_dim: int) -> list[Mixing]:
             windowed = WindowedAttention(state_dim, window=window, heads=heads, dropout=dropout)
             if not global_vector:
                 return [windowed]
             return [windowed, ElementwiseMixing(state_dim, gate=gate, vector_norm=vector_norm, dropout=dropout)]
 
-        def block() -> Block:
-            return Block(
-                state_dim,
-                attentions(),
-                FeedForward(state_dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
-                norm=norm,
-                dropout=dropout,
-            )
-
-        super().__init__(input_dim, state_dim, layers, block, norm=norm)
+        super().__init__(
+            input_dim,
+            attentions,
+            dim=input_dim if dim is None else dim,
+            layers=layers,
+            feed_forward_dim=feed_forward_dim,
+            activation=activation,
+            norm=norm,
+            dropout=dropout,
+        )

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from src.kernels.linear import Linear
 from src.models.component import Encoder
-from src.models.encoder.feed_forward import FeedForward
+from src.models.encoder.feed_forward import Activation, FeedForward
 from src.models.masking import masked_mean, zero_padding
 from src.models.sublayer import Sublayer
 from src.models.types import Encoded
@@ -17,13 +17,13 @@ MOST_LAYERS = 1000  # more layers would take minutes to build, and are probably 
 
 
 class Mixing(Protocol):
-    """The common interface of self-attentions and elementwise mixing."""
+    """The common interface of self-attention and elementwise mixing."""
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor: ...
 
 
 class AttentionSublayer(Sublayer):
-    """An attention with layer norm, dropout and a residual connection."""
+    """An attention layer with layer norm, dropout and a residual connection."""
 
     def __init__(self, attention: Mixing, dim: int, *, norm: BlockNorm, dropout: float) -> None:
         super().__init__(dim, norm=norm, dropout=dropout)
@@ -34,12 +34,12 @@ class AttentionSublayer(Sublayer):
 
 
 class Block(nn.Module):
-    """One or more attentions and a feed-forward network, each with its residual, norm and dropout.
+    """Attention layers and a feed-forward network, each with a residual connection, layer norm and dropout.
 
     Args:
         dim: D, features of a state.
-        attentions: attentions, applied in this order.
-        feed_forward: network that is applied after the attentions.
+        attentions: at least one attention layer; they are applied in this order.
+        feed_forward: network that is applied last.
         norm: pre or post.
         dropout: probability in [0, 1) of dropping a feature of a sublayer's output.
     """
@@ -59,31 +59,47 @@ class Block(nn.Module):
         self.attentions = nn.ModuleList(
             AttentionSublayer(attention, dim, norm=norm, dropout=dropout) for attention in attentions
         )
-        self.around = Sublayer(dim, norm=norm, dropout=dropout)
+        self.around = Sublayer(dim, norm=norm, dropout=dropout)  # around the feed-forward network
         self.feed_forward = feed_forward
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Apply the block to the states: N×L×D → N×L×D. Rows of padding may get any finite values."""
+        """Apply the block to the states: N×L×D → N×L×D. Padding may get any finite values."""
         for attention in self.attentions:
             states = attention(states, mask)
         return self.around.apply_around(self.feed_forward, states)
 
 
 class Stack(Encoder):
-    """A stack of blocks, followed by a layer norm if norm=pre. Inputs with another size than D are projected first.
+    """A stack of blocks, followed by a layer norm if norm=pre. Inputs are first projected to D features if necessary.
 
     Args:
         input_dim: features of an embedded token.
+        attentions: function that builds the attention layers of one block for states of D features.
         dim: D, features of a state.
-        layers: number of blocks, 1 to MOST_LAYERS.
-        block: function that returns a new block.
-        norm: position of layer norm in the blocks.
+        layers: number of blocks, in [1, MOST_LAYERS].
+        feed_forward_dim: hidden features of each feed-forward network; None means 4 D.
+        activation: relu or gelu.
+        inner_norm: layer norm before the activation.
+        norm: pre or post.
+        dropout: probability in [0, 1), for hidden features and the output of each sublayer.
 
     Raises:
-        ValueError: if `layers` or `dim` is out of range.
+        ValueError: if an option is outside its range.
     """
 
-    def __init__(self, input_dim: int, dim: int, layers: int, block: Callable[[], Block], *, norm: BlockNorm) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        attentions: Callable[[int], Sequence[Mixing]],
+        *,
+        dim: int,
+        layers: int,
+        feed_forward_dim: int | None,
+        activation: Activation,
+        inner_norm: bool = False,
+        norm: BlockNorm,
+        dropout: float,
+    ) -> None:
         super().__init__()
         if not 1 <= layers <= MOST_LAYERS:
             raise ValueError(f"layers={layers} must lie in [1, {MOST_LAYERS}]")
@@ -91,7 +107,18 @@ class Stack(Encoder):
             raise ValueError(f"dim={dim} must be at least 1")
         self.output_dim = dim
         self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
-        self.blocks = nn.ModuleList(block() for _ in range(layers))
+        self.blocks = nn.ModuleList(
+            Block(
+                dim,
+                attentions(dim),
+                FeedForward(
+                    dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout, inner_norm=inner_norm
+                ),
+                norm=norm,
+                dropout=dropout,
+            )
+            for _ in range(layers)
+        )
         self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """The transformer encoder (Vaswani et al. 2017, section 3.1)."""
 
 from src.models.attention.multi_head import MultiHeadAttention
-from src.models.encoder.feed_forward import Activation, FeedForward
-from src.models.encoder.stack import Block, BlockNorm, Stack
+from src.models.encoder.feed_forward import Activation
+from src.models.encoder.stack import BlockNorm, Stack
 
 
 class Transformer(Stack):
@@ -34,15 +34,13 @@ class Transformer(Stack):
         norm: BlockNorm = "pre",
         dropout: float = 0.1,
     ) -> None:
-        state_dim = input_dim if dim is None else dim
-
-        def block() -> Block:
-            return Block(
-                state_dim,
-                [MultiHeadAttention(state_dim, heads=heads, dropout=dropout)],
-                FeedForward(state_dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout),
-                norm=norm,
-                dropout=dropout,
-            )
-
-        super().__init__(input_dim, state_dim, layers, block, norm=norm)
+        super().__init__(
+            input_dim,
+            lambda state_dim: [MultiHeadAttention(state_dim, heads=heads, dropout=dropout)],
+            dim=input_dim if dim is None else dim,
+            layers=layers,
+            feed_forward_dim=feed_forward_dim,
+            activation=activation,
+            norm=norm,
+            dropout=dropout,
+        )
