@@ -82,7 +82,7 @@ def test_model_card_of_a_checkpoint_without_its_run(checkpoint: Path, tmp_path: 
     copy.parent.mkdir()
     copy.write_bytes(checkpoint.read_bytes())
     export(copy, tmp_path / "out")
-    assert "Not measured" in (tmp_path / "out" / "README.md").read_text()
+    assert "Not available" in (tmp_path / "out" / "README.md").read_text()
     assert not (tmp_path / "out" / "model.int8.onnx").exists()
 
 
@@ -95,7 +95,7 @@ def test_existing_files_are_not_replaced(checkpoint: Path, tmp_path: Path) -> No
 
 def test_refused_model_leaves_nothing(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("src.portable.onnx_model.TOLERANCE", -1.0)
-    with pytest.raises(UserError, match="the results differ by"):
+    with pytest.raises(UserError, match="the outputs differ from torch's by"):
         export(checkpoint, tmp_path / "out")
     assert not list(tmp_path.iterdir())
 

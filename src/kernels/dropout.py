@@ -1,4 +1,4 @@
-"""Fast dropout (Srivastava et al. 2014) on a CPU, where torch's own dropout takes 7 to 14 ns per number."""
+"""Dropout (Srivastava et al. 2014) by random bytes on a CPU, where torch's own dropout takes 7 to 14 ns per element."""
 
 import numpy as np
 import torch
@@ -10,15 +10,15 @@ LEVELS = 2**8  # number of values of a random byte
 class DropoutMask:
     """Draws random masks for dropout on a CPU. Torch's generator provides the seed.
 
-    A number is dropped if its random byte is below a threshold. The threshold of each row is rounded up or down at
-    random by another byte, so that the probability is `rate`, to within 1/65,536. Rates above 255/256 are reduced to
+    An element is dropped if its random byte is below a threshold. In each row, the threshold is rounded up or down at
+    random, so that the probability of dropping is `rate`, to within 1/65,536. Rates above 255/256 are reduced to
     255/256.
 
     Args:
-        rate: probability in [0, 1) that a number is dropped.
+        rate: probability in [0, 1) of dropping an element.
 
     Attributes:
-        scale: factor for the remaining numbers, 1 / (1 - rate).
+        scale: factor for the elements that are not dropped, 1 / (1 - rate).
     """
 
     def __init__(self, rate: float) -> None:
@@ -28,7 +28,7 @@ class DropoutMask:
         self._generator = np.random.SFC64(int(torch.randint(2**62, ())))  # takes half the time of torch's generator
 
     def draw(self, *shape: int) -> Tensor:
-        """Return a mask of bytes: 0 for dropped numbers, 1 for others. A bool mask would take several times as long."""
+        """Return a mask of bytes: 0 for dropped elements, 1 for others. A bool mask takes several times as long."""
         thresholds = self._random_bytes(*shape[:-1], 1).lt_(self._fraction).add_(self._threshold)
         return self._random_bytes(*shape).ge_(thresholds)
 
@@ -43,28 +43,28 @@ def require_rate(rate: float, name: str) -> None:
         raise ValueError(f"{name}={rate} must lie in [0, 1)")
 
 
-def dropout(numbers: Tensor, rate: float) -> Tensor:
-    """Set each number to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate).
+def dropout(values: Tensor, rate: float) -> Tensor:
+    """Set each element to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate).
 
-    The scale preserves the mean. `numbers` must have at least one dimension.
+    The scaling preserves the expected value. `values` must have at least one dimension.
     """
     if not rate:
-        return numbers
-    if numbers.device.type != "cpu":
-        return nn.functional.dropout(numbers, rate)
+        return values
+    if values.device.type != "cpu":
+        return nn.functional.dropout(values, rate)
     mask = DropoutMask(rate)
-    return numbers * mask.draw(*numbers.shape) * mask.scale
+    return values * mask.draw(*values.shape) * mask.scale
 
 
 class Dropout(nn.Module):
     """Applies the function `dropout` during training only.
 
     Args:
-        rate: probability in [0, 1).
+        rate: probability in [0, 1) of dropping an element.
         name: name of the option that sets the rate, for the error message.
 
     Raises:
-        ValueError: if `rate` is outside its range.
+        ValueError: if `rate` is outside [0, 1).
     """
 
     def __init__(self, rate: float, name: str = "dropout") -> None:
@@ -72,8 +72,8 @@ class Dropout(nn.Module):
         require_rate(rate, name)
         self.rate = rate
 
-    def forward(self, numbers: Tensor) -> Tensor:
-        return dropout(numbers, self.rate) if self.training else numbers
+    def forward(self, values: Tensor) -> Tensor:
+        return dropout(values, self.rate) if self.training else values
 
     def extra_repr(self) -> str:
         return f"{self.rate}"

@@ -11,10 +11,10 @@ from torch.autograd.function import once_differentiable
 
 
 class Linear(nn.Linear):
-    """Torch's linear layer, but computed by oneDNN on a CPU during training and in inference mode."""
+    """Torch's linear layer, computed by oneDNN in float32 on a CPU, during training and in inference mode."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        # Exporters need torch's own operation; they trace the model in evaluation mode and not in inference mode
+        # Exporters need torch's own operation; they trace the model in evaluation mode, but not in inference mode
         is_used = torch.is_inference_mode_enabled() or (self.training and torch.is_grad_enabled())
         if not (is_used and _is_supported(inputs, self.weight)):
             return super().forward(inputs)
@@ -23,20 +23,18 @@ class Linear(nn.Linear):
 
 
 def multiply(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return left @ right + bias, for use where autograd records nothing: R×K, K×C, C → R×C."""
+    """Return left @ right + bias: R×K, K×C, C → R×C. Call this function only where autograd is disabled."""
     if not _is_supported(left, right):
         return torch.addmm(bias, left, right) if bias is not None else left @ right
     return torch.ops.mkldnn._linear_pointwise(left, right.t(), bias, "none", [], "")
 
 
 def multiply_transposed(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """Return gradientᵀ @ inputs, the gradient of a layer's weight: R×C, R×K → C×K.
+    """Return gradientᵀ @ inputs, which is the gradient of a layer's weight: R×C, R×K → C×K.
 
-    Args:
-        gradient: gradient of the layer's output.
-        inputs: the layer's inputs.
+    `gradient` is the gradient of the layer's output.
     """
-    return multiply(inputs.t(), gradient).t()  # this order is faster in oneDNN
+    return multiply(inputs.t(), gradient).t()  # in oneDNN, this order is faster than gradient.t() @ inputs
 
 
 class _Linear(torch.autograd.Function):

@@ -1,4 +1,4 @@
-"""Memory: reuse of freed memory by malloc, a limit on cached kernels, and a check that a model fits into memory."""
+"""Memory: reuse of freed memory by malloc, a limit on cached kernels, and a check that a model fits in memory."""
 
 import ctypes
 import os
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 NEVER = 2**31 - 1  # bytes; the largest value that mallopt accepts
-LARGE = 10**9  # bytes; no tensor of a usual model is larger
+LARGE = 10**9  # bytes; tensors of typical models are smaller
 TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of memory|allocate memory", re.IGNORECASE)
 
 
 def reuse_freed_memory() -> None:
-    """Set malloc to reuse freed memory in the next step instead of returning it to the system.
+    """Set malloc to reuse freed memory in later training steps instead of returning it to the system.
 
-    The system allocates memory page by page and zeroes each page, which took a third of a BiLSTM's step. Reuse requires
-    that there are few padded lengths (`Truncation.padded_length`); otherwise the blocks of one batch rarely fit the
-    next. Torch allocates in huge pages if the system has them. Call this function before torch's first large tensor.
-    Only glibc has these options. The environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and
-    THP_MEM_ALLOC_ENABLE take precedence.
+    The system allocates memory page by page and zeroes each page, which took a third of the time of a BiLSTM's training
+    step. Reuse requires that there are few padded lengths (`Truncation.padded_length`); otherwise the memory blocks of
+    one batch rarely fit the tensors of the next. Torch is also set to allocate huge pages if the system has them.
+
+    Call this function before torch allocates its first large tensor. On systems without glibc, malloc is unchanged. The
+    environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE take precedence.
     """
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # an option of torch
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # read by torch
     if "MALLOC_TRIM_THRESHOLD_" in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:
         return
     set_option = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
@@ -39,30 +40,30 @@ def reuse_freed_memory() -> None:
 def limit_compiled_kernels() -> None:
     """Limit the number of kernels that oneDNN caches, for programs whose batches have many different shapes.
 
-    An LSTM's kernels take about half a megabyte for each shape. Call this function before the first batch. The
+    The kernels of an LSTM take about half a megabyte for each shape. Call this function before the first batch. The
     environment variable ONEDNN_PRIMITIVE_CACHE_CAPACITY takes precedence.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 
 def machine_memory() -> int | None:
-    """Return the bytes of memory that this process may use; None if unknown."""
+    """Return the number of bytes of memory that this process may use; None if it is unknown."""
     limits = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):  # of a container
+    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):  # limits of a container
         with suppress(OSError, ValueError):  # the file does not exist or has no number
             limits.append(int(Path(file).read_text(encoding="ascii")))
     return min(limits, default=None)
 
 
 def require_memory(model: "nn.Module") -> None:
-    """Check that a model fits into memory; its components may be on the meta device.
+    """Check that a model fits in memory; its components may be on the meta device.
 
-    The check counts all weights, and the gradients of trained weights, but not the state of an optimizer.
+    The check counts all weights, and the gradients of trained weights, but not the optimizer state.
 
     Raises:
-        UserError: if weights and gradients exceed the machine's memory; the message names the largest component.
+        UserError: if weights and gradients exceed the available memory; the message names the largest component.
     """
     available = machine_memory()
     sizes = {name: sum(map(_bytes, component.parameters())) for name, component in model.named_children()}
@@ -78,7 +79,7 @@ def require_memory(model: "nn.Module") -> None:
 
 
 def is_size_error(error: Exception) -> bool:
-    """Return whether `error` is torch's error for a size beyond the memory of any machine, also on the meta device."""
+    """Return whether torch raised `error` because a tensor is too large, on any device, including meta."""
     kinds = (RuntimeError, MemoryError, OverflowError, TypeError)
     return isinstance(error, kinds) and TOO_LARGE.search(str(error)) is not None
 

@@ -1,6 +1,6 @@
 """A permutation of rows with a fast gradient.
 
-Torch computes the gradient of indexing by a scattered addition, which takes several times as long on a CPU.
+Torch computes the gradient of indexing by a scattered addition, which takes several times as long as this on a CPU.
 """
 
 from typing import Any
@@ -10,10 +10,9 @@ from torch import Tensor
 
 
 def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
-    """Permute the N·T rows of `states` N×T×D, and return them as N×T×D.
+    """Permute the N·T rows of `states`: N×T×D → N×T×D.
 
     Args:
-        states: states of any texts.
         order: N·T row indices, which must be a permutation that is its own inverse.
     """
     exchanged: Tensor = _RowExchange.apply(states, order)
@@ -21,7 +20,7 @@ def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
 
 
 class _RowExchange(torch.autograd.Function):
-    """Permutes the rows of states, and permutes their gradients by the same order."""
+    """Permutes the rows of states in the forward pass, and the rows of the gradient in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:

@@ -9,15 +9,15 @@ from torch.optim import Optimizer
 
 
 class Adagrad(Optimizer):
-    """Adagrad with the update rule of torch, but faster on row-sparse gradients (benchmarks/NOTES.md).
+    """Adagrad with torch's update rule, but faster on row-sparse gradients (benchmarks/NOTES.md).
 
     The rule is s ← s + g², p ← p − lr · g / (√s + eps). For row-sparse gradients, torch adds sparse tensors to dense
     tensors; this class gathers the rows, updates them and writes them back.
 
     Args:
-        params: parameters, or parameter groups with their own options.
+        params: parameters, or parameter groups, each with its own options.
         lr: learning rate (≥ 0).
-        eps: added to the divisor (> 0).
+        eps: constant added to √s (> 0).
         weight_decay: L2 penalty (≥ 0), for dense gradients only.
 
     Raises:
@@ -35,7 +35,10 @@ class Adagrad(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Make one step; an optional `closure` computes the gradients first, and its result is returned."""
+        """Run one optimizer step.
+
+        If `closure` is given, it is called first to compute the gradients, and its result is returned.
+        """
         value = None
         if closure is not None:
             with torch.enable_grad():

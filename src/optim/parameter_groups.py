@@ -1,4 +1,4 @@
-"""Parameter groups of an optimizer."""
+"""The parameter groups of an optimizer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,12 +7,11 @@ from src.models.classifier import Classifier
 
 
 def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Group the trained parameters by their options; fewer groups need fewer kernel launches.
+    """Group the trained parameters by their optimizer options; fewer groups need fewer kernel launches.
 
     Args:
-        model: its components are embedding, position, encoder, attention, pooling and head.
-        param_groups: options of the optimizer, by component. As with a Keras kernel regularizer, `weight_decay` applies
-            to matrices only, not to biases and norms.
+        param_groups: optimizer options by component name: embedding, position, encoder, attention, pooling or head. As
+            with a Keras kernel regularizer, `weight_decay` does not apply to biases and the parameters of norms.
 
     Raises:
         ValueError: if `param_groups` names an unknown component.

@@ -1,4 +1,4 @@
-"""Schedulers that step after every batch; all others step after an epoch."""
+"""Learning-rate schedulers that step after every batch; all others step after every epoch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,17 +16,17 @@ STEP_OPTIONS: dict[type, Callable[[Optimizer, int], dict[str, Any]]] = {  # from
 
 
 def steps_every_batch(scheduler: type | None) -> bool:
-    """Return whether a scheduler class steps after every batch, which requires the number of steps of the training."""
+    """Return whether a scheduler class steps after every batch; such a scheduler needs the number of training steps."""
     return scheduler is not None and issubclass(scheduler, tuple(STEP_OPTIONS))
 
 
 def step_options(scheduler: type | None, optimizer: Optimizer, steps: int) -> dict[str, Any]:
-    """Return the options of a scheduler that depend on the optimizer and the length of the training.
+    """Return those options of a scheduler class that depend on the optimizer and the length of the training.
 
     Args:
-        scheduler: class of the scheduler; None if there is no scheduler.
+        scheduler: None if there is no scheduler.
         optimizer: an optimizer whose learning rates are set.
-        steps: batches of the whole training.
+        steps: number of optimizer steps of the whole training.
 
     Returns:
         Options by name; empty if the scheduler steps after every epoch.

@@ -1,4 +1,4 @@
-"""Detect row-sparse gradients, and check that the optimizer supports them."""
+"""Row-sparse gradients, and a check that the optimizer and the training support them."""
 
 from torch import nn
 from torch.optim import SGD, Optimizer
@@ -10,15 +10,15 @@ SUPPORTING = (Adagrad, SGD)
 
 
 def has_sparse_gradients(model: nn.Module) -> bool:
-    """Return whether the gradients of an embedding table in the model contain only the rows of a batch."""
+    """Return whether the gradient of an embedding table in the model contains only the rows that a batch uses."""
     return any(getattr(module, "sparse", False) for module in model.modules())
 
 
 def require_sparse_support(optimizer: Optimizer, clips_gradients: bool) -> None:
-    """Check that an optimizer and the training support row-sparse gradients.
+    """Check that the optimizer and the training support row-sparse gradients.
 
     Raises:
-        UserError: if the optimizer or the training does not support them.
+        UserError: if the optimizer is neither Adagrad nor SGD, if it has a weight decay, or if gradients are clipped.
     """
     dense = "or set model.embedding.sparse=false"
     if not isinstance(optimizer, SUPPORTING):

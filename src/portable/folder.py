@@ -1,4 +1,4 @@
-"""The files of an exported model, besides the ONNX file."""
+"""The files of an exported model other than the ONNX files."""
 
 import json
 import shutil
@@ -18,8 +18,8 @@ from src.portable.quantization import AccuracyLoss
 from src.run_result import RunResult, Score
 
 FILES = Path(__file__).parent / "files"
-FORMAT = 1  # version of config.json
-MARKUP = "\\`*_{}[]<>#|"  # characters that are escaped in Markdown
+FORMAT = 1  # format version of config.json
+MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def new_folder(path: str) -> Iterator[Path]:
     """Yield a temporary folder, and rename it to `path` if the block raises no exception.
 
     Raises:
-        UserError: if `path` exists and is not an empty folder, or cannot be written.
+        UserError: if `path` exists and is not an empty folder, or if it cannot be created.
     """
     target = Path(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -46,7 +46,7 @@ def new_folder(path: str) -> Iterator[Path]:
 
 
 def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
-    """Write the tokenizer, the configuration, the weights and the script that classifies texts."""
+    """Write the tokenizer, the configuration, the weights, and the script that classifies texts."""
     from safetensors.torch import save_file
 
     codec = card.codec
@@ -62,7 +62,7 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
     (folder / "tokenizer.json").write_text(codec.tokenizer.to_json(), encoding="utf-8")
     weights = {name: weight.detach().clone().contiguous() for name, weight in portable.state_dict().items()}
     save_file(weights, folder / "model.safetensors")
-    (folder / "model.safetensors").chmod(0o644)  # safetensors creates the file readable by its owner only
+    (folder / "model.safetensors").chmod(0o644)  # safetensors creates a file that only its owner can read
     shutil.copyfile(FILES / "predict.py", folder / "predict.py")
 
 
@@ -77,12 +77,9 @@ def write_model_card(
     """Write README.md, with the scores of the run whose folder contains the checkpoint.
 
     Args:
-        folder: folder of the exported model.
         checkpoint: path of the exported checkpoint.
-        card: metadata of the checkpoint.
-        portable: model of the checkpoint.
-        difference: largest difference of the outputs of the ONNX model from those of `portable`.
-        accuracy_loss: loss of accuracy of the int8 model; None if there is no int8 model.
+        difference: largest absolute difference between an output of `portable` and of the ONNX model.
+        accuracy_loss: comparison of the int8 model with the ONNX model; None if there is no int8 model.
     """
     result = RunResult.load(checkpoint.resolve().parent.parent)
     choices = card.config.get("choices", {})
@@ -110,7 +107,7 @@ def _components(choices: Mapping[str, str]) -> str:
 
 
 def _training(card: Card, result: RunResult) -> dict[str, Any]:
-    """Return the rows of the model card about data and training, from the configuration and the record of the run."""
+    """Return the values for the model card's rows on data, seed and training."""
     data = card.config["data"]
     source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
     sizes = ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items())
@@ -124,7 +121,7 @@ def _training(card: Card, result: RunResult) -> dict[str, Any]:
 
 
 def _scores(result: RunResult) -> dict[str, Any]:
-    """Return the final metrics of the test split, or of the validation split if the run had no test."""
+    """Return the final metrics of the test split, or of the validation split if the run has no test metrics."""
     split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
     scores = [
         {
@@ -144,7 +141,7 @@ def _interval(score: Score) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Escape the characters of texts that have a meaning in Markdown or HTML; class names may contain them."""
+    """Escape the characters in MARKUP, which class names may contain, and replace whitespace by single spaces."""
     if isinstance(value, str):
         return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

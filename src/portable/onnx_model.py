@@ -1,4 +1,4 @@
-"""Convert a trained model to ONNX, and check that both models give the same outputs."""
+"""Conversion of a trained model to ONNX, with a check that both models give the same outputs."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
 TOLERANCE = 1e-5  # largest allowed difference of a probability or a weight from torch's
-TRACED = (3, 7)  # texts and tokens of the traced batch; CHECKED does not contain this shape
+TRACED = (3, 7)  # texts and tokens of the traced batch; CHECKED has only other shapes
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 
@@ -32,8 +32,7 @@ class PortableModel(nn.Module):
     """The module that is exported: tokens N×L int64 and mask N×L bool → probabilities N×C and weights N×L.
 
     Args:
-        model: a trained model.
-        loss: converts the model's logits into probabilities.
+        loss: loss function, which converts the model's logits into probabilities.
         vocab_size: number of token ids.
         max_length: maximum of L.
     """
@@ -51,18 +50,17 @@ class PortableModel(nn.Module):
 
 
 def convert(portable: PortableModel, path: Path) -> float:
-    """Write a model as ONNX, with any number of texts and tokens, and compare it with torch.
+    """Write an ONNX file that accepts any number of texts and tokens, and compare its outputs with torch's.
 
-    torch has two exporters, and neither converts every component. The tracing exporter is tried first, because it is
-    faster and does not fix the length of recurrent layers; then the exporter based on torch.export. The first model
-    whose outputs differ from torch's by at most TOLERANCE is written.
+    Torch has two exporters, and neither converts every component. The tracing exporter is tried first, because it is
+    faster and does not fix the length of recurrent layers; the second exporter is based on torch.export. The first
+    ONNX model whose outputs differ from torch's by at most TOLERANCE is written.
 
     Args:
         portable: a trained model on the CPU, in evaluation mode.
-        path: path of the ONNX file.
 
     Returns:
-        The largest difference from torch's outputs on ragged batches of other shapes than the traced batch.
+        The largest absolute difference from torch's outputs, on ragged batches of other shapes than the traced batch.
 
     Raises:
         UserError: if no exporter writes a model with the same outputs.
@@ -75,20 +73,20 @@ def convert(portable: PortableModel, path: Path) -> float:
                 with quiet(), torch.no_grad():
                     export(portable, candidate)
                 difference = largest_difference(portable, candidate)
-            except Exception as error:  # the exporters and onnxruntime raise many types
+            except Exception as error:  # the exporters and onnxruntime raise exceptions of many types
                 reasons.append(f"{name}: {type(error).__name__}: {_first_line(error)}")
                 continue
             if difference <= TOLERANCE:
                 candidate.replace(path)
                 return difference
-            reasons.append(f"{name}: the results differ by {difference:.1e}")
+            reasons.append(f"{name}: the outputs differ from torch's by {difference:.1e}")
     raise UserError(f"this model cannot be exported to ONNX ({'; '.join(reasons)})")
 
 
 def largest_difference(portable: PortableModel, path: Path) -> float:
-    """Return the largest difference of the outputs of torch and an ONNX file, on random ragged batches.
+    """Return the largest absolute difference between the outputs of torch and an ONNX file, on random ragged batches.
 
-    The difference is infinite if the shapes of the outputs differ.
+    The difference is infinite if the shapes of the outputs differ, and NaN if an output is NaN.
     """
     session = load_session(path)
     differences = [0.0]
@@ -109,17 +107,20 @@ def load_session(path: Path, threads: int = 0) -> "InferenceSession":
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.log_severity_level = 4  # log no errors: they also raise exceptions, which are reported
+    options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def feed(tokens: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the inputs of a session by name: tokens N×L int64 and mask N×L bool."""
+    """Return the inputs of an ONNX session by name: tokens N×L int64 and mask N×L bool."""
     return dict(zip(INPUTS, (tokens, mask), strict=True))
 
 
 def _ragged_batch(portable: PortableModel, texts: int, length: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Return random tokens and mask N×L. The first text has L tokens, and the last of several texts has none."""
+    """Return random tokens and their mask, both N×L.
+
+    The first text has `length` tokens. If there are several texts, the last is empty.
+    """
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(1, length + 1, (texts,), generator=generator)
     lengths[-1], lengths[0] = 0, length
@@ -158,7 +159,7 @@ def _export_by_graph(portable: PortableModel, path: Path) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hide the output of the exporters, part of which comes from C++; exceptions are not affected."""
+    """Hide the output of the exporters, including the output of C++ code; exceptions are not affected."""
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""An int8 copy of an ONNX model, and its loss of accuracy."""
+"""An int8 copy of an ONNX model, and the difference in accuracy."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,12 +13,12 @@ RESAMPLES = 1000
 
 
 class AccuracyLoss(NamedTuple):
-    """The accuracy of two models on the same texts.
+    """The accuracies of two models on the same texts.
 
     Args:
-        original: accuracy in [0, 1] of the first model.
-        quantized: accuracy in [0, 1] of the second model.
-        low, high: 95 % interval of `quantized - original`, over resamples of the texts.
+        original: accuracy in [0, 1] of the original model.
+        quantized: accuracy in [0, 1] of the quantized model.
+        low, high: bootstrap 95 % interval of `quantized - original`.
         texts: number of texts.
     """
 
@@ -36,21 +36,15 @@ class AccuracyLoss(NamedTuple):
 
 
 def quantize(source: Path, target: Path) -> None:
-    """Write a copy of an ONNX model whose matrix products use int8 weights and quantize activations at each call."""
+    """Write a copy of an ONNX model with int8 weights in matrix products; every call also quantizes the activations."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    with quiet():  # hides the package's advice to preprocess the model
+    with quiet():  # hides the advice of onnxruntime to preprocess the model
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
 
 
 def measure_loss(original: Path, quantized: Path, batches: Iterable[Batch]) -> AccuracyLoss:
-    """Compare two ONNX models on labelled batches.
-
-    Args:
-        original: file of the first model.
-        quantized: file of the second model.
-        batches: batches with at least one text in total.
-    """
+    """Compare two ONNX files on labelled batches, which must contain at least one text in all."""
     sessions = load_session(original), load_session(quantized)
     hits: list[np.ndarray] = []  # 2×N bool for each batch
     for batch in batches:

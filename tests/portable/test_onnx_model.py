@@ -65,7 +65,7 @@ class ReadsBatch(PortableModel):
 def test_a_silent_error_of_an_exporter_is_refused(tmp_path: Path) -> None:
     model = portable(encoder="identity", attention="bahdanau")
     model.__class__ = ReadsBatch
-    with pytest.raises(UserError, match="tracing: the results differ by"):
+    with pytest.raises(UserError, match="tracing: the outputs differ from torch's by"):
         convert(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 

@@ -1,6 +1,6 @@
-"""Classify texts without the training framework: python predict.py "A film to remember", or texts in a pipe.
+"""Classify texts without the training framework: python predict.py "A film to remember".
 
-Standard input has one text per line. Needs numpy, onnxruntime and tokenizers.
+Without arguments, the script reads standard input, one text per line. It needs numpy, onnxruntime and tokenizers.
 """
 
 import json
@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 
 class Classifier:
-    """The classifier in a folder; `model` names the ONNX file."""
+    """The classifier in a folder; `model` is the name of the ONNX file."""
 
     def __init__(self, folder: str | Path = Path(__file__).parent, model: str = "model.onnx") -> None:
         folder = Path(folder)
@@ -24,7 +24,7 @@ class Classifier:
         self.session = onnxruntime.InferenceSession(str(folder / model), providers=["CPUExecutionProvider"])
 
     def __call__(self, texts: list[str]) -> list[dict]:
-        """The label, the probability of each class and the attention weight of each token, for each text."""
+        """Return for each text the label, the probability of each class, and the attention weight of each token."""
         limit, names = self.config["max_length"], self.config["class_names"]
         cut = slice(-limit, None) if self.config["keep"] == "last" else slice(limit)
         encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
