@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class Classifier(nn.Module):
-    """A text classifier of interchangeable components; the output size of each is the input size of the next."""
+    """A text classifier of interchangeable components; the output size of one is the input size of the next."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Classifier(nn.Module):
         """Load the weights of every pretrained component.
 
         Raises:
-            UserError: if a file of weights is missing or does not fit the component.
+            UserError: if a file of weights cannot be read or does not fit the component.
         """
         for _, component in self.components():
             component.load_pretrained()
@@ -46,16 +46,12 @@ class Classifier(nn.Module):
         yield from self.named_children()  # type: ignore[misc]
 
     def description_options(self) -> dict[str, dict[str, Any]]:
-        """Return the options that each component read from a pretrained model; a checkpoint stores these options.
-
-        Returns:
-            A dictionary from component names to options and their values, without components that read no options.
-        """
+        """Return the nonempty `description_options` of the components by component name, for a checkpoint."""
         options = {name: dict(component.description_options) for name, component in self.components()}
         return {name: values for name, values in options.items() if values}
 
     def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Move the tokens that the embedding knows to the front of each text, and mask the others as padding.
+        """Move the tokens that the embedding knows to the front of each text, and mask all others as padding.
 
         Returns:
             The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if the
@@ -68,11 +64,11 @@ class Classifier(nn.Module):
         return tokens.gather(1, order), known.gather(1, order), order
 
     def embed(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the embeddings N×L×D of the tokens from `drop_unknown`, without positions."""
+        """Return the embeddings N×L×D of tokens from `drop_unknown`, without the positional encoding."""
         return self.embedding(tokens, mask)
 
     def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
-        """Add positions to the embeddings N×L×D, and return the result of the encoder."""
+        """Add the positional encoding to the embeddings N×L×D, and return the output of the encoder."""
         return self.encoder(self.position(embeddings, mask), mask)
 
     def classify(self, embeddings: Tensor, mask: Tensor) -> Tensor:
@@ -80,10 +76,10 @@ class Classifier(nn.Module):
         return self.head(self.pooling(self.attention(self.encode(embeddings, mask))))
 
     def classify_mixed(self, encoded: Encoded, weights: Tensor) -> Tensor:
-        """Return the logits of each text, with `weights` N×H×T×L instead of the weights that the attention computes.
+        """Return the logits N×num_logits, with `weights` N×H×T×L in place of the computed attention weights.
 
         Raises:
-            NotImplementedError: if the attention does not mix states by weights.
+            NotImplementedError: if the attention does not implement `mix`.
         """
         return self.head(self.pooling(self.attention.mix(encoded, weights)))
 
@@ -98,15 +94,15 @@ class Classifier(nn.Module):
         return _restore_order(self.attention.weights(self.encode(self.embed(tokens, mask), mask)), order)
 
     def forward_with_weights(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits N×num_logits and attention weights N×H×T×L, from a single pass of the encoder."""
+        """Return logits N×num_logits and attention weights N×H×T×L, from a single forward pass."""
         tokens, mask, order = self.drop_unknown(tokens, mask)
         attended, weights = self.attention.forward_with_weights(self.encode(self.embed(tokens, mask), mask))
         return self.head(self.pooling(attended)), _restore_order(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Return the weights N×H×L×L of each self-attention layer of the encoder, by the name of the layer.
+        """Return the weights N×H×L×L of each self-attention layer of the encoder by the name of the layer.
 
-        The tokens are in their original order.
+        The tokens are in their original order; dropped tokens get 0.
         """
         tokens, mask, order = self.drop_unknown(tokens, mask)
         with record_layer_weights(self.encoder) as layer_weights:
@@ -122,14 +118,13 @@ def _restore_order(weights: Tensor, order: Tensor | None) -> Tensor:
     """Return weights N×H×T×L with the tokens in their original order.
 
     Args:
-        weights: weights of tokens in another order.
-        order: original position N×L of each token; None means that the tokens are already in the original order.
+        order: original position N×L of each token; None if the tokens are already in the original order.
     """
     if order is None:
         return weights
     inverse = torch.argsort(order, dim=1)[:, None, None, :]  # new position of each original token
     weights = weights.gather(3, inverse.expand_as(weights))
-    if weights.shape[2] == order.shape[1]:  # token × token: the rows are permuted as well
+    if weights.shape[2] == order.shape[1]:  # token × token weights: the rows are permuted as well
         weights = weights.gather(2, inverse.transpose(2, 3).expand_as(weights))
     return weights
 

@@ -1,4 +1,4 @@
-"""A recorder of the attention weights of an encoder's layers."""
+"""Recording of the attention weights in an encoder's layers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +13,11 @@ from src.models.types import Encoded
 
 @contextmanager
 def record_layer_weights(encoder: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Record the weights of each self-attention in an encoder's blocks, at every forward pass within this context.
+    """Record the weights of each self-attention layer in an encoder during forward passes within this context.
 
     Yields:
-        A dictionary from the names "encoder 1", "encoder 2", … to weights N×H×L×L, which the forward pass fills. It
-        stays empty for recurrent, elementwise and pretrained encoders, which have no such blocks.
+        A dictionary from the names "encoder 1", "encoder 2", … to weights N×H×L×L of the latest forward pass. It stays
+        empty for recurrent, elementwise and pretrained encoders, because they have no self-attention layers of Heed.
     """
     weights: dict[str, Tensor] = {}
 

@@ -1,4 +1,4 @@
-"""Loss functions; each defines the number of logits and converts logits to probabilities."""
+"""Loss functions; each of them defines the number of logits, and converts logits to probabilities."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from torch.nn import functional as F
 def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
     if weights is None:
         return None
-    if weights == "balanced":  # equal total weight for each class: n / (C n_c)
+    if weights == "balanced":  # the same total weight for each class: n / (C n_c) for each of its n_c texts
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
     if isinstance(weights, str) or len(weights) != len(counts):
         raise ValueError(f"class_weights={weights} must be balanced, or one number for each of {len(counts)} classes")
@@ -22,16 +22,17 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
 
 
 class Loss(nn.Module, ABC):
-    """The base class of both losses: Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n), as in torch's `cross_entropy`.
+    """The base class of both losses, Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n), as in torch's `cross_entropy`.
 
     With label smoothing ε, the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights every w_c is 1,
     and the divisor is the number of texts.
 
     Args:
-        class_counts: number of training texts of each class; its length is C.
+        class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction in [0, 1) of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight for each class, `balanced` (inverse to the class frequency), or None.
+        class_weights: one weight (≥ 0) for each class; `balanced` makes them inversely proportional to the class
+            frequencies; None weights all classes equally.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -79,10 +80,11 @@ class CrossEntropy(Loss):
 class BinaryCrossEntropy(Loss):
     """Cross-entropy with one logit for two classes: p = (σ(−logit), σ(logit)), as in the twenty-model report.
 
-    Without options it is torch's `BCEWithLogitsLoss`. With any options it equals `CrossEntropy` of (0, logit).
+    Without options, it equals torch's `BCEWithLogitsLoss`. With any options, it equals `CrossEntropy` of the logits
+    (0, logit).
 
     Raises:
-        ValueError: if there are not exactly two classes.
+        ValueError: if there are not exactly two classes, or if an option is outside its range.
     """
 
     num_logits = 1

@@ -1,7 +1,7 @@
-"""Operations on texts with padding: softmax, sum, mean, maximum, selection and reversal of real states.
+"""Operations on the real states of padded texts: softmax, sum, mean, maximum, selection and reversal.
 
-A row without real tokens gives zeros, never NaN. Masks are multiplied or added, which is several times as fast as
-`masked_fill` on a CPU. Therefore values on padding must be finite.
+The result for a text without real tokens is zero, never NaN. Most masks are multiplied or added, which is several times
+as fast as `masked_fill` on a CPU. Padding must therefore hold finite values.
 """
 
 import torch
@@ -11,24 +11,24 @@ from src.kernels.row_exchange import exchange_rows
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
-    """Return the softmax over the real entries of `dim`. Padding and every entry of an empty row get exactly 0.
+    """Return the softmax over the real entries along `dim`; padding gets exactly 0.
 
     Args:
-        scores: any floating tensor.
+        scores: floating-point tensor of any shape.
         mask: bool, broadcastable to `scores`.
 
     Returns:
-        Weights of the shape of `scores`, summing to 1 along `dim` if at least one entry is real.
+        Weights of the same shape as `scores`. They sum to 1 along `dim`, or are all 0 if no entry is real.
     """
-    return torch.softmax(scores + _lowest(scores, mask), dim) * mask
+    return torch.softmax(scores + _padding_bias(scores, mask), dim) * mask
 
 
-def _lowest(numbers: Tensor, mask: Tensor) -> Tensor:
-    """Return the numbers to add before a softmax or maximum, so that padding has no effect.
+def _padding_bias(values: Tensor, mask: Tensor) -> Tensor:
+    """Return a bias that removes the effect of padding on a softmax or maximum, with the shape of `mask`.
 
-    They are 0 on real entries and half of the lowest finite number on padding. With -inf, an empty row would give NaN.
+    The bias is 0 on real entries and half of the lowest finite number on padding: -inf would give NaN in an empty row.
     """
-    return numbers.new_zeros(mask.shape).masked_fill_(~mask, torch.finfo(numbers.dtype).min / 2)
+    return values.new_zeros(mask.shape).masked_fill_(~mask, torch.finfo(values.dtype).min / 2)
 
 
 def zero_padding(states: Tensor, mask: Tensor) -> Tensor:
@@ -48,8 +48,9 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_max(states: Tensor, mask: Tensor) -> Tensor:
-    """Return the largest value of each feature over the real states: N×T×D, N×T → N×D."""
-    highest = (states + _lowest(states, mask.unsqueeze(-1))).max(1).values  # amax's backward pass takes twice as long
+    """Return the maximum of each feature over the real states: N×T×D, N×T → N×D."""
+    # max, because the backward pass of amax takes twice as long
+    highest = (states + _padding_bias(states, mask.unsqueeze(-1))).max(1).values
     return highest.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
 
@@ -64,7 +65,7 @@ def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
 def reverse_by_length(states: Tensor, mask: Tensor) -> Tensor:
     """Reverse the order of the real states in each row: N×T×D, N×T → N×T×D.
 
-    Padding must be at the end of a row, and stays there. A second reversal restores the original order.
+    Padding must be at the end of each row, and stays there. A second reversal restores the original order.
     """
     lengths = mask.sum(1, keepdim=True)  # N×1
     steps = torch.arange(mask.shape[1], device=mask.device)  # T

@@ -1,4 +1,4 @@
-"""A check of the shapes that all components of a model return."""
+"""A check of the shapes of the tensors that the components of a model return."""
 
 import logging
 
@@ -13,9 +13,9 @@ TEXTS, TOKENS = 3, 7  # different primes, to detect swapped dimensions
 
 
 def check_shapes(model: Classifier, num_logits: int) -> None:
-    """Pass a small batch through the model, on its device, and check the result of each component.
+    """Pass a small batch through the model, on the model's device, and check the output of each component.
 
-    Other exceptions are only logged, because some components may not support a small batch on the meta device.
+    Exceptions other than a ShapeError are only logged, because some components may not support the meta device.
 
     Raises:
         ShapeError: if a shape is wrong; the message names the class, the returned shape and the required shape.

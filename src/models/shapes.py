@@ -1,4 +1,4 @@
-"""Requirements on the shapes of the tensors that components return."""
+"""Checks of the shapes of the tensors that components return."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,10 +44,10 @@ def _fits(actual: int, size: int | None) -> bool:
 
 
 def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
-    """Return the result of an encoder or attention after a check of its shapes and types.
+    """Return `value`, the output of an encoder or attention, after a check of the shapes and types.
 
     Raises:
-        ShapeError: if a type is wrong, or if a shape does not match the other shapes, `texts` or `output_dim`.
+        ShapeError: if a type is wrong, or if a shape contradicts `texts`, `output_dim` or another shape.
     """
     if not isinstance(value, Encoded):
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""Norms, residual connection and dropout around an attention or a feed-forward network."""
+"""Layer norm, residual connection and dropout around an attention layer or a feed-forward network."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -15,19 +15,19 @@ class Sublayer(nn.Module):
 
     post: LayerNorm(x + Dropout(f(x))) (Vaswani et al. 2017, section 5.4);
     pre: x + Dropout(f(LayerNorm(x))) (Xiong et al. 2020, arXiv 2002.04745);
-    both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual` the `x +` is omitted.
+    both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual`, x is not added.
 
     Args:
         input_dim: D, features of x.
         output_dim: D', features of f(x); None means D.
         residual: add x to f(x).
         norm: position of layer norm: none, pre, post or both.
-        norm_eps: added to the variance in layer norm.
+        norm_eps: constant added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping a feature of f(x).
-        output_dropout: probability in [0, 1) of dropping a feature of the result, as the last step.
+        output_dropout: probability in [0, 1) of dropping a feature of the final output.
 
     Raises:
-        ValueError: if an option is outside its range, or if `residual` is set and f(x) has another size than x.
+        ValueError: if an option is outside its range, or if `residual` is set and D' differs from D.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Sublayer(nn.Module):
         self.output_dropout = Dropout(output_dropout, "output_dropout")
 
     def apply_around(self, function: Callable[[Tensor], Tensor], states: Tensor) -> Tensor:
-        """Return the result of the sublayer for f = `function` and x = `states`: N×L×D → N×L×D'."""
+        """Return the output of the sublayer for f = `function` and x = `states`: N×L×D → N×L×D'."""
         return self.combine(states, function(self.prepare(states)))
 
     def prepare(self, states: Tensor) -> Tensor:
@@ -62,6 +62,6 @@ class Sublayer(nn.Module):
         return self.before(states)
 
     def combine(self, states: Tensor, output: Tensor) -> Tensor:
-        """Return the result of the sublayer from x and f(x): N×L×D, N×L×D' → N×L×D'."""
+        """Return the output of the sublayer for x = `states` and f(x) = `output`: N×L×D, N×L×D' → N×L×D'."""
         output = self.dropout(output)
         return self.output_dropout(self.after(states + output if self.residual else output))

@@ -11,7 +11,7 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
 
     Args:
         param_groups: optimizer options by component name: embedding, position, encoder, attention, pooling or head. As
-            with a Keras kernel regularizer, `weight_decay` does not apply to biases and the parameters of norms.
+            with a Keras kernel regularizer, `weight_decay` does not apply to vectors, such as biases and norms.
 
     Raises:
         ValueError: if `param_groups` names an unknown component.

@@ -114,7 +114,7 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
         assert torch.equal(logits, model(tokens, mask))
         encoded = model.encode(model.embed(tokens, mask), mask)
         if attention == "none":
-            with pytest.raises(NotImplementedError, match="NoAttention cannot mix states with weights"):
+            with pytest.raises(NotImplementedError, match="NoAttention cannot compute its output from weights"):
                 model.classify_mixed(encoded, weights)
         else:  # the same weights give the same logits, and others change them
             assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)

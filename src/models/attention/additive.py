@@ -10,17 +10,17 @@ from src.models.attention.query import QueryAttention
 
 
 class AdditiveAttention(QueryAttention):
-    """score(q, h) = vᵀ tanh(W [h; q] + b), computed as vᵀ tanh(W_h h + W_q q + b).
+    """score(q, h) = vᵀ tanh(W [h; q] + b).
 
-    The query q is thus projected only once, not once for each state h.
+    The score is computed as vᵀ tanh(W_h h + W_q q + b), which projects the query q once per text, not once per state h.
 
     Args:
         attention_dim: A, size of the hidden layer; None means D.
-        bias: add b.
+        bias: add b inside the tanh.
         options: options of `QueryAttention`.
 
     Raises:
-        ValueError: if `attention_dim` is below 1.
+        ValueError: if an option is outside its range.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Self-attention by queries, keys and values (Vaswani et al. 2017, section 3.2)."""
+"""Self-attention with queries, keys and values (Vaswani et al. 2017, section 3.2)."""
 
 from typing import Any
 
@@ -15,16 +15,17 @@ from src.models.types import Encoded
 class DotProductAttention(SelfAttention):
     """Self-attention softmax(q kᵀ / √d) v over the real keys, separately for each head.
 
-    A subclass implements `project`. It overrides `scale_queries` if the divisor is not √d, and `merge` if it mixes
-    heads. `forward` uses a fused kernel without materializing the weights; `weights` computes them.
+    A subclass implements `project`. It overrides `scale_queries` if the divisor is not √d, and `merge` if it does more
+    than concatenate the heads. `forward` calls a fused kernel, which does not store the weights; `weights` computes
+    them.
 
     Args:
         input_dim: D, features of a state.
-        output_dim: D', features of a mixture; None means D.
+        output_dim: D', features of an attention output; None means D.
         options: options of `SelfAttention`.
 
     Attributes:
-        head_dim: d, features of a head's queries and keys; D unless a subclass changes it.
+        head_dim: d, number of features of a head's queries and keys; D unless a subclass sets another value.
     """
 
     def __init__(self, input_dim: int, output_dim: int | None = None, /, **options: Any) -> None:
@@ -53,7 +54,7 @@ class DotProductAttention(SelfAttention):
         return queries @ keys.transpose(-2, -1)
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Return the sums of the values, weighted by attention: N×H×L×d each → N×H×L×d."""
+        """Return the averages of the values, weighted by attention: N×H×L×d each → N×H×L×d."""
         return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
 
     @property
@@ -61,12 +62,12 @@ class DotProductAttention(SelfAttention):
         return self.dropout.rate if self.training else 0.0
 
     def use_rotary(self, rotary: Rotary) -> None:
-        """Set the rotary positions that rotate queries and keys in later calls.
+        """Rotate queries and keys by `rotary` in all later calls.
 
         Raises:
             ValueError: if a head has an odd number of features.
         """
-        rotary.check(self.head_dim)
+        rotary.require_even(self.head_dim)
         self.rotary = rotary
 
     def _project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Elementwise self-attention through one global vector, in O(L)."""
+"""Elementwise self-attention through one global vector, with time and memory in O(L)."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -21,13 +21,13 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class ElementwiseMixing(nn.Module):
-    """The output W_o (R ∘ gate(E)) of each token, with R = W_r x + b_r of its state x and the global vector E.
+    """Computes W_o (R ∘ gate(E)) with R = W_r x + b_r for each state x; E is the global vector of the text.
 
     Args:
         input_dim: D, features of a state.
         expanded_dim: De, features of E; None means D.
-        gate: tanh, sigmoid or linear, applied to E.
-        vector_norm: layer or batch norm of E, or none.
+        gate: function of E: tanh, sigmoid or linear, which is the identity.
+        vector_norm: normalization of E: layer, batch or none.
         dropout: probability in [0, 1) of dropping an attention weight while training.
 
     Raises:
@@ -53,19 +53,19 @@ class ElementwiseMixing(nn.Module):
         self.output = Linear(vector_dim, input_dim, bias=False)
 
     def retrieve(self, states: Tensor, vector: Tensor) -> Tensor:
-        """Return the output of each token for the global vector `vector`: N×L×D, N×De → N×L×D."""
+        """Return the output for each state, given the global vectors: N×L×D, N×De → N×L×D."""
         return self.output(self.retrieval(states) * self.gate(vector).unsqueeze(1))
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the output of each token: N×L×D, N×L → N×L×D."""
+        """Return the output for each state: N×L×D, N×L → N×L×D."""
         return self.retrieve(states, self.vector(states, mask))
 
 
 class ElementwiseAttention(SelfAttention):
-    """Elementwise mixing as an attention. Its summary is E, projected to D features if E has another size.
+    """Elementwise mixing as an attention mechanism; the summary is E, projected to D features if E has another size.
 
-    There are no token × token weights: `weights` has one row, and one head for each feature of E. The options are
-    those of `ElementwiseMixing` and `SelfAttention`.
+    There are no token × token weights: the weights have a single row for each feature of E, and each feature counts as
+    a head. The options are those of `ElementwiseMixing` and `SelfAttention`.
     """
 
     def __init__(
@@ -105,6 +105,6 @@ class ElementwiseAttention(SelfAttention):
         return self._retrieve(encoded, states, self.mixing.vector.mix(states, encoded.mask, by_token))
 
     def _retrieve(self, encoded: Encoded, states: Tensor, vector: Tensor) -> Encoded:
-        """Return the result of `forward` for the global vector `vector` N×De."""
-        mixed = self.mixing.retrieve(states, vector)
-        return Encoded(self.finish(encoded, mixed), encoded.mask, self.summary(vector))
+        """Return the result of `forward`, given the prepared states N×L×D and the global vectors N×De."""
+        outputs = self.mixing.retrieve(states, vector)
+        return Encoded(self.finish(encoded, outputs), encoded.mask, self.summary(vector))

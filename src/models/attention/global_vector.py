@@ -1,4 +1,4 @@
-"""The global vector E of elementwise attention, a summary of the whole text."""
+"""The global vector E of elementwise attention, a summary of the text."""
 
 from typing import Literal
 
@@ -19,8 +19,8 @@ class GlobalVector(nn.Module):
 
     Args:
         input_dim: D, features of a state.
-        output_dim: features of E.
-        norm: layer or batch norm of E, or none. Batch norm uses its running statistics for a batch of one text.
+        output_dim: De, features of E.
+        norm: normalization of E: layer, batch or none. For a batch of one text, batch norm uses its running statistics.
         dropout: probability in [0, 1) of dropping a weight while training.
 
     Raises:
@@ -40,7 +40,7 @@ class GlobalVector(nn.Module):
         self.dropout = Dropout(dropout)
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the weights of the tokens for each feature of E, which sum to 1 over real tokens: N×L×D → N×L×De."""
+        """Return weights that sum to 1 over the real tokens for each feature of E: N×L×D, N×L → N×L×De."""
         return masked_softmax(self.scores(states), mask.unsqueeze(-1), dim=1)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class GlobalVector(nn.Module):
         return self.mix(states, mask, self.dropout(self.weights(states, mask)))
 
     def mix(self, states: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
-        """Return E, computed with `weights`: N×L×D, N×L, N×L×De → N×De."""
+        """Return E for the given weights: N×L×D, N×L, N×L×De → N×De."""
         vector = self._normalize((weights * self.values(states)).sum(1))
         return vector.masked_fill(~mask.any(1, keepdim=True), 0.0)
 
@@ -56,5 +56,5 @@ class GlobalVector(nn.Module):
         norm = self.norm
         if not isinstance(norm, nn.BatchNorm1d) or len(vector) > 1:
             return norm(vector)
-        # a batch of one text has no variance
+        # the variance over one text is not defined
         return F.batch_norm(vector, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)

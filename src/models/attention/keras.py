@@ -1,4 +1,4 @@
-"""The scores of Keras' `Attention` layer, with the states as query, key and value."""
+"""Self-attention with the scores of Keras' `Attention` layer."""
 
 from typing import Any, Literal
 
@@ -15,9 +15,9 @@ class KerasAttention(DotProductAttention):
 
     Args:
         input_dim: D, features of a state.
-        score_mode: `dot` computes s x_i·x_j; `concat` computes c Σ_d tanh(s (x_id + x_jd)) and stores N×L×L×D numbers.
-        use_scale: learn the scale s of the scores, which starts at 1; false: s = 1, so the scores are not divided by
-            √D. The factor c of score_mode=concat also starts at 1 and is always learned.
+        score_mode: `dot` computes s x_i·x_j; `concat` computes c Σ_d tanh(s (x_id + x_jd)), and stores a tensor
+            N×L×L×D. The factor c is learned, with initial value 1.
+        use_scale: learn s, with initial value 1; otherwise s = 1. In both cases the scores are not divided by √D.
         options: options of `SelfAttention`.
 
     Raises:
@@ -40,7 +40,7 @@ class KerasAttention(DotProductAttention):
 
     def use_rotary(self, rotary: Rotary) -> None:
         if self.concat_weight is not None:
-            raise ValueError("score_mode=concat adds queries to keys: rotary positions need score_mode=dot")
+            raise ValueError("score_mode=concat adds queries to keys: rotary position embeddings need score_mode=dot")
         super().use_rotary(rotary)
 
     def project(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -62,4 +62,4 @@ class KerasAttention(DotProductAttention):
         if self.concat_weight is None:
             return super().attend(queries, keys, values, mask)
         weights = masked_softmax(self.score(queries, keys), self.visible(mask))
-        return self.dropout(weights) @ values  # no fused kernel computes this score
+        return self.dropout(weights) @ values  # no fused kernel supports these scores

@@ -14,14 +14,15 @@ class LearnedQueryAttention(QueryAttention):
 
     u has D parameters. It is initialized with zeros, so the initial weights are uniform.
 
-    Two optional biases are added to the score of each token: one depends on its distance from the beginning of the
-    text, the other on its distance from the end. Distances are divided into intervals of 1, 2, 4, … tokens, and each
-    interval has its own bias (like the relative positions of Raffel et al. 2020).
+    Two optional biases are added to the score of each token: one depends on the token's distance from the beginning of
+    the text, the other on the distance from the end. Distances are divided into intervals of 1, 2, 4, … tokens, and
+    each interval has its own bias (similar to the relative position biases of Raffel et al. 2020).
 
     Args:
         input_dim: D, features of a state.
-        edge_steps: number B of intervals from each end, in [0, 32], with 2B biases that start at zero. The last
-            interval contains all tokens from the 2^(B-1)-th on. 0 omits the biases.
+        edge_steps: number B of intervals for each end of the text, in [0, 32]; 0 omits the biases. The 2B biases are
+            initialized with zeros. The last interval contains all distances of at least 2^(B-1), and the token at an
+            end has distance 1.
         options: options of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:
@@ -32,18 +33,18 @@ class LearnedQueryAttention(QueryAttention):
         super().__init__(input_dim, **options)
         if not 0 <= edge_steps <= 32:
             raise ValueError(f"edge_steps={edge_steps} must lie in [0, 32]")
-        self.question = nn.Parameter(torch.zeros(input_dim))
-        self.edges = nn.Parameter(torch.zeros(2, edge_steps)) if edge_steps else None  # distances from beginning, end
+        self.question = nn.Parameter(torch.zeros(input_dim))  # the query u
+        self.edges = nn.Parameter(torch.zeros(2, edge_steps)) if edge_steps else None  # biases: beginning, end
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return keys @ self.question
 
-    def _scaled_scores(self, encoded: Encoded) -> Tensor:
-        scores = super()._scaled_scores(encoded)  # N×T
+    def scaled_scores(self, encoded: Encoded) -> Tensor:
+        scores = super().scaled_scores(encoded)  # N×T
         if self.edges is None:
             return scores
-        step_starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # without the first interval
+        starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # of all intervals but the first
         from_start = encoded.mask.cumsum(1)  # N×T, 1 for the first token
         from_end = from_start[:, -1:] - from_start + 1
-        beginning, end = (torch.bucketize(positions, step_starts, right=True) for positions in (from_start, from_end))
-        return scores + (self.edges[0][beginning] + self.edges[1][end])  # the bias of padding has no effect
+        beginning, end = (torch.bucketize(distances, starts, right=True) for distances in (from_start, from_end))
+        return scores + (self.edges[0][beginning] + self.edges[1][end])  # the softmax ignores the biases of padding

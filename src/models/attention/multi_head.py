@@ -14,7 +14,7 @@ class MultiHeadAttention(DotProductAttention):
     Args:
         input_dim: D, features of a state.
         heads: H, number of heads; must divide D.
-        bias: add biases to the projections.
+        bias: add biases in all projections.
         options: options of `SelfAttention`.
 
     Raises:

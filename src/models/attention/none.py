@@ -15,7 +15,7 @@ class NoAttention(Attention):
         self.output_dim = input_dim
 
     def weights(self, encoded: Encoded) -> Tensor:
-        """Return the identity matrix N×1×T×T, zero on padding: every real state attends only to itself."""
+        """Return identity matrices N×1×T×T with zeros on padding: every real state attends only to itself."""
         eye = torch.eye(encoded.mask.shape[1], dtype=encoded.states.dtype, device=encoded.states.device)
         return (eye * encoded.mask.unsqueeze(-1)).unsqueeze(1)
 

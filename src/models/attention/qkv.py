@@ -1,4 +1,4 @@
-"""Single-head attention with projections, as in the from-scratch document and in Keras with projections."""
+"""Single-head attention with projections of the states, as in the from-scratch document."""
 
 from typing import Any, Literal
 
@@ -15,11 +15,13 @@ class QkvAttention(DotProductAttention):
     Args:
         input_dim: D, features of a state.
         attention_units: A, features of queries, keys and values, and of the result; None means D.
-        bias: add the three biases. (b_k adds the same number to all scores of a query, so it gets no gradient.)
+        bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the
+            same number to all scores of a query.
         scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text), an
-            error of the from-scratch document; none: 1, as in Keras' layer.
-        values_from_keys: initialize W_v as a copy of W_k, as the from-scratch document does.
-        init_std: standard deviation of the initial weights, with zero biases; None keeps torch's default.
+            error in the from-scratch document; none: 1, as in Keras' `Attention` layer.
+        values_from_keys: initialize W_v and b_v as copies of W_k and b_k, as in the from-scratch document.
+        init_std: standard deviation (> 0) of the initial weights; the initial biases are zero. None means torch's
+            default initialization.
         options: options of `SelfAttention`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The base class of attentions with a single query: the summary of the text is the query."""
+"""The base class of attention mechanisms with a single query, the summary of the text."""
 
 from abc import abstractmethod
 
@@ -15,8 +15,8 @@ from src.models.types import Encoded
 class QueryAttention(Attention):
     """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i; q is the summary.
 
-    A subclass implements only `score`. This class implements mask, softmax, scaling, dropout and Luong's attentional
-    vector.
+    A subclass implements `score`; to add a bias to the scores, it overrides `scaled_scores`. This class implements
+    masking, softmax, scaling, dropout and Luong's attentional vector.
 
     Args:
         input_dim: D, features of a state and of the summary.
@@ -41,20 +41,21 @@ class QueryAttention(Attention):
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return the score of each state for the query: N×D, N×T×D → N×T."""
 
-    def _scaled_scores(self, encoded: Encoded) -> Tensor:
+    def scaled_scores(self, encoded: Encoded) -> Tensor:
+        """Return the arguments of the softmax: N×T. They are the scores, divided by √D if `scaled`."""
         scores = self.score(encoded.summary, encoded.states)
         require_shape(self, "score", scores, "N×T", encoded.mask.shape)
         return self.scale * scores
 
     def _row_weights(self, encoded: Encoded) -> Tensor:
-        return masked_softmax(self._scaled_scores(encoded), encoded.mask)
+        return masked_softmax(self.scaled_scores(encoded), encoded.mask)
 
     def weights(self, encoded: Encoded) -> Tensor:
-        """Return the attention weights N×1×1×T, which sum to 1 over real states; padding gets 0."""
+        """Return the attention weights N×1×1×T, which sum to 1 over the real states; padding gets 0."""
         return self._row_weights(encoded)[:, None, None, :]
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
-        """Return the context vector of each text as a sequence of length one, N×T×D → N×1×D, and the weights."""
+        """Return the context vector of each text as a sequence of one state, N×T×D → N×1×D, and the weights."""
         weights = self._row_weights(encoded)  # N×T
         return self._mix(encoded, self.dropout(weights)), weights[:, None, None, :]
 

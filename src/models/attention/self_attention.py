@@ -1,4 +1,4 @@
-"""The base class of self-attentions: norms, residual connection, dropout and zeroed padding."""
+"""The base class of self-attention, with layer norm, residual connection, dropout and zeroed padding."""
 
 from abc import abstractmethod
 
@@ -13,22 +13,24 @@ from src.models.types import Encoded
 
 
 class SelfAttention(Attention):
-    """Replaces each real state by a mixture of real states: N×L×D → N×L×D'. The summary is the mean of the results.
+    """Replaces each real state by an attention output that depends on all real states: N×L×D → N×L×D'.
+
+    The summary is the mean of the final outputs.
 
     A subclass implements `transform` and `weights`. Subclasses that compare queries with keys derive from
     `dot_product.DotProductAttention`, which implements both.
 
     Args:
         input_dim: D, features of a state.
-        output_dim: D', features of a mixture; None means D.
-        residual: add the state to its mixture.
-        norm: layer norm of the states before mixing (pre), of the result (post), both or none.
-        norm_eps: added to the variance in layer norm.
+        output_dim: D', features of an attention output; None means D.
+        residual: add the state to the attention output.
+        norm: position of layer norm: before the attention (pre), after the residual connection (post), both or none.
+        norm_eps: constant added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping an attention weight while training.
-        output_dropout: probability in [0, 1) of dropping a feature of the result, as the last step.
+        output_dropout: probability in [0, 1) of dropping a feature of the final output.
 
     Raises:
-        ValueError: if an option is outside its range.
+        ValueError: if an option is outside its range, or if `residual` is set and D' differs from D.
     """
 
     def __init__(
@@ -57,23 +59,23 @@ class SelfAttention(Attention):
 
     @abstractmethod
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the mixtures without norms and residual: N×L×D → N×L×D'. Padding may get any finite values."""
+        """Return the attention outputs, before norm and residual: N×L×D → N×L×D'. Padding may get any finite values."""
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """Return the results of `forward` and `weights`."""
         return self(encoded), self.weights(encoded)
 
-    def finish(self, encoded: Encoded, mixed: Tensor) -> Tensor:
-        """Return the states from the mixtures N×L×D' by residual connection, norm and dropout, with zero padding."""
-        return zero_padding(self.around.combine(encoded.states, mixed), encoded.mask)
+    def finish(self, encoded: Encoded, outputs: Tensor) -> Tensor:
+        """Apply residual connection, norm and dropout to the attention outputs N×L×D', and zero the padding."""
+        return zero_padding(self.around.combine(encoded.states, outputs), encoded.mask)
 
     def forward(self, encoded: Encoded) -> Encoded:
-        """Replace the states by their mixtures: N×L×D → N×L×D'."""
-        mixed = self.transform(self.around.prepare(encoded.states), encoded.mask)
-        require_shape(self, "transform", mixed, "N×L×D'", (*encoded.mask.shape, self.output_dim))
-        return self._with_mean(encoded, mixed)
+        """Return the final outputs and their mean: N×L×D → N×L×D', N×D'."""
+        outputs = self.transform(self.around.prepare(encoded.states), encoded.mask)
+        require_shape(self, "transform", outputs, "N×L×D'", (*encoded.mask.shape, self.output_dim))
+        return self._with_mean(encoded, outputs)
 
-    def _with_mean(self, encoded: Encoded, mixed: Tensor) -> Encoded:
-        """Return the result of `forward` from the mixtures N×L×D'; the summary is the mean of the resulting states."""
-        states = self.finish(encoded, mixed)
+    def _with_mean(self, encoded: Encoded, outputs: Tensor) -> Encoded:
+        """Return the result of `forward` for the attention outputs N×L×D'."""
+        states = self.finish(encoded, outputs)
         return Encoded(states, encoded.mask, masked_mean(states, encoded.mask))

@@ -14,12 +14,12 @@ from src.models.attention.multi_head import MultiHeadAttention
 class WindowedAttention(MultiHeadAttention):
     """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
-    `forward` divides the text into chunks of w tokens. The queries of a chunk attend only to the keys of this chunk and
-    its two neighbours, so time and memory grow as L·w, not L².
+    `attend` divides the text into chunks of w tokens, and compares the queries of each chunk only with the keys of this
+    chunk and the two neighbouring chunks. Time and memory therefore grow as L·w instead of L².
 
     Args:
         input_dim: D, features of a state.
-        window: w, visible tokens on each side.
+        window: w, number of visible tokens on each side (≥ 1).
         options: options of `MultiHeadAttention`.
 
     Raises:
@@ -46,7 +46,7 @@ class WindowedAttention(MultiHeadAttention):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         texts, length = mask.shape
         window = self.window
-        if length <= window or torch.onnx.is_in_onnx_export():  # an export would fix the number of chunks below
+        if length <= window or torch.onnx.is_in_onnx_export():  # an ONNX export would fix the number of chunks
             return super().attend(queries, keys, values, mask)
         chunks = math.ceil(length / window)
         padding = chunks * window - length
@@ -60,8 +60,8 @@ class WindowedAttention(MultiHeadAttention):
         steps = torch.arange(3 * window, device=mask.device)
         near = (steps[window : 2 * window, None] - steps).abs() <= window  # w×3w
         visible = (real.unsqueeze(2) & near).flatten(0, 1).unsqueeze(1)  # (NC)×1×w×3w
-        mixed = fused_attention(
+        outputs = fused_attention(
             chunked.transpose(1, 2).flatten(0, 1), neighbourhoods(keys), neighbourhoods(values), visible, self.drop_rate
         )
-        by_text = mixed.unflatten(0, (texts, chunks)).transpose(1, 2)  # N×H×C×w×d
+        by_text = outputs.unflatten(0, (texts, chunks)).transpose(1, 2)  # N×H×C×w×d
         return by_text.flatten(2, 3)[:, :, :length]

@@ -17,19 +17,18 @@ BUNDLED, BUNDLED_DIM = "the bundled GloVe vectors", 50
 class GloveEmbedding(LearnedEmbedding):
     """Word vectors that are initialized with GloVe vectors.
 
-    `load_pretrained`, not the constructor, reads the file of vectors. A checkpoint contains the vectors, so loading a
-    checkpoint does not need this file.
+    `load_pretrained`, not the constructor, reads the file of vectors. Loading a checkpoint does not need this file.
 
     Args:
-        vocabulary: the tokens by id.
-        path: a GloVe `.txt`, or a `.zip` that contains one; None means the bundled vectors: the 10,000 most
-            frequent words, 50 features each.
-        dim: D, features of the file's vectors.
+        vocabulary: tokens in the order of their ids.
+        path: a GloVe `.txt` file, or a `.zip` file that contains it; None means the bundled vectors of the 10,000 most
+            frequent words, with 50 features each.
+        dim: D, features of a vector; must be the size of the vectors in the file.
         freeze: do not train the vectors.
-        unknown: treatment of words without a vector: `keep` gives them random vectors with the standard deviation of
-            the GloVe vectors, `drop` removes them from the text.
+        unknown: treatment of words without a GloVe vector: `keep` gives them random vectors with the standard deviation
+            of the GloVe vectors; `drop` removes them from the text.
         dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of reading a token as unknown while training.
+        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -64,16 +63,16 @@ class GloveEmbedding(LearnedEmbedding):
             existing_file(self.path, "model.embedding.path")
 
     def load_pretrained(self) -> None:
-        """Read the file of vectors, and copy them into the table of word vectors.
+        """Copy the vectors in the file into the embedding table, and set all other rows to random vectors.
 
         Raises:
-            UserError: if the file cannot be read, has vectors of another size, or has no word of the vocabulary.
+            UserError: if the file cannot be read, has vectors of another size, or contains no word of the vocabulary.
         """
         words, vectors = read_glove(self.path, self.vocabulary)
         if not words:
             source = self.path or BUNDLED
             raise UserError(
-                f"{source}: no word of the vocabulary has a vector; check the language and case of the file"
+                f"{source}: no word of the vocabulary has a vector; check the file's language and letter case"
             )
         pretrained_vectors = torch.from_numpy(vectors)  # words×D
         self._require_size(pretrained_vectors.shape[1])
@@ -85,7 +84,7 @@ class GloveEmbedding(LearnedEmbedding):
             self.table.weight[rows] = pretrained_vectors
 
     def known(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return a mask N×L bool, True for tokens that the model uses."""
+        """Return a mask N×L, True for the real tokens that the model uses."""
         return mask & self.has_vector[tokens] if self.drop_unknown else mask
 
     def tokens_with_vectors(self) -> Tensor | None:

@@ -14,16 +14,16 @@ from src.models.masking import zero_padding
 
 
 class LearnedEmbedding(Embedding):
-    """One learned vector per token.
+    """One learned vector for each token of the vocabulary.
 
     Args:
-        vocabulary: the tokens by id; its length is the number of rows.
+        vocabulary: tokens in the order of their ids.
         dim: D, features of a vector.
-        init: distribution of the initial vectors, normal around 0 or uniform around 0.
+        init: distribution of the initial vectors, normal or uniform, with mean 0.
         init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b); > 0.
         dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of reading a token as unknown while training (Iyyer et al. 2015), which
-            also trains the unknown token's vector.
+        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training (Iyyer et al.
+            2015), which also trains the vector of the unknown token.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -8,25 +8,26 @@ from torch import Tensor, nn
 from src.models.embedding.learned import LearnedEmbedding
 
 BASE = 0x2545F4914F6CDD1D  # odd, so that multiplication by it is invertible modulo 2⁶⁴
-LONGEST = 64  # maximum of max_order; each order is computed separately
+MAX_ORDER = 64  # limit of max_order, because the time grows with it
 
 
 class NgramEmbedding(LearnedEmbedding):
-    """The sum of a token's vector and the vectors of the bigram, trigram, … that end with this token.
+    """The sum of the vectors of a token and of the bigram, trigram, … that end with this token.
 
-    Each token has a row of its own; longer n-grams share hashed rows. Shared rows start at zero, so that n-grams absent
-    from the training texts have no effect. The beginning of a text counts as a token.
+    In the table, each token has a row of its own; longer n-grams share hashed rows. Shared rows are initialized with
+    zeros, so that n-grams that do not occur in the training texts have no effect. The beginning of a text counts as a
+    token.
 
     Args:
-        vocabulary: the tokens by id.
+        vocabulary: tokens in the order of their ids.
         dim: D, features of a vector.
-        max_order: number of tokens of the longest n-grams (1 to LONGEST).
-        buckets: rows that all n-grams of at least two tokens share (≥ 1).
-        init_std: standard deviation of the initial normal noise in the rows of tokens (≥ 0).
-        sparse: compute sparse gradients, which contain only the rows in the batch. The cost of a step then depends on
-            its texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
+        max_order: maximum n of the n-grams, in [1, 64].
+        buckets: number of rows that the n-grams of at least two tokens share (≥ 1).
+        init_std: standard deviation of the normal distribution of the tokens' initial vectors (≥ 0).
+        sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
+            then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
         dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of reading a token as unknown while training, in all its n-grams.
+        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training, also in n-grams.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -44,8 +45,8 @@ class NgramEmbedding(LearnedEmbedding):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
     ) -> None:
-        if not 1 <= max_order <= LONGEST:
-            raise ValueError(f"max_order={max_order} must lie in [1, {LONGEST}]")
+        if not 1 <= max_order <= MAX_ORDER:
+            raise ValueError(f"max_order={max_order} must lie in [1, {MAX_ORDER}]")
         if buckets < 1:
             raise ValueError(f"buckets={buckets} must be at least 1")
         if init_std < 0:
@@ -57,13 +58,14 @@ class NgramEmbedding(LearnedEmbedding):
         rows = self.words + (buckets if max_order > 1 else 0)
         weight = torch.zeros(rows, dim)
         weight[: self.words].normal_(0.0, init_std)
+        # replaces the table of the base class, whose random draws must remain for the same results from the same seed
         self.table = nn.EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", sparse=sparse)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """Return the table rows of the n-grams that end with each token: N×L → N×L×max_order."""
         code, rows = tokens, [tokens]
         for shorter in range(1, self.max_order):
-            previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative: not the id of any token
+            previous = nn.functional.pad(code, (1, 0), value=-shorter)[:, :-1]  # negative, unlike all token ids
             code = previous * BASE + tokens  # hash of the n-gram, modulo 2⁶⁴
             mixed = (code ^ (code >> 31)) * BASE
             rows.append((mixed ^ (mixed >> 29)) % self.buckets + self.words)

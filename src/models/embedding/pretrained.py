@@ -10,18 +10,18 @@ from src.models.embedding.learned import LearnedEmbedding
 
 
 class PretrainedEmbedding(LearnedEmbedding):
-    """The input vectors of a pretrained model, for the tokens of its own tokenizer.
+    """The word vectors of a pretrained model, which require the model's own tokenizer.
 
-    `PretrainedEncoder` is the rest of the model, but these vectors can be used with any encoder. `load_pretrained`
-    reads the model; loading a checkpoint does not need the model's files.
+    `PretrainedEncoder` contains the rest of the model, but these vectors can be used with any encoder.
+    `load_pretrained` reads the vectors; loading a checkpoint does not need the model's files.
 
     Args:
-        vocabulary: the tokens by id.
-        name_or_path: the model's folder, or its name on the hub.
+        vocabulary: tokens in the order of their ids.
+        name_or_path: the model's folder, or its name on the Hugging Face hub.
         dim: D, features of a vector; None means the size of the model's word vectors.
         freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of reading a token as unknown while training.
+        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training.
 
     Raises:
         ValueError: if an option is outside its range, or `name_or_path` is None.
@@ -52,13 +52,13 @@ class PretrainedEmbedding(LearnedEmbedding):
     def load_pretrained(self) -> None:
         """Load the vectors of the model.
 
-        If the ids of the model are shifted by two (`Tokenizer.shift`), the rows of padding and of the unknown token are
-        additional. They start at the mean vector, and only word dropout uses this unknown token.
+        If Heed's token ids are the model's ids plus two (`Tokenizer.shift`), the table has two additional rows, for
+        padding and the unknown token. Both are set to the mean vector, and only word dropout uses this unknown token.
 
         Raises:
-            UserError: if the tokens are not those of the model, or its vectors have another size.
+            UserError: if the vocabulary is not that of the model, or if the table has another size than the vectors.
         """
-        tokenizer = pretrained.tokenizer(self.name_or_path)
+        tokenizer = pretrained.load_tokenizer(self.name_or_path)
         if tokenizer.vocabulary != self.vocabulary:
             raise UserError(
                 f"the tokens are not those of {self.name_or_path}: write data/tokenizer=pretrained "
@@ -72,5 +72,5 @@ class PretrainedEmbedding(LearnedEmbedding):
                 f"{self.output_dim} are required; omit model.embedding.dim, and use the model's own tokenizer"
             )
         with torch.no_grad():
-            self.table.weight[: tokenizer.shift] = vectors.mean(0)  # padding and unknown
+            self.table.weight[: tokenizer.shift] = vectors.mean(0)  # padding and the unknown token
             self.table.weight[tokenizer.shift :] = vectors[:tokens]

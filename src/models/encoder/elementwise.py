@@ -1,4 +1,4 @@
-"""The encoder of the elementwise document: not recurrent, with time and memory linear in the length of a text."""
+"""The encoder of the elementwise document, with time and memory linear in the length of a text."""
 
 from torch import Tensor
 
@@ -11,19 +11,20 @@ from src.models.encoder.stack import BlockNorm, Mixing, Stack
 class Elementwise(Stack):
     """Blocks of elementwise attention and a feed-forward network with an inner norm.
 
-    The last layer computes a global vector of the text, which is the summary; `pooling=last` returns this vector.
+    A last layer computes a global vector of the text, which is the summary; `model/pooling=last` returns this vector.
 
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state; None means `input_dim`.
         layers: number of blocks before the last layer.
-        expanded_dim: De, features of the global vector E of each block, and of its feed-forward hidden layer; None
-            means D.
-        gate: tanh, sigmoid or linear, applied to E.
-        vector_norm: layer or batch norm of E, or none.
+        expanded_dim: De, features of each block's global vector E, and hidden features of each feed-forward network;
+            None means D.
+        gate: function of E: tanh, sigmoid or linear, which is the identity.
+        vector_norm: normalization of E and of the last layer's global vector: layer, batch or none.
         activation: relu or gelu.
-        norm: pre, as in the document, or post.
-        dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.
+        norm: pre (as in the document) or post.
+        dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
+            output.
 
     Raises:
         ValueError: if an option is outside its range.

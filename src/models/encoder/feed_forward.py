@@ -15,10 +15,10 @@ class FeedForward(nn.Module):
 
     Args:
         dim: D, features of a state.
-        hidden_dim: features between the two layers; None means 4 D.
+        hidden_dim: number of hidden features; None means 4 D.
         activation: relu or gelu.
         dropout: probability in [0, 1) of dropping a hidden feature.
-        inner_norm: layer norm before the activation, as in the elementwise document's stack.
+        inner_norm: add layer norm before the activation, as in the elementwise document.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -1,4 +1,4 @@
-"""A transformer with local windows and a global vector: goals 3 and 4 of the elementwise document."""
+"""A transformer with local windows and a global vector, for goals 3 and 4 of the elementwise document."""
 
 from src.models.attention.elementwise import ElementwiseMixing, Gate
 from src.models.attention.global_vector import VectorNorm
@@ -8,23 +8,24 @@ from src.models.encoder.stack import BlockNorm, Mixing, Stack
 
 
 class Hybrid(Stack):
-    """Blocks of windowed attention to neighbouring tokens and a global vector E of the whole text.
+    """Blocks of windowed attention, elementwise mixing with a global vector E, and a feed-forward network.
 
-    Time and memory grow as L·window, not as L². The summary is the mean of the states.
+    Time and memory grow as L·window instead of L². The summary is the mean of the states.
 
     Args:
         input_dim: features of an embedded token.
         dim: D, features of a state; None means `input_dim`.
         layers: number of blocks.
-        window: visible tokens on each side.
-        heads: heads of the windowed attention; must divide D.
-        global_vector: add elementwise mixing by a global vector E to every block.
-        gate: tanh, sigmoid or linear, applied to E.
-        vector_norm: layer or batch norm of E, or none.
+        window: number of visible tokens on each side (≥ 1).
+        heads: number of heads of windowed attention; must divide D.
+        global_vector: include the elementwise mixing.
+        gate: function of E: tanh, sigmoid or linear, which is the identity.
+        vector_norm: normalization of E: layer, batch or none.
         feed_forward_dim: hidden features of the feed-forward network; None means 4 D.
         activation: relu or gelu.
         norm: pre or post.
-        dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.
+        dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
+            output.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.

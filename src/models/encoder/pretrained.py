@@ -15,27 +15,28 @@ from src.models.types import Encoded
 class PretrainedEncoder(Encoder):
     """A pretrained model without its table of word vectors, frozen or fine-tuned.
 
-    The model is divided into two components: its table of word vectors is the embedding (`PretrainedEmbedding`), and
-    the other layers, with the model's own positions, are this encoder. Therefore no other component depends on token
-    ids, the options of embeddings apply to pretrained models as well, and each component has its own learning rate
-    (`param_groups`).
+    The model is divided into two components: the table of word vectors is the embedding (`PretrainedEmbedding`), and
+    the other layers, including the model's own positional encoding, are this encoder. Therefore only the embedding
+    depends on token ids, embedding options apply to pretrained models as well, and both components can have learning
+    rates of their own (`param_groups`).
 
     This encoder adds the special tokens of the model, such as [CLS] and [SEP], and removes their states from the
-    result, which has one state for each token of the text.
+    output, which has one state for each token of the text.
 
-    The constructor reads the description of the model, which checkpoints store. `load_pretrained` reads its weights;
-    loading a checkpoint needs no file.
+    The constructor reads the description of the model, which checkpoints store, and `load_pretrained` reads the
+    weights. Loading a checkpoint does not need the model's files.
 
     Args:
         input_dim: features of an embedded token; must equal the size of the model's word vectors.
-        name_or_path: the model's folder, or its name on the hub.
+        name_or_path: the model's folder, or its name on the Hugging Face hub.
         freeze: do not train the weights, and disable the model's dropout.
-        max_length: number of tokens of the longest text; None if unknown.
+        max_length: maximum number of tokens of a text, without special tokens; None if it is unknown.
         description: the result of `src.models.pretrained.describe`; None reads it from the model.
 
     Raises:
-        ValueError: if `name_or_path` is None, if the word vectors have another size, or if there are too few positions.
-        UserError: if there is no such model, or it is not an encoder.
+        ValueError: if `name_or_path` is None, if `input_dim` is not the size of the word vectors, or if `max_length`
+            exceeds the limit of the model.
+        UserError: if there is no such model, or if it has a decoder.
     """
 
     is_pretrained = True
@@ -56,7 +57,7 @@ class PretrainedEncoder(Encoder):
         self.description = pretrained.describe(name_or_path) if description is None else description
         self.description_options = {"description": self.description}
         self.prefix_length, self.suffix_length = len(self.description["prefix"]), len(self.description["suffix"])
-        self.model = pretrained.untrained(self.description)
+        self.model = pretrained.build_model(self.description)
         self.output_dim: int = self.model.config.hidden_size
         self._check(input_dim, max_length)
         self.freeze = freeze
@@ -69,15 +70,15 @@ class PretrainedEncoder(Encoder):
                 f"the model reads vectors of {word_dim} features, but the input has {input_dim}: use "
                 "model/embedding=pretrained and model/position=none"
             )
-        capacity, special = pretrained.positions(self.model), self.prefix_length + self.suffix_length
-        if capacity is not None and max_length is not None and max_length + special > capacity:
+        limit, special = pretrained.max_tokens(self.model), self.prefix_length + self.suffix_length
+        if limit is not None and max_length is not None and max_length + special > limit:
             raise ValueError(
-                f"max_length={max_length}: the model has {capacity} positions, {special} of them for special tokens: "
-                f"write data.max_length={capacity - special}, or less"
+                f"max_length={max_length}: the model reads at most {limit} tokens, including {special} special tokens: "
+                f"write data.max_length={limit - special}, or less"
             )
 
     def bind(self, embedding: Embedding) -> None:
-        """Raise a ValueError if `embedding` does not have the word vectors of this model."""
+        """Raise a ValueError if `embedding` does not contain the word vectors of this model."""
         if not isinstance(embedding, PretrainedEmbedding) or embedding.name_or_path != self.name_or_path:
             raise ValueError(
                 f"needs the word vectors of {self.name_or_path}: use model/embedding=pretrained with the same "
@@ -90,14 +91,15 @@ class PretrainedEncoder(Encoder):
         Raises:
             UserError: if the weights cannot be read or are incomplete.
         """
-        self.model.load_state_dict(pretrained.trained(self.name_or_path, self.description).state_dict())
+        self.model.load_state_dict(pretrained.load_model(self.name_or_path, self.description).state_dict())
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """Encode texts: N×L×input_dim → N×L×D. Padding must be at the end of each row.
 
         The summary is the state of the first special token, [CLS], or the mean if no special token precedes the text.
         """
-        if self.freeze:  # not in train(): Lightning does not call train(), and warns of modules that start in eval mode
+        if self.freeze:
+            # here, because Lightning does not call train(), and warns if a module is in eval mode before training
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
         hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D
@@ -107,12 +109,12 @@ class PretrainedEncoder(Encoder):
         return Encoded(text_states, mask, hidden[:, 0] if self.prefix_length else masked_mean(text_states, mask))
 
     def _add_special_tokens(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Add special tokens before and after each text: N×L×d, N×L → N×(L+special)×d and its mask."""
+        """Add special tokens before and after each text: N×L×d, N×L → N×(L+special)×d, N×(L+special)."""
         texts, _, dim = states.shape
         special = self.model.get_input_embeddings().weight.to(states.dtype)  # special×d
         prefix = special[: self.prefix_length].expand(texts, -1, -1)
         suffix = special[self.prefix_length :].expand(texts, -1, -1)
-        ends = self.prefix_length + mask.sum(1, keepdim=True)  # N×1, end of each text
+        ends = self.prefix_length + mask.sum(1, keepdim=True)  # N×1, index after the last token of each text
         padded = torch.cat([prefix, states, states.new_zeros(texts, self.suffix_length, dim)], 1)
         positions = ends + torch.arange(self.suffix_length, device=mask.device)  # N×suffix
         padded = padded.scatter(1, positions.unsqueeze(-1).expand(-1, -1, dim), suffix)

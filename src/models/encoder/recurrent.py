@@ -1,4 +1,4 @@
-"""Recurrent encoders: RNN, LSTM and GRU, unidirectional or bidirectional, without packing."""
+"""Recurrent encoders: RNN, LSTM and GRU, unidirectional or bidirectional, without packed sequences."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -19,17 +19,17 @@ CELLS: dict[str, Callable[..., nn.RNNBase]] = {"rnn": nn.RNN, "lstm": nn.LSTM, "
 class Recurrent(Encoder):
     """A stack of recurrent layers (Elman 1990; Hochreiter & Schmidhuber 1997; Cho et al. 2014).
 
-    Padding must follow every text. A forward layer therefore reads the whole text before any padding. A backward layer
-    gets the real tokens of each row in reverse order. The result equals that of packed sequences, which use slow
-    kernels both on CPU and on GPU.
+    Padding must be at the end of each row, so that a forward layer reads the whole text before any padding. A backward
+    layer reads the real tokens of each row in reverse order. The states equal those of packed sequences, which use
+    slower kernels both on CPU and on GPU.
 
     Args:
         input_dim: D, features of an embedded token.
         cell: rnn (tanh), lstm or gru.
-        hidden_dim: features of each direction; the states have twice as many if `bidirectional`.
-        layers: number of layers; each reads both directions of the previous layer.
+        hidden_dim: features of each direction; the states have twice as many features if `bidirectional`.
+        layers: number of layers; each of them reads both directions of the previous layer.
         bidirectional: read the text in both directions (Schuster & Paliwal 1997).
-        dropout: probability in [0, 1) of dropping a feature of a layer's output, the last layer's included.
+        dropout: probability in [0, 1) of dropping a feature of the output of any layer, including the last.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -63,8 +63,8 @@ class Recurrent(Encoder):
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """Encode texts: N×L×D → N×L×output_dim. Padding must be at the end of each row.
 
-        The summary is the top layer's forward state of the last token. If bidirectional, it is concatenated with the
-        backward state of the first token, which the backward layer computes last.
+        The summary is the forward state of the last token in the top layer. If bidirectional, it is concatenated with
+        the backward state of the first token, which the backward layer computes last.
         """
         for layer, forward_rnn in enumerate(self.forwards):
             output = recurrent_states(forward_rnn, states)

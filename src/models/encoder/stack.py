@@ -78,10 +78,10 @@ class Stack(Encoder):
         dim: D, features of a state.
         layers: number of blocks, in [1, MOST_LAYERS].
         feed_forward_dim: hidden features of each feed-forward network; None means 4 D.
-        activation: relu or gelu.
-        inner_norm: layer norm before the activation.
+        activation: relu or gelu, in the feed-forward networks.
+        inner_norm: add layer norm before the activation of the feed-forward networks.
         norm: pre or post.
-        dropout: probability in [0, 1), for hidden features and the output of each sublayer.
+        dropout: probability in [0, 1) of dropping a hidden feature, or a feature of a sublayer's output.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -12,11 +12,12 @@ class Transformer(Stack):
         input_dim: features of an embedded token.
         dim: D, features of a state; None means `input_dim`.
         layers: number of blocks.
-        heads: heads of each attention; must divide D.
+        heads: number of attention heads; must divide D.
         feed_forward_dim: hidden features of the feed-forward network; None means 4 D.
         activation: relu or gelu.
         norm: pre (Xiong et al. 2020) or post (Vaswani et al. 2017).
-        dropout: probability in [0, 1), for attention weights, hidden features and the output of each sublayer.
+        dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
+            output.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.

@@ -1,4 +1,4 @@
-"""One linear layer from features to logits."""
+"""A single linear layer from features to logits."""
 
 from torch import Tensor, nn
 
@@ -13,7 +13,8 @@ class LinearHead(Head):
         input_dim: D, features of a pooled text.
         num_logits: number of logits of the loss.
         dropout: probability in [0, 1) of dropping a feature.
-        init_std: standard deviation of the initial W, with zero b; None means torch's default.
+        init_std: standard deviation (≥ 0) of the initial W; the initial b is zero. None means torch's default
+            initialization.
         freeze: do not train W and b, so that only the preceding components learn.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Hidden layers between features and logits."""
+"""A multilayer perceptron from features to logits."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "ta
 
 
 class MlpHead(Head):
-    """Dropout, linear and activation for each hidden layer, then dropout and the linear layer of the logits.
+    """Hidden layers (dropout, linear layer, activation), then dropout and the linear layer of the logits.
 
     Args:
         input_dim: D, features of a pooled text.
         num_logits: number of logits of the loss.
-        hidden_dims: size of each hidden layer.
+        hidden_dims: features of each hidden layer.
         activation: relu, gelu or tanh.
         dropout: probability in [0, 1) of dropping a feature before each linear layer.
         init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &

@@ -1,4 +1,4 @@
-"""A learned weighting of the states (Yang et al. 2016)."""
+"""Attention pooling with a learned query (Yang et al. 2016)."""
 
 import torch
 from torch import Tensor, nn

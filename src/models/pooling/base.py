@@ -1,4 +1,4 @@
-"""The base class of poolings, which combine the states of a text into one vector."""
+"""The base class of pooling components, which combine the states of a text into one vector."""
 
 from abc import abstractmethod
 
@@ -13,6 +13,9 @@ class Pooling(Component):
 
     Args:
         input_dim: D, features of a state.
+
+    Attributes:
+        width: number of vectors of D features that the result concatenates.
     """
 
     width = 1

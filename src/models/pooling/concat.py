@@ -9,7 +9,7 @@ from src.models.types import Encoded
 
 
 class Concat(Pooling):
-    """Summary, maximum and mean side by side, [h_T; max H; mean H] (Howard & Ruder 2018, section 3.3): N×3D."""
+    """Summary, maximum and mean, concatenated: [h_T; max H; mean H] (Howard & Ruder 2018, section 3.3): N×3D."""
 
     width = 3
 

@@ -1,4 +1,4 @@
-"""The summary of the text as its vector."""
+"""The summary, as the vector of the text."""
 
 from torch import Tensor
 
@@ -7,7 +7,7 @@ from src.models.types import Encoded
 
 
 class Last(Pooling):
-    """The summary of the preceding component: an RNN's last hidden states, or an attention's context vector."""
+    """The summary of the preceding component: an RNN's last hidden states, or the context vector of query attention."""
 
     def forward(self, encoded: Encoded) -> Tensor:
         return encoded.summary

@@ -1,4 +1,4 @@
-"""The largest value of each feature."""
+"""The maximum of each feature."""
 
 from torch import Tensor
 

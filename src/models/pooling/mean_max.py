@@ -1,4 +1,4 @@
-"""Mean and maximum side by side."""
+"""Mean and maximum, concatenated."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The position as an additional feature, as in the document of `attention_from_scratch`."""
+"""The position as an additional feature, as in the from-scratch document."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from src.models.component import Position
 
 
 class Index(Position):
-    """Appends the position 0, 1, …, L-1 as a feature, not scaled; in long texts it exceeds all other features."""
+    """Appends the unscaled position 0, 1, …, L-1 as a feature; in long texts, this feature exceeds all others."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Learned positions (Gehring et al. 2017; Devlin et al. 2019)."""
+"""Learned position embeddings (Gehring et al. 2017; Devlin et al. 2019)."""
 
 import torch
 from torch import Tensor, nn
@@ -8,11 +8,11 @@ from src.models.component import Position
 
 
 class Learned(Position):
-    """Adds to each token the learned vector of its position.
+    """Adds the learned vector of position l to the state of token l.
 
     Args:
         input_dim: D, features of an embedded token.
-        max_length: number of positions.
+        max_length: maximum number of tokens of a text (≥ 1).
 
     Raises:
         ValueError: if `max_length` is below 1.
@@ -27,7 +27,7 @@ class Learned(Position):
         self.vectors = nn.Parameter(torch.empty(max_length, input_dim).normal_(std=0.02))
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the states with positions: N×L×D → N×L×D. Padding is unchanged.
+        """Add the position embeddings: N×L×D → N×L×D. Padding is unchanged.
 
         Raises:
             UserError: if a text is longer than `max_length`.
@@ -35,7 +35,7 @@ class Learned(Position):
         length = states.shape[1]
         if length > self.max_length:
             raise UserError(
-                f"a text of {length} tokens is longer than the {self.max_length} learned positions: set "
+                f"a text has {length} tokens, but there are only {self.max_length} learned position embeddings: set "
                 f"model.position.max_length={length}, or lower data.max_length"
             )
         return states + self.vectors[:length] * mask.unsqueeze(-1)

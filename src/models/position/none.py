@@ -1,4 +1,4 @@
-"""No position: the output is the input."""
+"""No positional encoding: the output is the input."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""Rotary positions (Su et al. 2021, "RoFormer")."""
+"""Rotary position embeddings (Su et al. 2021, "RoFormer")."""
 
 from typing import Protocol, runtime_checkable
 
@@ -11,20 +11,20 @@ from src.models.position.sinusoidal import angles
 
 @runtime_checkable
 class SupportsRotary(Protocol):
-    """An attention whose queries and keys can be rotated."""
+    """An attention layer whose queries and keys can be rotated."""
 
     def use_rotary(self, rotary: "Rotary") -> None: ...
 
 
 class Rotary(Position):
-    """Rotates queries and keys by their positions, so that a score depends only on the distance between two tokens.
+    """Rotates queries and keys, so that positions affect a score only through the distance between the two tokens.
 
-    The rotation happens inside attentions, where queries and keys exist; `forward` returns the states unchanged.
-    `attach` passes this object to every attention in the model that has queries and keys (`SupportsRotary`).
+    The rotation happens inside attention layers; `forward` returns the states unchanged. `attach` passes this object to
+    every attention layer in the model that has queries and keys (`SupportsRotary`).
 
     Args:
         input_dim: D, features of an embedded token.
-        base: the slowest pair of features rotates by nearly 1 / `base` radians per token.
+        base: the slowest pair of features rotates by nearly 1 / `base` radians per token (> 1).
 
     Raises:
         ValueError: if `base` is not above 1.
@@ -41,10 +41,13 @@ class Rotary(Position):
         """Return the states unchanged: N×L×D → N×L×D."""
         return states
 
-    def check(self, dim: int) -> None:
-        """Raise a ValueError if a head has an odd number `dim` of features."""
+    def require_even(self, dim: int) -> None:
+        """Raise a ValueError if `dim`, the number of features of a head, is odd."""
         if dim % 2:
-            raise ValueError(f"rotary positions rotate features in pairs: a head's {dim} features must be even")
+            raise ValueError(
+                f"rotary position embeddings rotate pairs of features: a head must have an even number of features, "
+                f"not {dim}"
+            )
 
     def rotate(self, heads: Tensor) -> Tensor:
         """Rotate features 2i and 2i+1 of token l by l / base^(2i/d) radians (eq. 34): N×H×L×d → N×H×L×d."""
@@ -54,10 +57,10 @@ class Rotary(Position):
         return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
 
     def attach(self, *components: nn.Module) -> None:
-        """Make every attention in `components` that supports rotation rotate its queries and keys.
+        """Pass this object to every attention layer in `components` that supports rotation.
 
         Raises:
-            ValueError: if no attention supports rotation, if a head has an odd number of features, or for
+            ValueError: if no attention layer supports rotation, if a head has an odd number of features, or if
                 score_mode=concat.
         """
         attentions = [
@@ -65,7 +68,7 @@ class Rotary(Position):
         ]
         if not attentions:
             raise ValueError(
-                "rotary positions rotate queries and keys, but neither encoder nor attention has any: use "
+                "rotary position embeddings rotate queries and keys, but neither encoder nor attention has any: use "
                 "model/encoder=transformer or model/attention=multi_head, or another position"
             )
         for attention in attentions:

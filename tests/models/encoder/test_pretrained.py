@@ -213,7 +213,7 @@ def test_what_the_parts_found_travels_in_plain_containers(bert: Path) -> None:
 def test_a_description_cannot_choose_code(bert: Path) -> None:
     description = pretrained.describe(str(bert))
     hostile = {"attn_implementation": "someone/kernel", "auto_map": {"AutoModel": "evil--code.Model"}}
-    model = pretrained.untrained({**description, "config": {**description["config"], **hostile}})
+    model = pretrained.build_model({**description, "config": {**description["config"], **hostile}})
     assert model.config._attn_implementation in ("sdpa", "eager")
     assert not hasattr(model.config, "auto_map")
 
@@ -224,7 +224,7 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path)
     fits = classifier(model, f"data.max_length={POSITIONS - 2}").eval()
     tokens, mask = torch.full((1, POSITIONS - 2), 7), torch.ones(1, POSITIONS - 2, dtype=torch.bool)
     assert fits(tokens, mask).isfinite().all()
-    with pytest.raises(UserError, match=r"model.encoder: max_length=22: the model has 23 .* data.max_length=21"):
+    with pytest.raises(UserError, match=r"model.encoder: max_length=22: the model reads at most 23 .* data.max_length=21"):
         classifier(model, f"data.max_length={POSITIONS - 1}")
 
 
@@ -237,8 +237,8 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path)
         ),
         (["model/embedding=learned", "model.embedding.dim=12"], "use model/embedding=pretrained with the same"),
         (["model/position=index"], "has 13: use model/embedding=pretrained and model/position=none"),
-        (["model.encoder.name_or_path=null"], "name_or_path=null: no pretrained model"),
-        (["model.embedding.name_or_path=null"], "name_or_path=null: no pretrained model"),
+        (["model.encoder.name_or_path=null"], "name_or_path=null: no pretrained model is selected"),
+        (["model.embedding.name_or_path=null"], "name_or_path=null: no pretrained model is selected"),
     ],
 )
 def test_impossible_combinations_say_what_to_write(bert: Path, overrides: list[str], message: str) -> None:

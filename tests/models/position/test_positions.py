@@ -70,7 +70,7 @@ def test_learned_adds_its_own_vectors() -> None:
 
 def test_a_text_longer_than_the_learned_positions_is_refused() -> None:
     texts = ragged(D)
-    with pytest.raises(UserError, match=r"7 tokens .* 6 learned positions: .*model\.position\.max_length"):
+    with pytest.raises(UserError, match=r"7 tokens, .* 6 learned position embeddings: .*model\.position\.max_length"):
         Learned(D, max_length=6)(texts.states, texts.mask)
     with pytest.raises(ValueError, match="max_length=0 must be at least 1"):
         Learned(D, max_length=0)

@@ -93,7 +93,7 @@ def test_every_layer_of_an_encoder_is_turned_and_order_matters(kind: type[nn.Mod
 def test_where_nothing_can_be_turned_it_is_refused() -> None:
     with pytest.raises(ValueError, match="neither encoder nor attention has any"):
         Rotary(D).attach(Identity(D), ElementwiseAttention(D))
-    with pytest.raises(ValueError, match="a head's 3 features must be even"):
+    with pytest.raises(ValueError, match="a head must have an even number of features, not 3"):
         Rotary(D).attach(MultiHeadAttention(9, heads=3))
     with pytest.raises(ValueError, match="score_mode=concat adds queries to keys"):
         Rotary(D).attach(KerasAttention(D, score_mode="concat"))
