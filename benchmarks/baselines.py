@@ -1,4 +1,4 @@
-"""Baselines: the models of the benchmarks and their training loop in plain PyTorch."""
+"""The baselines of the benchmarks: models and a training loop in plain PyTorch."""
 
 import math
 import re
@@ -17,7 +17,7 @@ BATCH = 32
 
 
 class LuongGeneral(nn.Module):
-    """Luong's general attention, as in the twenty-model report; without a mask, padding gets weight, too."""
+    """Luong's general attention, as in the twenty-model report; without a mask, padding also gets weight."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class LuongGeneral(nn.Module):
 
 
 class ReportModel(nn.Module):
-    """Embedding 100 → recurrent 128 → Luong general on the last hidden state → one logit."""
+    """Embedding 100 → recurrent 128 → Luong's general attention with the last hidden state as query → one logit."""
 
     def __init__(self, vocabulary: int, cell: Callable[..., nn.RNNBase] = nn.LSTM, bidirectional: bool = True) -> None:
         super().__init__()
@@ -47,24 +47,24 @@ class ReportModel(nn.Module):
 
 
 class PackedReportModel(ReportModel):
-    """A ReportModel on packed sequences: neither the states nor the attention weights include padding."""
+    """A ReportModel with packed sequences: neither the recurrent layer nor the attention processes padding."""
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         packed = pack_padded_sequence(self.embedding(tokens), lengths, batch_first=True, enforce_sorted=False)
         states, last = self.encoder(packed)
-        states, _ = pad_packed_sequence(states, batch_first=True)  # N×(longest of the batch)×D
+        states, _ = pad_packed_sequence(states, batch_first=True)  # N×L×D, L of the longest text
         mask = tokens[:, : states.shape[1]] != PAD
         return self.head(self.attention(states, _join_directions(last), mask)).squeeze(1)
 
 
 def _join_directions(last: Tensor | tuple[Tensor, Tensor]) -> Tensor:
-    """Concatenate the last hidden states of the directions: N×D."""
+    """Concatenate the last hidden states of all directions: N×D."""
     hidden = last[0] if isinstance(last, tuple) else last  # directions×N×128
     return torch.cat(list(hidden), 1)
 
 
 class SoftmaxSelfAttention(nn.Module):
-    """Multi-head self-attention by its formula; it stores the weights N×H×L×L."""
+    """Multi-head self-attention computed by its formula, which stores the weights N×H×L×L."""
 
     def __init__(self, size: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -79,12 +79,12 @@ class SoftmaxSelfAttention(nn.Module):
             for project in (self.query, self.key, self.value)
         )
         scores = query @ key.transpose(2, 3) / math.sqrt(size // self.heads)  # N×H×L×L
-        mixed = self.dropout(torch.softmax(scores, -1)) @ value
-        return self.output(mixed.transpose(1, 2).reshape(texts, length, size))
+        context = self.dropout(torch.softmax(scores, -1)) @ value
+        return self.output(context.transpose(1, 2).reshape(texts, length, size))
 
 
 class FullAttentionModel(nn.Module):
-    """The model of the full self-attention report: norm, eight heads, residual, norm, dropout, maximum, two logits."""
+    """The model of the full self-attention report: norm, attention, residual, norm, dropout, maximum, two logits."""
 
     def __init__(self, vocabulary: int, size: int = 128, heads: int = 8, dropout: float = 0.1) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class FullAttentionModel(nn.Module):
 class Plain(NamedTuple):
     """A baseline: model, loss and padded length."""
 
-    model: Callable[[int], nn.Module]  # takes the size of the vocabulary
+    model: Callable[[int], nn.Module]  # builds a model for a vocabulary size
     loss: nn.Module
     length: int  # padded length of every text
 
@@ -114,7 +114,10 @@ def words(text: str) -> list[str]:
 
 
 def padded(texts: Sequence[str], labels: Tensor, length: int, size: int = 30_000) -> tuple[TensorDataset, int]:
-    """Return word ids N×length (cut and padded at the end), lengths and labels; and the size of the vocabulary."""
+    """Return a dataset and the size of the vocabulary.
+
+    The dataset has word ids N×length (cut and padded at the end), lengths N and labels N.
+    """
     split = [words(text) for text in texts]
     vocabulary = [word for word, _ in Counter(word for text in split for word in text).most_common(size - 2)]
     ids = {word: i for i, word in enumerate(vocabulary, start=2)}
@@ -127,7 +130,7 @@ def padded(texts: Sequence[str], labels: Tensor, length: int, size: int = 30_000
 
 
 def train(model: nn.Module, loss: nn.Module, reviews: TensorDataset, device: str = "cpu", bf16: bool = False) -> float:
-    """Train one epoch with Adam in batches of 32, and return the reviews per second."""
+    """Train one epoch with Adam in batches of BATCH reviews, and return the reviews per second."""
     cuda = device == "cuda"
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     loader = DataLoader(reviews, BATCH, shuffle=True, pin_memory=cuda)

@@ -1,4 +1,4 @@
-"""Charts of the benchmarks, drawn from their records."""
+"""Charts of the benchmarks, drawn from the recorded measurements."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -13,10 +13,10 @@ from benchmarks.measure import Spread
 from src.reports.figures.colours import COLOURS, GREY, INK
 from src.reports.figures.style import name_axes, new_figure
 
-ROW, HEADER = 0.33, 0.75  # height in inches of a bar, and of a panel's title and ticks
+ROW, HEADER = 0.33, 0.75  # heights in inches of a bar with its margin, and of a panel's title and ticks
 OTHERS = "#b6bcc6"
 
-STYLES: dict[str, dict[str, Any]] = {  # line styles by the kind of attention
+STYLES: dict[str, dict[str, Any]] = {  # line styles by kind of attention mechanism
     "query": {"color": COLOURS[0]},
     "pairs": {"color": COLOURS[1]},
     "window": {"color": COLOURS[3]},
@@ -28,11 +28,14 @@ MARKERS = "os^Dv*"
 
 
 def draw_speed(record: dict[str, Any]) -> Figure:
-    """Draw a bar for each contestant, coloured for Heed; the other labels have the ratio of Heed's speed to theirs."""
+    """Draw a bar for each implementation.
+
+    The bars of Heed are coloured. The other labels give the ratio of Heed's speed to that of the implementation.
+    """
     workloads = record["works"]
     columns = min(2, len(workloads))
     bars = [
-        max(len(workload["contestants"]) for workload in workloads[start : start + columns])
+        max(len(workload["implementations"]) for workload in workloads[start : start + columns])
         for start in range(0, len(workloads), columns)
     ]
     heights = [ROW * count + HEADER for count in bars]
@@ -50,16 +53,16 @@ def draw_speed(record: dict[str, Any]) -> Figure:
 
 
 def _draw_bars(axes: Axes, workload: dict[str, Any], rows: int) -> None:
-    contestants = workload["contestants"]
-    longest = max(max(row["reviews_per_second"]) for row in contestants)
-    for y, row in enumerate(contestants):
+    implementations = workload["implementations"]
+    longest = max(max(row["reviews_per_second"]) for row in implementations)
+    for y, row in enumerate(implementations):
         median, low, high = Spread.of(row["reviews_per_second"])
         is_heed = row["ratio"] is None
         axes.barh(y, median, 0.66, color=COLOURS[0] if is_heed else OTHERS)
         axes.plot([low, high], [y, y], color=INK, linewidth=1.2)
         label = f"{median:,.0f}" if is_heed else f"{median:,.0f}   (Heed: {Spread.of(row['ratio']).median:.2f} ×)"
         axes.text(max(high, median) + 0.02 * longest, y, label, va="center", fontsize=8)
-    axes.set_yticks(range(len(contestants)), [row["name"] for row in contestants])
+    axes.set_yticks(range(len(implementations)), [row["name"] for row in implementations])
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_xlim(0, 1.45 * longest)
     name_axes(axes, workload["title"], "", "")
@@ -67,14 +70,14 @@ def _draw_bars(axes: Axes, workload: dict[str, Any], rows: int) -> None:
 
 
 def draw_length(record: dict[str, Any]) -> Figure:
-    """Draw time and memory of each attention by text length.
+    """Draw the time and memory of each attention mechanism by text length.
 
-    A line marks the length above which elementwise attention needs less than the attention `against` of the record.
+    A line marks the length above which elementwise attention needs less than `record["against"]`.
     """
     rows = sorted(record["attentions"], key=lambda row: list(STYLES).index(row["kind"]))
-    numbers = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
+    ranks = {row["attention"]: [other for other in rows if other["kind"] == row["kind"]].index(row) for row in rows}
     styles = {
-        row["attention"]: {**STYLES[row["kind"]], "marker": MARKERS[numbers[row["attention"]] % len(MARKERS)]}
+        row["attention"]: {**STYLES[row["kind"]], "marker": MARKERS[ranks[row["attention"]] % len(MARKERS)]}
         for row in rows
     }
     figure = new_figure(11.5, 4.6)
@@ -94,7 +97,7 @@ def draw_length(record: dict[str, Any]) -> Figure:
 
 
 def draw_reviews(record: dict[str, Any]) -> Figure:
-    """Draw the seconds and memory by the number of reviews."""
+    """Draw the time and memory by number of reviews."""
     figure = new_figure(10, 4)
     left, right = figure.subplots(1, 2)
     times = {"epoch": "training epoch", "first": "tokenizing, first time", "cached": "tokenizing, cached"}
@@ -107,12 +110,12 @@ def draw_reviews(record: dict[str, Any]) -> Figure:
     right.set_ylim(bottom=0)
     right.set_xlim(left=0)
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    name_axes(right, "Peak memory of training", "training reviews", "MB, beyond those of the imports")
+    name_axes(right, "Peak memory of training", "training reviews", "MB above the imports")
     return figure
 
 
 def draw_resident(record: dict[str, Any]) -> Figure:
-    """Draw the resident memory of each setting by training step."""
+    """Draw the resident memory by training step, with a line for each setting."""
     figure = new_figure(8, 4)
     axes = figure.subplots()
     for colour, row in zip(cycle(COLOURS), record["settings"]):
@@ -128,7 +131,7 @@ def draw_resident(record: dict[str, Any]) -> Figure:
 
 
 def draw_accuracy(record: dict[str, Any]) -> Figure:
-    """Draw the test accuracy by seconds of training: a mark for each seed, a line for the medians of a program."""
+    """Draw the test accuracy by seconds of training: a mark for each seed, a line through each program's medians."""
     figure = new_figure(7, 4.2)
     axes = figure.subplots()
     families: dict[str, list[dict[str, Any]]] = {}
@@ -152,7 +155,7 @@ def draw_accuracy(record: dict[str, Any]) -> Figure:
 def _draw_lines(
     axes: Axes, lines: Mapping[str, Sequence[tuple[float, float]]], styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Draw lines on two logarithmic axes, on which power laws are straight lines."""
+    """Draw lines on logarithmic axes, on which power laws are straight lines."""
     for name, points in lines.items():
         axes.plot(*np.array(points).T, label=name, **{"markersize": 4, "linewidth": 1.3, **styles[name]})
     axes.set_xscale("log", base=2)

@@ -1,9 +1,9 @@
 """Measure the false positives of claims on simulated sweeps: `python -m benchmarks.claims_simulation`.
 
-In the simulated sweeps, models with and without attention have the same expected accuracy, and two attentions are the
-same model under two names. A false positive is a claim "attention beats no attention" whose mean differs from zero
-with p below 0.05, in either direction. Each set-up is tested twice: with twins merged and seeds drawn jointly, as in
-src.compare, and without either.
+In the simulated sweeps, models with and without attention have the same expected accuracy, and two attention mechanisms
+are twins: the same model under two names. A false positive is a claim "attention beats no attention" whose mean
+difference deviates from zero with p below 0.05, in either direction. Each set-up is tested twice: with merged twins and
+jointly drawn seeds, as in src.compare, and with neither.
 """
 
 import argparse
@@ -28,13 +28,13 @@ TWIN, ORIGINAL = "luong_concat", "bahdanau"  # two names of one formula
 
 
 class Setup(NamedTuple):
-    """A sweep of size × size encoders and attentions, and the standard deviations of its sources of noise."""
+    """A sweep of `size` encoders × `size` attention mechanisms, and the standard deviations of the noise sources."""
 
     name: str
     size: int
     text: float = 0.0  # noise of a variant on a text, the same under every seed
     seed: float = 0.0  # noise of a run, the same on all texts
-    shared: float = 0.0  # noise of a seed: one value for all variants with attention, one for all without
+    shared: float = 0.0  # noise of a seed: one value for all variants with attention, and another for all without
     residual: float = 0.0  # noise of a run on a text
     difficulty: float = 1.0  # difficulty of a text, the same for all variants
     seed_offset: int = 0  # first seed of the variants with attention minus that of the others
@@ -51,14 +51,14 @@ SETUPS = (
 
 
 class Rate(NamedTuple):
-    """A rate over the simulated sweeps."""
+    """A rate over the simulated sweeps, in [0, 1]."""
 
     value: float
-    error: float  # its standard error
+    error: float  # standard error of `value`
 
 
 def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator) -> tuple[Rate, Rate]:
-    """Return two false-positive rates on the same sweeps: without merged twins and joint seeds, and with both."""
+    """Return two false-positive rates over the same sweeps: without merged twins and joint seeds, and with both."""
     false_positives = np.array([_is_significant(*sweep) for sweep in simulate(setup, sweeps, n, seeds, rng)])
     separate, joint = (
         Rate(rate, float(np.sqrt(rate * (1 - rate) / sweeps))) for rate in false_positives.mean(0).tolist()
@@ -69,7 +69,7 @@ def rates(setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generato
 def simulate(
     setup: Setup, sweeps: int, n: int, seeds: int, rng: np.random.Generator
 ) -> Iterator[tuple[list[Variant], list[np.ndarray]]]:
-    """Yield for each sweep its variants, and for each variant whether its runs classify each text correctly (S×n)."""
+    """Yield the variants of each sweep, and for each variant an S×n array: 1 if a run classifies a text correctly."""
     variants = [
         _variant(encoder, attention, range(offset, offset + seeds))
         for encoder in ENCODERS[: setup.size]
@@ -90,9 +90,9 @@ def simulate(
 
 
 def _is_significant(variants: list[Variant], correct: list[np.ndarray]) -> tuple[bool, bool]:
-    """Return whether the claim's mean differs significantly from zero, in two tests.
+    """Return for each of two tests whether the mean of the claim differs significantly from zero.
 
-    The first test treats variants and runs as independent; the second is that of src.compare.
+    The first test treats variants and runs as independent; the second is the test of src.compare.
     """
     names = [variant.name for variant in variants]
     seeds = [[run.seed for run in variant.runs] for variant in variants]

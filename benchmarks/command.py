@@ -1,4 +1,4 @@
-"""Command lines of the benchmarks: common options, tables and files."""
+"""The command lines of the benchmarks: common options, tables and files."""
 
 import argparse
 import json
@@ -20,28 +20,28 @@ OUT = Path("outputs/benchmarks")
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options of every benchmark; `add_data` adds the options of the data."""
+    """Return a parser with the options that all benchmarks share; `add_data` adds the options of the data."""
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--quick", action="store_true", help="smoke test: small sizes and few repeats")
-    result.add_argument("--out", type=Path, default=OUT, help=f"the folder for records and charts ({OUT})")
+    result.add_argument("--out", type=Path, default=OUT, help=f"folder for records and charts ({OUT})")
     return result
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Add the options that select the reviews."""
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--data-path", type=Path, help="a folder with IMDb's parquet files")
-    source.add_argument("--hub", action="store_true", help="read IMDb from the hub (default: made-up reviews)")
+    source.add_argument("--data-path", type=Path, help="folder with IMDb's parquet files")
+    source.add_argument("--hub", action="store_true", help="download IMDb from the hub (default: made-up reviews)")
 
 
 def add_turns(parser: argparse.ArgumentParser, help: str = "seconds of one measurement") -> None:
-    """Add the options for the duration and number of turns; `parse_turns` parses them."""
+    """Add the options for the duration and number of measurements; `parse_turns` parses these options."""
     parser.add_argument("--seconds", type=float, default=4.0, help=help)
-    parser.add_argument("--repeats", type=int, default=5, help="measurements of each contestant, in turn")
+    parser.add_argument("--repeats", type=int, default=5, help="measurements of each implementation, in turn")
 
 
 def parse_turns(parser: argparse.ArgumentParser, arguments: list[str], quick_repeats: int) -> argparse.Namespace:
-    """Parse the arguments; --quick means half a second and `quick_repeats` repeats."""
+    """Parse the arguments; --quick sets half a second and `quick_repeats` repeats."""
     options = parser.parse_args(arguments)
     if options.quick:
         options.seconds, options.repeats = 0.5, quick_repeats
@@ -51,17 +51,23 @@ def parse_turns(parser: argparse.ArgumentParser, arguments: list[str], quick_rep
 
 
 def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) -> list[str]:
-    """Return the overrides for the selected reviews; `train` and `test` are the numbers of made-up reviews."""
+    """Return the overrides for the selected reviews.
+
+    Args:
+        folder: folder for made-up reviews.
+        train: number of made-up training reviews.
+        test: number of made-up test reviews.
+    """
     return ["data=imdb", *overrides(options.data_path, options.hub, folder, train, test)]
 
 
 def describe_reviews(options: argparse.Namespace) -> str:
-    """Return the description of the reviews for the title of a table."""
+    """Describe the reviews, for the title of a table."""
     return "IMDb" if options.hub or options.data_path else "made-up reviews of IMDb's lengths"
 
 
 def names(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return a type for argparse that parses `a,b,c` with known names."""
+    """Return an argument type for argparse: known names, separated by commas."""
 
     def read(text: str) -> list[str]:
         selection = text.split(",")
@@ -73,7 +79,7 @@ def names(known: Sequence[str]) -> Callable[[str], list[str]]:
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
-    """Describe the machine of the measurements."""
+    """Describe the machine on which the benchmark runs."""
     name = torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()} CPU"
     return {
         "device": name,
@@ -107,5 +113,5 @@ def start(main: Callable[[Path], None]) -> None:
     except UserError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        print("Interrupted; completed measurements are written", file=sys.stderr)
+        print("Interrupted; the completed measurements have been written", file=sys.stderr)
         sys.exit(130)

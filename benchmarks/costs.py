@@ -1,9 +1,10 @@
 """Costs of Heed besides training steps: `python -m benchmarks.costs --data-path=…`.
 
-steps: reviews per second of evaluation and of prediction, as a ratio to training. tokenizing: seconds to tokenize all
-reviews, the first time and from the cache. start: CPU seconds from `python -m src.train` to the first training step on
-cached reviews. memory: peak of one training epoch above the memory of the imports. optimizer: a step of torch's Adagrad
-and of Heed's over the rows of a batch of experiment=speedrun.
+steps: reviews per second of training, evaluation and prediction, and the ratios of the last two to training.
+tokenizing: seconds to tokenize all reviews, without and with the cache. start: CPU seconds from the start of
+`python -m src.train` to the first training step on cached reviews. memory: peak MB of one training epoch above the
+imports. optimizer: milliseconds of an optimizer step of torch's Adagrad and of Heed's, with a gradient as in a batch of
+experiment=speedrun.
 """
 
 import argparse
@@ -28,24 +29,21 @@ from src.optim.adagrad import Adagrad
 
 MODEL = ("experiment=twenty_variants", "model/encoder=bilstm", "model/attention=luong_general")
 REVIEWS = 25_000  # made-up reviews for training, and as many for testing
-ROWS, WIDTH, READ = 2_100_000, 8, 26_000  # size of the speedrun's table, and n-grams in a batch
+ROWS, WIDTH, READ = 2_100_000, 8, 26_000  # shape of the speedrun's embedding table, and n-grams in a batch
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--only", type=command.names(list(PARTS)), default=list(PARTS), help=", ".join(PARTS))
-    command.add_turns(parser, "seconds of one measurement of `steps` and `optimizer`")
+    command.add_turns(parser, "seconds of one measurement of steps and optimizer")
     return command.parse_turns(parser, arguments, quick_repeats=2)
 
 
 def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure reviews per second of training, evaluation and prediction, and the ratios of the last two to training.
-
-    The three take turns in one process.
-    """
+    """Measure the reviews per second of training, evaluation and prediction, in turn in one process."""
     reuse_freed_memory()
-    from benchmarks.heed import HeedRunner  # imported here: it allocates torch's first tensors
+    from benchmarks.heed import HeedRunner  # imported here, because it allocates torch's first tensors
 
     heed = HeedRunner(overrides, folder)
     readers = {"training": heed.train, "evaluation": heed.evaluate, "prediction": heed.predict}
@@ -58,7 +56,7 @@ def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -
 
 
 def tokenizing(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds of tokenizing, for the first time and from the cache, each in its own process."""
+    """Measure the seconds of tokenizing without and with the cache; each measurement has its own process."""
     first, cached = [], []
     for repeat in range(options.repeats):
         with_empty_cache = [*overrides, f"data.cache_dir='{folder / f'empty{repeat}'}'"]
@@ -69,10 +67,10 @@ def tokenizing(overrides: Sequence[str], folder: Path, options: argparse.Namespa
 
 
 def start(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure CPU seconds to the first training step, with the loggers and callbacks of a user's run."""
+    """Measure the CPU seconds to the first training step, with the default loggers and callbacks."""
     short = [*overrides, "+trainer.limit_train_batches=1", "+trainer.limit_val_batches=1", "trainer.max_epochs=1"]
     cpu_seconds = [training(short, folder)["cpu_seconds"] for _ in range(options.repeats + 1)]
-    return {"to the first training step, CPU s": cpu_seconds[1:]}  # the first run also tokenized
+    return {"to the first training step, CPU s": cpu_seconds[1:]}  # without the first run, which also tokenizes
 
 
 def peak(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -82,7 +80,7 @@ def peak(overrides: Sequence[str], folder: Path, options: argparse.Namespace) ->
 
 
 def optimizer(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the milliseconds per step of both optimizers, in turn in one process, and the ratio of their speeds."""
+    """Measure the milliseconds per step of both optimizers in turn, and the ratio of the speeds."""
     generator = torch.Generator().manual_seed(0)
     rows = torch.randint(ROWS, (1, READ), generator=generator)
     values = torch.randn(READ, WIDTH, generator=generator)
@@ -116,9 +114,9 @@ PARTS: dict[str, Callable[[Sequence[str], Path, argparse.Namespace], dict[str, A
 
 
 def training(overrides: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run `python -m src.train`, by default for one epoch, without a test, and return the record of the probe.
+    """Run `python -m src.train` without a test, by default for one epoch, and return the record of the probe.
 
-    `environment` has additional environment variables.
+    `environment` contains additional environment variables.
 
     Raises:
         UserError: if the training failed.

@@ -1,9 +1,9 @@
-"""Measure an exported model: its size and texts per second in torch, ONNX and ONNX with int8 weights, and its accuracy.
+"""Measure the size, speed and accuracy of a model in torch, ONNX, and ONNX with int8 weights.
 
     python -m benchmarks.export <run>/checkpoints/best.ckpt
 
-The three models classify the test split of their training run in batches of similar lengths, on two threads, and take
-turns. The interval of a difference comes from a paired bootstrap over the texts.
+The three models take turns at classifying the test split of the training run, in batches of texts of similar length, by
+default on two threads. The interval of a difference in accuracy comes from a paired bootstrap over the texts.
 """
 
 import sys
@@ -24,13 +24,13 @@ from src.portable.onnx_model import PortableModel, convert, feed, load_session, 
 from src.portable.quantization import quantize
 
 RESAMPLES = 2000
-BATCHES = 400  # number of timed batches
+BATCHES = 400  # approximate number of timed batches
 
 
 def main(folder: Path) -> None:
     parser = command.parser(__doc__)
     parser.add_argument("checkpoint", type=Path, help="checkpoint of a training run whose data are still readable")
-    parser.add_argument("--threads", type=int, default=2, help="number of threads of each model (2)")
+    parser.add_argument("--threads", type=int, default=2, help="number of threads for each model (2)")
     command.add_turns(parser)
     options = command.parse_turns(parser, sys.argv[1:], quick_repeats=2)
     require_packages()
@@ -76,7 +76,7 @@ def _reader(run: Any, batches: list[Batch]) -> Reader:
     def read(texts: int) -> float:
         count, number, start = 0, 0, time.perf_counter()
         while count < texts:
-            batch = batches[(number * 7919) % len(batches)]  # lengths in a fixed, mixed order
+            batch = batches[(number * 7919) % len(batches)]  # a fixed order in which the lengths vary
             run(batch.tokens, batch.mask)
             count, number = count + len(batch.labels), number + 1
         return count / (time.perf_counter() - start)
@@ -85,7 +85,7 @@ def _reader(run: Any, batches: list[Batch]) -> Reader:
 
 
 def _difference(hits: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the difference of two accuracies and the ends of its 95 % interval, by a paired bootstrap of the texts."""
+    """Return the difference between two accuracies, and the ends of its 95 % interval from a paired bootstrap."""
     better, worse = (hits & ~others).mean(), (others & ~hits).mean()
     draws = np.random.default_rng(0).multinomial(len(hits), [better, worse, 1 - better - worse], RESAMPLES)
     low, high = np.percentile((draws[:, 0] - draws[:, 1]) / len(hits), [2.5, 97.5])

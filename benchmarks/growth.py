@@ -1,7 +1,7 @@
-"""Cost by the length of a text for each attention, and by the number of reviews.
+"""Cost of each attention mechanism by text length, and cost of training by number of reviews.
 
-`python -m benchmarks.growth` measures the seconds and memory of a forward and a backward pass through each attention,
-for 64 to 4,096 tokens, and of whole trainings on 1,000 to 16,000 made-up reviews.
+`python -m benchmarks.growth` measures the time and memory of a forward and a backward pass through each attention
+mechanism, for 64 to 4,096 tokens, and of whole training runs on 1,000 to 16,000 made-up reviews.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # torch's profiler would report each start and stop
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # otherwise torch's profiler logs each start and stop
 
 import torch
 from omegaconf import OmegaConf
@@ -43,7 +43,7 @@ LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096]
 REVIEWS = [1000, 2000, 4000, 8000, 16_000]
 ATTENTIONS = sorted({path.stem for path in (CONF / "model" / "attention").glob("*.yaml")} - {"none"})
 TEXTS, FEATURES, HEADS = 4, 128, 4  # N, D and H of a step
-PLAIN = "stored weights"  # the baseline: multi-head attention that stores its weights
+PLAIN = "stored weights"  # the baseline: multi-head attention that stores the weights
 AGAINST = "multi_head"
 
 
@@ -51,7 +51,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     known = [*ATTENTIONS, PLAIN]
     parser.add_argument("--attentions", type=command.names(known), default=known, help=", ".join(known))
-    parser.add_argument("--repeats", type=int, default=5, help="number of measurements of a step")
+    parser.add_argument("--repeats", type=int, default=5, help="number of measurements of each pass")
     parser.add_argument("--only", choices=["length", "reviews"], help="measure only the cost by length or by reviews")
     options = parser.parse_args(arguments)
     if options.repeats < 1:
@@ -63,7 +63,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 class StoredWeights(nn.Module):
-    """The baseline, multi-head attention that stores its weights, with the interface of Heed's attentions."""
+    """The baseline, multi-head attention that stores the weights, with the interface of Heed's attention components."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class StoredWeights(nn.Module):
 
 
 def attention(name: str) -> nn.Module:
-    """Build an attention with the options of its YAML."""
+    """Build an attention mechanism with the options in its YAML file."""
     if name == PLAIN:
         return StoredWeights()
     options = OmegaConf.load(CONF / "model" / "attention" / f"{name}.yaml")
@@ -82,7 +82,7 @@ def attention(name: str) -> nn.Module:
 
 
 def kind(module: nn.Module) -> str:
-    """Return the kind of an attention: query, window, pairs, elementwise, stored (the baseline) or other."""
+    """Return the kind of an attention mechanism: query, window, pairs, elementwise, stored (the baseline) or other."""
     kinds = {
         "query": QueryAttention,
         "window": WindowedAttention,
@@ -94,7 +94,7 @@ def kind(module: nn.Module) -> str:
 
 
 def step(module: nn.Module, length: int) -> Callable[[], None]:
-    """Return a function that does a forward and a backward pass over texts of this length."""
+    """Return a function that runs a forward and a backward pass over texts of this length."""
     states = torch.randn(TEXTS, length, FEATURES, requires_grad=True)
     mask = torch.ones(TEXTS, length, dtype=torch.bool)
 
@@ -106,7 +106,7 @@ def step(module: nn.Module, length: int) -> Callable[[], None]:
 
 
 def seconds(run: Callable[[], None], repeats: int) -> float:
-    """Return the median seconds of a pass; each repeat has as many passes as fill a twentieth of a second."""
+    """Return the median seconds of a pass; each repeat runs enough passes to last about a twentieth of a second."""
     start = time.perf_counter()
     run()
     passes = max(1, math.ceil(0.05 / (time.perf_counter() - start)))
@@ -120,7 +120,7 @@ def seconds(run: Callable[[], None], repeats: int) -> float:
 
 
 def peak_megabytes(run: Callable[[], None]) -> float:
-    """Return the peak MB of the tensors that a pass allocates, without its input, as torch's profiler records them."""
+    """Return the peak MB of the tensors that a pass allocates, according to torch's profiler."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         run()
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def peak_megabytes(run: Callable[[], None]) -> float:
 
 
 def peak(changes: Sequence[float]) -> float:
-    """Return the highest cumulative sum of the changes, at least 0."""
+    """Return the maximum cumulative sum of the changes, at least 0."""
     level = highest = 0.0
     for change in changes:
         level += change
@@ -141,9 +141,9 @@ def peak(changes: Sequence[float]) -> float:
 
 
 def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[float]) -> float | None:
-    """Return the length from which on `fast` is below `slow`, by linear interpolation of the logarithms.
+    """Return the length above which `fast` is below `slow`, by linear interpolation of the logarithms.
 
-    None if `fast` is not below `slow` at the last length; the first length if it is below at every length.
+    Returns None if `fast` is not below `slow` at the last length, and the first length if it is below at all lengths.
     """
     gaps = [math.log(a / b) for a, b in zip(fast, slow, strict=True)]  # negative: fast is below slow
     above = [i for i, gap in enumerate(gaps) if gap >= 0]
@@ -157,7 +157,7 @@ def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[floa
 
 
 def by_length(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds and MB of a step by attention, and the lengths from which elementwise uses less."""
+    """Measure the seconds and MB of a pass by attention mechanism, and the lengths that `overtakes` computes."""
     rows = []
     for name in options.attentions:
         module = attention(name)
@@ -166,7 +166,7 @@ def by_length(options: argparse.Namespace) -> dict[str, Any]:
             {
                 "attention": name,
                 "kind": kind(module),
-                "megabytes": [peak_megabytes(run) for run in steps],  # first, because it also warms up
+                "megabytes": [peak_megabytes(run) for run in steps],  # before the seconds, because this also warms up
                 "seconds": [seconds(run, options.repeats) for run in steps],
             }
         )
@@ -182,7 +182,7 @@ def by_length(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def by_reviews(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Measure the seconds of tokenizing and of an epoch, and the peak memory, for each number of made-up reviews."""
+    """Measure the seconds of tokenizing and of a training epoch, and the peak memory, by number of made-up reviews."""
     record: dict[str, Any] = {"reviews": options.reviews, "first": [], "cached": [], "epoch": [], "megabytes": []}
     for count in options.reviews:
         job_overrides = [*MODEL, *overrides(None, False, folder / str(count), count, count // 10)]
@@ -196,12 +196,15 @@ def by_reviews(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def tables(record: dict[str, Any]) -> Iterator[Table]:
-    """Yield tables of time and memory by attention; the last column is the length from which elementwise needs less."""
+    """Yield tables of time and memory by attention mechanism.
+
+    The last column is the length above which elementwise attention needs less.
+    """
     section = record["length"]
     lengths = [str(length) for length in section["lengths"]]
     source = {**record, "data": f"{section['texts']} texts by number of tokens, {section['features']} features"}
     for field, quantity, unit in (("seconds", "Milliseconds", 1000), ("megabytes", "MB", 1)):
-        result = command.table(f"{quantity} per step", source, ("", *lengths, "elementwise\nless from"))
+        result = command.table(f"{quantity} per step", source, ("", *lengths, "elementwise\nless above"))
         for row in section["attentions"]:
             crossing = section["overtakes"].get(row["attention"])
             limit = f"{crossing[field]:,.0f}" if crossing and crossing[field] else "never" if crossing else ""
@@ -210,7 +213,7 @@ def tables(record: dict[str, Any]) -> Iterator[Table]:
 
 
 def _three_digits(value: float) -> str:
-    """Format a value with three significant digits, or without decimals if it is large."""
+    """Format a value with three significant digits, or without decimals from 999 on."""
     return f"{value:.3g}" if value < 999 else f"{value:,.0f}"
 
 

@@ -1,4 +1,4 @@
-"""Heed as a contestant: training, evaluation and prediction of a configured model on a sample of the reviews."""
+"""Heed in the benchmarks: training, evaluation and prediction with a configured model on a sample of the reviews."""
 
 import logging
 import time
@@ -24,11 +24,11 @@ from src.data.batch_order import Plan
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.padded_batches import BatchBuilder
 
-STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # callbacks that run at every step, as the CSV logger does
+STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # like the CSV logger, these callbacks run at every step
 
 
 class Sample(pl.LightningDataModule):
-    """A data module with the same batches in every pass of training and test."""
+    """A data module that returns the same batches for training and test, in every epoch."""
 
     def __init__(self, batches: Batches, class_names: tuple[str, ...]) -> None:
         super().__init__()
@@ -45,13 +45,13 @@ class Sample(pl.LightningDataModule):
 class HeedRunner:
     """One configuration of Heed on one set of reviews.
 
-    `train`, `train_bare`, `evaluate` and `predict` read about `reviews` reviews, evenly over all lengths, in
-    batches as in a whole epoch, and return the reviews per second.
+    `train`, `train_bare`, `evaluate` and `predict` read about `reviews` reviews, sampled evenly over all lengths, and
+    return the reviews per second. The batches are batches of a whole epoch, except in `predict`.
 
     Args:
         overrides: overrides of the training configuration, including those of the data.
-        folder: folder for the files of the training.
-        device: cpu or cuda; on cuda, the precision is bf16-mixed and the data are on the device.
+        folder: output folder of the training.
+        device: cpu or cuda; the data are kept on this device.
     """
 
     def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu") -> None:
@@ -75,7 +75,7 @@ class HeedRunner:
         return speed.texts_per_second or 0.0
 
     def train_bare(self, reviews: int) -> float:
-        """Train with the same steps in a loop of six lines, without the Trainer."""
+        """Train in a bare loop, with the same model, batches and optimizer, but without the Trainer."""
         batches = self._batches("train", reviews)
         self.module.to(self.device).train()
         optimizer = build.optimizer(self.cfg, self.module.model)
@@ -90,7 +90,7 @@ class HeedRunner:
         return self._rate(sum(map(len, batches.plan)), start)
 
     def evaluate(self, reviews: int) -> float:
-        """Compute all metrics and predictions, as after a training."""
+        """Compute all metrics and predictions, as src.train does after training."""
         speed, sample = Speed(), self._sample("test", reviews)
         trainer = self._trainer(Predictions(self.folder / "predictions"), speed)
         trainer.test(self.module, sample, verbose=False)
@@ -98,14 +98,14 @@ class HeedRunner:
         return sum(map(len, sample.batches.plan)) / speed.test_seconds
 
     def predict(self, reviews: int) -> float:
-        """Compute the class and the most attended words of texts, as `src.predict` does."""
+        """Compute the class of each text, and the words with the highest attention weights, as src.predict does."""
         texts, _ = self.texts(reviews)
         start = time.perf_counter()
         explain(self.module.model.to(self.device), self.module.loss, self.data.codec, texts, maps=False)
         return self._rate(len(texts), start)
 
     def texts(self, reviews: int) -> tuple[list[str], torch.Tensor]:
-        """Return about `reviews` training reviews, evenly over all lengths and in random order, and their labels."""
+        """Return about `reviews` training reviews of all lengths, in random order, and their labels."""
         part = self.data.tokenized("train")
         ranked = np.argsort(np.diff(part.offsets), kind="stable")
         rows = np.random.default_rng(0).permutation(evenly(ranked, reviews))
@@ -145,7 +145,7 @@ def configuration(overrides: Sequence[str], folder: Path, device: str) -> DictCo
 
 
 def sample_batches(plan: Plan, lengths: np.ndarray, reviews: int) -> Plan:
-    """Return batches of an epoch with about `reviews` reviews, evenly over all lengths and in random order."""
+    """Return some batches of an epoch, with about `reviews` reviews of all lengths, in random order."""
     ranked = sorted(plan, key=lambda rows: float(lengths[rows].mean()))
     sample = evenly(ranked, round(reviews * len(plan) / sum(map(len, plan))))
     return [sample[i] for i in np.random.default_rng(0).permutation(len(sample))]

@@ -1,4 +1,4 @@
-"""Measurement of speeds in turn, even samples of items, and ratios of speeds."""
+"""Measurement of speeds in turn, ratios of speeds, and even samples."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -8,9 +8,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-MIN_REVIEWS = 64  # reviews in a measurement: two batches
+MIN_REVIEWS = 64  # minimum number of reviews in a measurement: two batches
 
-Reader = Callable[[int], float]  # reads about this number of reviews and returns the reviews per second
+Reader = Callable[[int], float]  # processes about this number of reviews, and returns the reviews per second
 
 
 class Spread(NamedTuple):
@@ -25,32 +25,34 @@ class Spread(NamedTuple):
         return cls(statistics.median(values), min(values), max(values))
 
     def format(self, digits: int) -> str:
-        """Format the median and the range."""
+        """Format the median and the range with `digits` decimals."""
         median, low, high = (f"{value:,.{digits}f}" for value in self)
         return f"{median} ({low}–{high})"
 
 
-def in_turn(contestants: Mapping[str, Reader], seconds: float, repeats: int, title: str = "") -> dict[str, list[float]]:
-    """Measure the reviews per second of each contestant, `repeats` times.
+def in_turn(
+    implementations: Mapping[str, Reader], seconds: float, repeats: int, title: str = ""
+) -> dict[str, list[float]]:
+    """Measure the reviews per second of each implementation, `repeats` times.
 
-    The contestants take turns of about `seconds`, in the opposite order in every second round, so that a slow minute of
-    the machine slows all of them. Each contestant reads some reviews before its turn, because it is slower directly
-    after another one. The first round warms up and does not count.
+    The implementations take turns of about `seconds`, with the order reversed in every second round, so that a slow
+    minute of the machine slows all of them. Before its turn, each implementation reads some reviews, because it is
+    slower directly after another one. The first round is a warm-up and is not recorded.
     """
-    reviews = {name: reviews_for(read, seconds) for name, read in contestants.items()}
-    speeds: dict[str, list[float]] = {name: [] for name in contestants}
+    reviews = {name: reviews_for(read, seconds) for name, read in implementations.items()}
+    speeds: dict[str, list[float]] = {name: [] for name in implementations}
     console = Console(stderr=True)
     for repeat in track(range(repeats + 1), title, console=console, transient=True, disable=not console.is_terminal):
-        for name in list(contestants)[:: -1 if repeat % 2 else 1]:
-            contestants[name](MIN_REVIEWS)
-            speed = contestants[name](reviews[name])
+        for name in list(implementations)[:: -1 if repeat % 2 else 1]:
+            implementations[name](MIN_REVIEWS)
+            speed = implementations[name](reviews[name])
             if repeat:
                 speeds[name].append(speed)
     return speeds
 
 
 def reviews_for(read: Reader, seconds: float) -> int:
-    """Return the number of reviews that take about `seconds`, from a measurement of half this duration."""
+    """Return the number of reviews that take about `seconds`, from a measurement of at least half this duration."""
     read(MIN_REVIEWS)
     reviews = MIN_REVIEWS
     while reviews / (speed := read(reviews)) < seconds / 2:
@@ -59,12 +61,12 @@ def reviews_for(read: Reader, seconds: float) -> int:
 
 
 def evenly(ranked: Any, count: int) -> Any:
-    """Return `count` items (or all, if there are fewer) at equal distances; half a distance remains at both ends."""
+    """Return `count` items at equal distances, with half a distance at both ends; all items if there are fewer."""
     count = min(max(1, count), len(ranked))
     rows = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
     return ranked[rows] if isinstance(ranked, np.ndarray) else [ranked[i] for i in rows]
 
 
 def ratios(speeds: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Return the ratio of two speeds in each round."""
+    """Return the ratio of two speeds for each round."""
     return [speed / other for speed, other in zip(speeds, others, strict=True)]

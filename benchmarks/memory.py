@@ -1,4 +1,4 @@
-"""Peak memory of a process above that of its imports; `python -m benchmarks.memory` measures the imports."""
+"""Peak memory of a process, minus the memory of its imports, which `python -m benchmarks.memory` measures."""
 
 import importlib
 import json
@@ -14,25 +14,25 @@ STATUS = Path("/proc/self/status")
 
 
 def used() -> dict[str, Any]:
-    """Return the peak of this process in MB and its imported modules, for `above_imports`.
+    """Return the peak memory of this process in MB, and the names of the imported modules, for `above_imports`.
 
-    `resource.getrusage` is unsuitable: a process starts with its parent's peak.
+    `resource.getrusage` is unsuitable, because its initial peak is that of the parent process.
     """
     return {"peak": megabytes("VmHWM"), "modules": list(sys.modules)}
 
 
 def above_imports(used: dict[str, Any]) -> float | None:
-    """Return the peak in MB minus the memory of a process that only imports the same modules; None if not on Linux."""
+    """Return the peak in MB, minus the memory of a process that only imports the same modules; None if not on Linux."""
     if used["peak"] is None:
         return None
     return used["peak"] - run("benchmarks.memory", used["modules"])
 
 
 def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
-    """Run a module in its own process with a job as JSON, and return the JSON on its last line.
+    """Run a module in its own process with a job as JSON on standard input, and return the last line of JSON output.
 
     Raises:
-        subprocess.CalledProcessError: if the module failed; its message is on standard error.
+        subprocess.CalledProcessError: if the module failed; the cause is on standard error.
     """
     line = [sys.executable, "-m", module, *arguments]
     process = subprocess.run(line, cwd=ROOT, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
@@ -40,18 +40,18 @@ def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
 
 
 def megabytes(field: str, status: Path = STATUS) -> float | None:
-    """Return a memory field of a process, such as VmRSS, in MB; None if the process has ended or not on Linux."""
+    """Return a memory field of a process, such as VmRSS, in MB; None if the process has ended, or if not on Linux."""
     try:
         lines = status.read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):  # the second: the process ended while the file was read
+    except (FileNotFoundError, ProcessLookupError):  # the second: the process ended during the reading
         return None
-    # A process that has ended but whose exit status nobody has read has no memory fields.
+    # A zombie process has no memory fields
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:")), None)
 
 
 def main() -> None:
     for name in json.load(sys.stdin):
-        with suppress(Exception):  # some modules can only be imported by another module
+        with suppress(Exception):  # some modules cannot be imported alone
             importlib.import_module(name)
     print(f"\n{json.dumps(megabytes('VmRSS'))}")
 

@@ -1,4 +1,4 @@
-"""Size and loading time of the page of a sweep with 100 runs: `python -m benchmarks.page`."""
+"""Size and loading time of a comparison page of 100 runs: `python -m benchmarks.page`."""
 
 import argparse
 import base64
@@ -15,7 +15,7 @@ from src.comparison.page import render
 from tests.comparison.sweeps import text, write_whole_sweep
 from tests.reports.page.browser import BROWSER
 
-WORDS = (61, 230, 187, 412, 300, 150)  # number of words of each example review, the same for every variant
+WORDS = (61, 230, 187, 412, 300, 150)  # number of words of each example review on the page
 CLOCK = "addEventListener('load', () => { document.title = `${performance.now()} ms`; });"
 
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def loading_seconds(html: str, folder: Path) -> float:
-    """Measure the seconds from the start of the navigation to the load event, in a fresh profile."""
+    """Measure the seconds from the start of navigation to the load event, in a new browser profile."""
     digest = base64.b64encode(hashlib.sha256(CLOCK.encode()).digest()).decode()
     timed = html.replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
     page = folder / "page.html"

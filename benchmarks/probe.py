@@ -1,4 +1,4 @@
-"""A callback that writes the costs of its process: `+callbacks.probe._target_=benchmarks.probe.Probe`."""
+"""A callback that records the costs of a training process: `+callbacks.probe._target_=benchmarks.probe.Probe`."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from src.data.padded_batches import Batch
 
 
 class Probe(pl.Callback):
-    """Writes CPU seconds to the first training step, seconds of the training epochs, and memory.
+    """Writes the CPU seconds to the first training step, the seconds of each training epoch, and the memory use.
 
-    CPU seconds include all threads of this process and the child processes that have ended. Resident memory is measured
+    CPU seconds include all threads of this process, and child processes that have ended. Resident memory is measured
     every ten steps.
 
     Args:
-        path: the JSON file to write when the training ends.
-        significant_bits: significant bits of the padded lengths; None keeps Heed's value.
+        path: JSON file, which is written when the training ends.
+        significant_bits: significant bits of the padded lengths; None means Heed's default.
     """
 
     def __init__(self, path: str, significant_bits: int | None = None) -> None:

@@ -1,8 +1,8 @@
 """Resident memory by training step: `python -m benchmarks.resident --data-path=… [--settings=shipped,12MB,…]`.
 
-Trains the BiLSTM with Luong's general attention for five epochs, once with each setting of malloc and of the padded
-lengths, each in its own process. Records the MB above the imports at every tenth step, and the reviews per second of
-each epoch.
+The BiLSTM with Luong's general attention is trained for five epochs with each setting of malloc and of the padded
+lengths, in a process of its own. The MB above the imports at every tenth step, and the reviews per second of each
+epoch, are recorded.
 """
 
 import argparse
@@ -34,9 +34,9 @@ def _malloc(trim: int, mmap: int) -> dict[str, str]:
 
 NEVER = 2_000_000_000  # bytes
 SETTINGS = {
-    "shipped": Setting(),  # all blocks are reused
-    "more-lengths": Setting({}, ("significant_bits=5",)),  # padded lengths rounded up by a sixteenth at most
-    "64MB": Setting(_malloc(NEVER, 64 * 2**20)),  # larger blocks are returned to the system
+    "shipped": Setting(),  # Heed's default: all freed blocks are reused
+    "more-lengths": Setting({}, ("significant_bits=5",)),  # padded lengths are rounded up by at most a sixteenth
+    "64MB": Setting(_malloc(NEVER, 64 * 2**20)),  # freed blocks above this size are returned to the system
     "32MB": Setting(_malloc(NEVER, 32 * 2**20)),
     "12MB": Setting(_malloc(NEVER, 12 * 2**20)),
 }
@@ -59,7 +59,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def measure(setting: Setting, overrides: list[str], folder: Path) -> dict[str, Any]:
-    """Train with a setting; return lists [step, MB above the imports], the peak, and reviews per second by epoch."""
+    """Train with a setting, and return the memory by step and its peak, in MB above the imports, and the speeds."""
     probe = [f"+callbacks.probe.{option}" for option in setting.probe]
     record = training([*overrides, *probe], folder, setting.environment)
     peak = memory.above_imports(record)
@@ -81,7 +81,7 @@ def table(record: dict[str, Any]) -> Table:
 
 
 def highest_by_epoch(row: dict[str, Any]) -> list[float]:
-    """Return the highest resident memory up to the end of each epoch; it must not grow after the second epoch."""
+    """Return the highest resident memory up to the end of each epoch; it should not grow after the second epoch."""
     points, epochs = row["resident"], len(row["reviews_per_second"])
     return [
         max(megabytes for _, megabytes in points[: -(-len(points) * epoch // epochs)])

@@ -1,4 +1,4 @@
-"""The reviews of the benchmarks: IMDb, or made-up reviews of the same lengths, which need no network."""
+"""The reviews of the benchmarks: IMDb, or made-up reviews with similar lengths, which need no network."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-LOG_MEAN, LOG_SD = 5.38, 0.64  # log-normal number of tokens of IMDb's reviews: 245 on average, cut at 500
+LOG_MEAN, LOG_SD = 5.38, 0.64  # log-normal distribution of the tokens per review of IMDb; mean 245 when cut at 500
 WORDS, EXPONENT = 60_000, 1.07  # approximate size of IMDb's vocabulary, and its Zipf exponent
-VERDICTS, SHARE = 50, 0.03  # words that occur in one class only, and their share of a text
+VERDICTS, SHARE = 50, 0.03  # number of words that occur in one class only, for each class, and their share of a text
 
 
 def overrides(data_path: Path | None, hub: bool, folder: Path, train: int, test: int) -> list[str]:
@@ -40,7 +40,7 @@ def made_up(folder: Path, train: int, test: int, seed: int = 0) -> None:
 
 
 def _word(rank: int) -> str:
-    """Return a distinct word for each rank: its digits in base 26, as letters."""
+    """Return a distinct word for each rank, whose letters are the digits of the rank in base 26."""
     letters = ""
     while rank or not letters:
         rank, digit = divmod(rank, 26)

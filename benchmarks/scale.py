@@ -1,9 +1,9 @@
 """Memory and speed on a corpus larger than the memory: `python -m benchmarks.scale --data-path=…`.
 
-It writes made-up texts of 200 words, whose frequencies follow Zipf's law, to one CSV file, and trains a BiLSTM with
-Bahdanau's attention on it through `python -m src.train`. It prints the steps per second and two peaks of resident
-memory: with and without the pages of files, which the system drops when other programs need memory. The same model is
-then trained on IMDb.
+The program writes made-up texts of 200 words, with word frequencies that follow Zipf's law, to one CSV file, and trains
+a BiLSTM with Bahdanau's attention on this file through `python -m src.train`. It prints the training steps per second
+and two peaks of resident memory: with and without file-backed pages, which the system can free when other programs need
+memory. Then the same model is trained on IMDb.
 """
 
 import argparse
@@ -19,14 +19,14 @@ import numpy as np
 from benchmarks.memory import ROOT, megabytes
 from src.run_result import RunResult
 
-WORDS, VOCABULARY, HALF = 1_000_000, 100_000, 100  # words in the long text, different words, words of half a text
+WORDS, VOCABULARY, HALF = 1_000_000, 100_000, 100  # words in the long text, vocabulary size, words in half of a text
 INTERVAL = 0.1  # seconds between two readings of memory
 BATCH = 32  # number of texts in a step
-FIELDS = ("VmRSS", "RssAnon")
+FIELDS = ("VmRSS", "RssAnon")  # resident memory with and without file-backed pages
 
 
 def write_texts(path: Path, texts: int) -> None:
-    """Write a CSV file of texts with two classes; each text is two random pieces of one long text."""
+    """Write a CSV file of texts in two classes; each text consists of two random pieces of one long text."""
     rng = np.random.default_rng(0)
     shares = 1 / np.arange(1, VOCABULARY + 1)
     words = [f"w{i:x}" for i in rng.choice(VOCABULARY, WORDS, p=shares / shares.sum())]
@@ -41,7 +41,7 @@ def write_texts(path: Path, texts: int) -> None:
 
 
 def train(overrides: Sequence[str], folder: Path, steps: int) -> dict[str, float]:
-    """Train for some steps; return the peaks of memory in MB, the seconds of the process, and steps per second."""
+    """Train for some steps, and return the memory peaks in MB, the seconds of the process, and the steps per second."""
     line = [
         *(sys.executable, "-m", "src.train", *overrides),
         *(f"hydra.run.dir='{folder / 'run'}'", f"data.cache_dir='{folder / 'cache'}'", "logger=csv", "test=false"),
@@ -64,8 +64,8 @@ def train(overrides: Sequence[str], folder: Path, steps: int) -> dict[str, float
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--texts", type=int, default=2_000_000, help="number of made-up texts, rounded up to thousands")
-    parser.add_argument("--steps", type=int, default=500, help="training steps")
-    parser.add_argument("--data-path", help="folder of IMDb; without it only the made-up texts are measured")
+    parser.add_argument("--steps", type=int, default=500, help="number of training steps")
+    parser.add_argument("--data-path", help="folder of IMDb; without this option, only the made-up texts are used")
     parser.add_argument("--folder", help="folder for the temporary files, about 3 kB per text")
     args = parser.parse_args()
     with TemporaryDirectory(dir=args.folder) as name:
@@ -80,7 +80,7 @@ def main() -> None:
                 result = train(overrides, folder, args.steps)
                 print(
                     f"{name}, {state}: {result['steps']:.2f} steps/s; peak {result['VmRSS']:,.0f} MB, "
-                    f"{result['RssAnon']:,.0f} MB without pages of files; {result['seconds']:,.0f} s in all",
+                    f"{result['RssAnon']:,.0f} MB without file-backed pages; {result['seconds']:,.0f} s in all",
                     flush=True,
                 )
 

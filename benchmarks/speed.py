@@ -1,8 +1,8 @@
-"""Training speed against plain PyTorch, in turn in one run: `python -m benchmarks.speed [--bf16] [--device=cuda]`.
+"""Training speed of Heed and of plain PyTorch: `python -m benchmarks.speed [--bf16] [--device=cuda]`.
 
-Each workload is a model that is trained by Heed's data module and Trainer, and by a plain PyTorch loop; for the BiLSTM
-also by a bare loop over Heed's model and batches. Each contestant has its own process, which waits while others train;
-the bare loop shares Heed's. On a GPU, and with --bf16, all contestants use bf16.
+Each workload is a model that Heed trains with its data module and Trainer, and that a plain PyTorch loop trains; the
+BiLSTM is also trained by a bare loop over Heed's model and batches. The implementations train in turn, each in its own
+process; only the bare loop shares the process of Heed. On a GPU, and with --bf16, all implementations use bf16.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from rich.table import Table
 from benchmarks import command, memory
 from benchmarks.baselines import padded
 from benchmarks.charts import draw_speed
-from benchmarks.contestant import Contestant
 from benchmarks.heed import HeedRunner
+from benchmarks.implementation import ImplementationProcess
 from benchmarks.measure import Spread, in_turn, ratios
 from benchmarks.workloads import BARE, HEED, WORKLOADS
 from src.errors import UserError
 from src.reports.figures.style import save_figure
 
-TRAIN, TEST = 16_000, 100  # made-up reviews: enough for length buckets as fine as those of IMDb
+TRAIN, TEST = 16_000, 100  # numbers of made-up reviews; enough for batches of similar lengths, as on IMDb
 PLAIN_REVIEWS = 1600  # maximum number of reviews of a plain loop
 MEMORY_REVIEWS = 320  # reviews of the training whose memory is measured
 
@@ -35,7 +35,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--bf16", action="store_true", help="also train in bf16 on the CPU")
+    parser.add_argument(
+        "--bf16", action="store_true", help="train in bf16 on the CPU; on a GPU, training is always in bf16"
+    )
     parser.add_argument(
         "--works", type=command.names(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS)
     )
@@ -48,8 +50,8 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 def jobs(
     name: str, overrides: list[str], folder: Path, options: argparse.Namespace, count: int
 ) -> dict[str, dict[str, Any]]:
-    """Return the job of each contestant, Heed first; plain loops have `count` reviews, padded to a fixed length."""
-    heed = HeedRunner(overrides, folder, options.device)  # fills the token cache for all contestants
+    """Return the job of each implementation, Heed first; plain loops train on `count` reviews, all padded alike."""
+    heed = HeedRunner(overrides, folder, options.device)  # fills the token cache for all implementations
     common = {
         "work": name,
         "overrides": overrides,
@@ -58,19 +60,19 @@ def jobs(
         "bf16": options.bf16,
     }
     result = {}
-    for number, contestant in enumerate(WORKLOADS[name].contestants):
+    for number, implementation in enumerate(WORKLOADS[name].implementations):
         rows = folder / f"rows{number}.pt"
-        if plain := WORKLOADS[name].plain.get(contestant):
+        if plain := WORKLOADS[name].plain.get(implementation):
             dataset, vocabulary = padded(*heed.texts(count), plain.length)
             torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
-        result[contestant] = {**common, "contestant": contestant, "rows": str(rows)}
+        result[implementation] = {**common, "implementation": implementation, "rows": str(rows)}
     return result
 
 
 def speeds(name: str, jobs: dict[str, dict[str, Any]], options: argparse.Namespace) -> dict[str, list[float]]:
-    """Measure the reviews per second of each contestant, in turn."""
+    """Measure the reviews per second of each implementation, in turn."""
     with ExitStack() as stack:
-        processes = {key: stack.enter_context(Contestant(job)) for key, job in jobs.items() if key != BARE}
+        processes = {key: stack.enter_context(ImplementationProcess(job)) for key, job in jobs.items() if key != BARE}
         for process in processes.values():
             process.ready()
         readers = {key: partial(processes.get(key, processes[HEED]).read, key) for key in jobs}
@@ -78,47 +80,47 @@ def speeds(name: str, jobs: dict[str, dict[str, Any]], options: argparse.Namespa
 
 
 def peaks(jobs: dict[str, dict[str, Any]], device: str) -> dict[str, float | None]:
-    """Measure the peak MB of each contestant after MEMORY_REVIEWS reviews: above its imports, or on the GPU."""
+    """Measure the peak MB of each implementation over MEMORY_REVIEWS reviews: on the GPU, or above the imports."""
     result: dict[str, float | None] = {}
-    for contestant, job in jobs.items():
-        with Contestant(job) as process:
+    for implementation, job in jobs.items():
+        with ImplementationProcess(job) as process:
             process.ready()
-            process.read(contestant, MEMORY_REVIEWS)
+            process.read(implementation, MEMORY_REVIEWS)
             used = process.used()
-        result[contestant] = used["on_device"] if device == "cuda" else memory.above_imports(used)
+        result[implementation] = used["on_device"] if device == "cuda" else memory.above_imports(used)
     return result
 
 
 def measure_workload(name: str, options: argparse.Namespace, data: list[str], folder: Path) -> dict[str, Any]:
-    """Return the record of a workload: speed and peak memory of every contestant, and the ratios of Heed's speed."""
+    """Return the record of a workload: speed, peak memory and relative speed of Heed for each implementation."""
     workload = WORKLOADS[name]
     overrides = [*workload.overrides, *data, f"trainer.precision={'bf16-mixed' if options.bf16 else '32-true'}"]
-    by_contestant = speeds(name, jobs(name, overrides, folder, options, PLAIN_REVIEWS), options)
+    by_name = speeds(name, jobs(name, overrides, folder, options, PLAIN_REVIEWS), options)
     limited = [*overrides, f"data.limit={MEMORY_REVIEWS}"]
     peak = {} if options.quick else peaks(jobs(name, limited, folder, options, MEMORY_REVIEWS), options.device)
     return {
         "work": name,
         "title": workload.title,
-        "contestants": [
+        "implementations": [
             {
-                "name": contestant,
-                "reviews_per_second": by_contestant[contestant],
-                "ratio": None if contestant == HEED else ratios(by_contestant[HEED], by_contestant[contestant]),
-                "peak_mb": peak.get(contestant),
+                "name": key,
+                "reviews_per_second": by_name[key],
+                "ratio": None if key == HEED else ratios(by_name[HEED], by_name[key]),
+                "peak_mb": peak.get(key),
             }
-            for contestant in workload.contestants
+            for key in workload.implementations
         ],
     }
 
 
 def table(record: dict[str, Any]) -> Table:
-    """Return a table of the medians with their ranges."""
+    """Return a table of medians and ranges."""
     title = "Training in bf16" if record["bf16"] else "Training"
     result = command.table(title, record, ("", "reviews/s", "speed of Heed, ×", "MB"))
     for workload in record["works"]:
         result.add_section()
         result.add_row(f"[bold]{workload['title']}")
-        for row in workload["contestants"]:
+        for row in workload["implementations"]:
             ratio = Spread.of(row["ratio"]).format(2) if row["ratio"] else ""
             peak = "" if row["peak_mb"] is None else f"{row['peak_mb']:,.0f}"
             result.add_row(row["name"], Spread.of(row["reviews_per_second"]).format(0), ratio, peak)
@@ -128,7 +130,7 @@ def table(record: dict[str, Any]) -> Table:
 def main(folder: Path, arguments: list[str] | None = None) -> None:
     options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device=cuda: torch finds no GPU on this machine; omit the option to measure the CPU")
+        raise UserError("--device=cuda: torch finds no GPU on this machine; omit the option to train on the CPU")
     data = command.reviews(options, folder, TRAIN, TEST)
     record: dict[str, Any] = {
         "machine": command.machine(options.device),
@@ -138,7 +140,7 @@ def main(folder: Path, arguments: list[str] | None = None) -> None:
     }
     for name in options.works:
         record["works"].append(measure_workload(name, options, data, folder))
-        command.write(options.out, "speed", record)  # after each workload, because the next may be interrupted
+        command.write(options.out, "speed", record)  # after each workload, because the next one may be interrupted
     Console().print(table(record))
     save_figure(draw_speed(record), options.out / "speed.png")
     print(f"Written to {options.out}: speed.json, speed.png")

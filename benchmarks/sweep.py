@@ -1,10 +1,10 @@
 """Time, rate and memory of a sweep: `python -m benchmarks.sweep --data-path=…`.
 
-together: seconds of the twenty variants as separate processes, one after another, and in one sweep that runs as many
-jobs at once as there are cores; and their ratio. rate: training reviews per second of the whole machine, start-up
-included, in two kinds of sweeps over the twenty variants that take turns: one job at a time on all cores, and one job
-for each core, each of which joblib limits to one thread. memory: the resident memory of the sweep's process after each
-of many small jobs, and its growth from the tenth job to the last.
+together: seconds of the twenty variants as separate processes, one after another, and as one sweep that runs one job
+per core at once; and the ratio of the two. rate: training reviews per second of the whole machine, including start-up,
+in two kinds of sweeps over the twenty variants, in turn: one job at a time on all cores, and one job per core, with
+one thread each. memory: resident memory of the sweep's process after each of many small jobs, and its growth from the
+tenth job to the last.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from src.errors import UserError
 from src.run_result import RESULT_FILE
 
 REVIEWS = 1_000  # training reviews, and the same number of test reviews
-AFTER = 10  # jobs after which all imports and allocations are done
+AFTER = 10  # number of jobs after which memory should no longer grow
 BATCHES, BATCH = 250, 32  # training batches of each job of `rate`, and texts in a batch
 POLL = 0.05  # seconds between two measurements of the sweep's memory
 
@@ -40,20 +40,20 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "--at-once",
         type=int,
         default=len(os.sched_getaffinity(0)),
-        help="simultaneous jobs of the sweep (number of cores)",
+        help="number of simultaneous jobs in a sweep (number of cores)",
     )
     parser.add_argument(
-        "--reviews", type=int, default=REVIEWS, help=f"training reviews, and test reviews ({REVIEWS:,})"
+        "--reviews", type=int, default=REVIEWS, help=f"number of training reviews, and of test reviews ({REVIEWS:,})"
     )
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--turns", type=int, default=3, help="sweeps of each kind in the rate (3)")
+    parser.add_argument("--turns", type=int, default=3, help="number of sweeps of each kind for the rate (3)")
     parser.add_argument(
         "--batches",
         type=int,
         default=BATCHES,
-        help=f"training batches of {BATCH} reviews of each job of the rate, at most 703 ({BATCHES})",
+        help=f"number of training batches of {BATCH} reviews in each job of the rate, at most 703 ({BATCHES})",
     )
-    parser.add_argument("--jobs", type=int, default=40, help="jobs of the sweep whose memory is measured (40)")
+    parser.add_argument("--jobs", type=int, default=40, help="number of jobs for the measurement of memory (40)")
     options = parser.parse_args(arguments)
     experiment = yaml.safe_load((CONF / "experiment" / "twenty_variants.yaml").read_text(encoding="utf-8"))
     params = experiment["hydra"]["sweeper"]["params"]
@@ -69,7 +69,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def together(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the seconds of separate processes and of a sweep, and their ratio; the token cache is filled before."""
+    """Measure the seconds of separate processes and of a sweep, after the token cache is filled, and the ratio."""
     common = [*overrides, "experiment=twenty_variants", f"trainer.max_epochs={options.epochs}"]
     choices = options.choices
     products = product(*choices.values())
@@ -86,7 +86,7 @@ def together(overrides: list[str], folder: Path, options: argparse.Namespace) ->
 
 
 def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the training reviews per second of the machine, in turn, by the number of jobs and threads."""
+    """Measure the training reviews per second of the machine by number of jobs and threads, in turn."""
     cores, batches = options.at_once, options.batches
     model = ["experiment=report", *(f"{group}={','.join(names)}" for group, names in options.choices.items())]
     work = [
@@ -107,7 +107,7 @@ def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dic
 
 
 def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the MB of the sweep's process after each job, and its relative growth after the tenth."""
+    """Measure the MB of the sweep's process after each job, and the relative growth after the tenth job."""
     sweep = folder / "many"
     small = ["model.encoder.hidden_dim=4", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=csv"]
     process = train(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
@@ -117,7 +117,7 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
     ended = False
     while not ended:
         ended = process.poll() is not None
-        resident = memory.megabytes("VmRSS", status) or resident  # after the end, the last measurement remains
+        resident = memory.megabytes("VmRSS", status) or resident  # after the end of the process, the last measurement
         finished = len(list(sweep.glob(f"*/{RESULT_FILE}")))
         after += [resident] * (finished - len(after))
         time.sleep(POLL)
@@ -129,7 +129,7 @@ PARTS = {"together": together, "rate": rate, "memory": growth}
 
 
 def train(line: list[str]) -> "subprocess.Popen[str]":
-    """Start `python -m src.train`."""
+    """Start `python -m src.train` with the arguments `line`."""
     return subprocess.Popen(
         [sys.executable, "-m", "src.train", *line],
         cwd=memory.ROOT,
@@ -141,7 +141,7 @@ def train(line: list[str]) -> "subprocess.Popen[str]":
 
 
 def seconds(process: "subprocess.Popen[str]") -> float:
-    """Wait for a process that was just started, and return its seconds.
+    """Wait for a process that has just been started, and return its duration in seconds.
 
     Raises:
         UserError: if the process failed.

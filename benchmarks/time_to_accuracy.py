@@ -1,8 +1,8 @@
-"""Test accuracy by seconds of training: Heed's presets and fastText on n-grams.
+"""Test accuracy by seconds of training: presets of Heed, and fastText with n-grams.
 
-`python -m benchmarks.time_to_accuracy --data-path=…` trains both on the same reviews, with several seeds. Install
-fastText (Joulin et al. 2016) with `pip install fasttext-wheel`; otherwise it is omitted. Made-up reviews serve as a
-smoke test only.
+`python -m benchmarks.time_to_accuracy --data-path=…` trains both on the same reviews, with several seeds. fastText
+(Joulin et al. 2016) is omitted unless it is installed (`pip install fasttext-wheel`). Made-up reviews are suitable for
+smoke tests only.
 """
 
 import argparse
@@ -37,12 +37,15 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     presets = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
-    parser.add_argument("--presets", type=command.names(presets), default=["speedrun"], help="experiments of Heed")
+    parser.add_argument("--presets", type=command.names(presets), default=["speedrun"], help="presets of Heed")
     parser.add_argument(
-        "--epochs", type=_numbers, default=[1, 2, 5, 10], help="epochs of fastText, each a separate training"
+        "--epochs",
+        type=_numbers,
+        default=[1, 2, 5, 10],
+        help="epochs of fastText; each number is a training",
     )
     parser.add_argument("--seeds", type=_numbers, default=[1, 2, 3, 4, 5])
-    parser.add_argument("--target", type=float, default=0.906, help="target of the test accuracy")
+    parser.add_argument("--target", type=float, default=0.906, help="target test accuracy")
     options = parser.parse_args(arguments)
     if options.quick:
         options.seeds, options.epochs = options.seeds[:1], options.epochs[:1]
@@ -54,14 +57,14 @@ def _numbers(text: str) -> list[int]:
 
 
 def fasttext_rows(heed: HeedRunner, folder: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield a row for each training of fastText on Heed's training reviews; no row if fastText is not installed."""
+    """Yield a row for each training of fastText on Heed's training reviews; no rows if fastText is not installed."""
     if importlib.util.find_spec("fasttext") is None:
         print("fastText is not installed and is omitted; to include it: pip install fasttext-wheel", file=sys.stderr)
         return
     fasttext = importlib.import_module("fasttext")
     files = {split: folder / f"{split}.txt" for split in ("train", "test")}
     for split, path in files.items():
-        # fastText does not shuffle the texts
+        # shuffled here, because fastText does not shuffle
         rows = torch.randperm(heed.data.sizes[split], generator=torch.Generator().manual_seed(0))
         texts, labels = heed.data.texts(split, rows), heed.data.tokenized(split).labels[rows]
         lines = (f"__label__{label} {' '.join(words(text))}\n" for label, text in zip(labels, texts, strict=True))
@@ -96,7 +99,7 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
 
 
 def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
-    """Return the seconds and accuracy of each name over its seeds."""
+    """Return the spread of seconds and of accuracy over the seeds, by name."""
     names = dict.fromkeys(row["name"] for row in rows)
     return {
         name: {
@@ -107,13 +110,13 @@ def group_by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Spread]]:
 
 
 def first_to_reach(groups: dict[str, dict[str, Spread]], target: float) -> str | None:
-    """Return the name that reaches a median accuracy of `target` in the fewest seconds; None if no name reaches it."""
+    """Return the name with the shortest median time among those that reach `target`; None if none reaches it."""
     names = [name for name, figures in groups.items() if figures["accuracy"].median >= target]
     return min(names, key=lambda name: groups[name]["seconds"].median, default=None)
 
 
 def table(record: dict[str, Any]) -> Table:
-    """Return a table of the medians over the seeds, with the first name that reaches the target."""
+    """Return a table of the medians over the seeds; the caption names the first to reach the target."""
     groups = group_by_name(record["rows"])
     result = command.table("Time to accuracy", record, ("", "training, s", "test accuracy, %"))
     for name, figures in groups.items():

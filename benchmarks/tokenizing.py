@@ -1,4 +1,4 @@
-"""Measure the seconds until the tokenized data are in memory, from texts or from the cache, in a separate process."""
+"""Measure the seconds until the tokenized data are in memory; `benchmarks.memory.run` runs this module."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The workloads of the speed benchmark: each is a model of Heed, with plain loops that train the same model."""
+"""The workloads of the speed benchmark: models of Heed, and plain PyTorch loops that train the same models."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,7 +13,7 @@ PADDED, PACKED = "(a) padded to 500", "(b) packed sequences"
 
 
 class Workload(NamedTuple):
-    """A model that is trained by Heed, by plain loops, and optionally by a bare loop over Heed's own model."""
+    """A model that is trained by Heed, by plain PyTorch loops, and optionally by a bare loop over Heed's own model."""
 
     title: str
     overrides: tuple[str, ...]
@@ -21,7 +21,7 @@ class Workload(NamedTuple):
     bare: bool = False
 
     @property
-    def contestants(self) -> list[str]:
+    def implementations(self) -> list[str]:
         return [HEED, *self.plain, *[BARE] * self.bare]
 
 
@@ -41,7 +41,7 @@ def _report(
 def _full(length: int, batch: int = 32) -> Workload:
     """Return the workload of the full self-attention report with texts of `length` tokens.
 
-    Heed trains in batches of `batch` texts; the plain loop always has the report's 32.
+    Heed trains in batches of `batch` texts; the plain loop always trains in batches of 32, as in the report.
     """
     plain = {f"(c) padded to {length}": Plain(FullAttentionModel, nn.CrossEntropyLoss(), length)}
     overrides = ("experiment=full_self_attention", f"data.max_length={length}", f"data.batch_size={batch}")

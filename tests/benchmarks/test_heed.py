@@ -1,4 +1,4 @@
-"""Heed as a contestant reads a representative sample."""
+"""Heed reads a representative sample of the reviews."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ def test_a_spread_has_the_median_and_the_range() -> None:
     assert Spread.of([1234.6, 2.0, 5.04]).format(1) == "5.0 (2.0–1,234.6)"
 
 
-def test_contestants_take_turns_and_the_first_round_does_not_count() -> None:
+def test_implementations_take_turns_and_the_first_round_does_not_count() -> None:
     calls: list[tuple[str, int]] = []
 
     def reader(name: str, speed: float):  # type: ignore[no-untyped-def]

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import command, contestant, memory, speed
+from benchmarks import command, implementation, memory, speed
 from benchmarks.baselines import padded
-from benchmarks.contestant import Contestant
+from benchmarks.implementation import ImplementationProcess
 from benchmarks.workloads import BARE, HEED, PACKED, PADDED, WORKLOADS
 
 
-class ContestantInThisProcess(AbstractContextManager[Any]):
+class ImplementationInThisProcess(AbstractContextManager[Any]):
     def __init__(self, job: dict[str, Any]) -> None:
-        self.readers = contestant.readers(job)
+        self.readers = implementation.readers(job)
 
     def ready(self) -> None:
         pass
@@ -29,11 +29,11 @@ class ContestantInThisProcess(AbstractContextManager[Any]):
         pass
 
 
-def test_the_speed_of_all_contestants_is_measured(
+def test_the_speed_of_all_implementations_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(speed, "Contestant", ContestantInThisProcess)
-    monkeypatch.setattr(contestant, "reuse_freed_memory", lambda: None)
+    monkeypatch.setattr(speed, "ImplementationProcess", ImplementationInThisProcess)
+    monkeypatch.setattr(implementation, "reuse_freed_memory", lambda: None)
     peaks = {HEED: 7.0, PADDED: None, PACKED: 5.0, BARE: 3.0}
     monkeypatch.setattr(speed, "peaks", lambda *_: peaks)
     out = tmp_path / "out"
@@ -41,8 +41,8 @@ def test_the_speed_of_all_contestants_is_measured(
     record = json.loads((out / "speed.json").read_text())
     (workload,) = record["works"]
     assert (workload["work"], workload["title"]) == ("bilstm", "BiLSTM + Luong general")
-    assert {row["name"]: row["peak_mb"] for row in workload["contestants"]} == peaks
-    heed, *others = workload["contestants"]
+    assert {row["name"]: row["peak_mb"] for row in workload["implementations"]} == peaks
+    heed, *others = workload["implementations"]
     assert heed["name"] == HEED and heed["ratio"] is None
     for row in others:
         pairs = zip(heed["reviews_per_second"], row["reviews_per_second"], strict=True)
@@ -59,7 +59,7 @@ def test_every_workload_has_valid_components(tmp_path: Path) -> None:
 
     for workload in WORKLOADS.values():
         validate_config(configuration([*workload.overrides, "data=imdb"], tmp_path, "cpu"))
-        assert workload.contestants[0] == HEED
+        assert workload.implementations[0] == HEED
         for plain in workload.plain.values():
             assert plain.model(11)(torch.ones(2, 3, dtype=torch.long), torch.tensor([3, 3])).shape[0] == 2
 
@@ -95,15 +95,15 @@ def plain_job(tmp_path: Path) -> dict[str, Any]:
     dataset, vocabulary = padded(["good film", "bad film"], torch.tensor([1, 0]), 3)
     rows = tmp_path / "rows.pt"
     torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
-    return {"work": "rnn", "contestant": PADDED, "device": "cpu", "bf16": False, "rows": str(rows)}
+    return {"work": "rnn", "implementation": PADDED, "device": "cpu", "bf16": False, "rows": str(rows)}
 
 
 @pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is measured on Linux only")
-def test_a_contestant_trains_in_its_own_process_and_reports_its_memory(plain_job: dict[str, Any]) -> None:
-    with Contestant(plain_job) as contestant:
-        contestant.ready()
-        assert contestant.read(PADDED, 2) > 0 and contestant.read(PADDED, 1) > 0
-        used = contestant.used()
+def test_an_implementation_trains_in_its_own_process_and_reports_its_memory(plain_job: dict[str, Any]) -> None:
+    with ImplementationProcess(plain_job) as process:
+        process.ready()
+        assert process.read(PADDED, 2) > 0 and process.read(PADDED, 1) > 0
+        used = process.used()
     assert "torch" in used["modules"] and "pytorch_lightning" not in used["modules"]
     above = memory.above_imports(used)
     assert above is not None
@@ -111,7 +111,7 @@ def test_a_contestant_trains_in_its_own_process_and_reports_its_memory(plain_job
 
 
 @pytest.mark.parametrize(("arguments", "bf16"), [([], False), (["--bf16"], True), (["--device=cuda"], True)])
-def test_all_contestants_train_in_bf16_by_option_and_on_a_gpu(
+def test_all_implementations_train_in_bf16_by_option_and_on_a_gpu(
     arguments: list[str],
     bf16: bool,
     tmp_path: Path,
@@ -126,7 +126,7 @@ def test_all_contestants_train_in_bf16_by_option_and_on_a_gpu(
         for job in jobs.values():
             for key, values in recorded.items():
                 values.append(job[key])
-        return {contestant: [7.0] for contestant in jobs}
+        return {implementation: [7.0] for implementation in jobs}
 
     monkeypatch.setattr(speed, "speeds", speeds)
     speed.main(tmp_path, [*arguments, "--works=rnn", "--quick", f"--out={tmp_path}"])
@@ -136,7 +136,12 @@ def test_all_contestants_train_in_bf16_by_option_and_on_a_gpu(
     assert ("in bf16" in capsys.readouterr().out) is bf16
 
 
-def test_a_failed_contestant_ends_the_measurement(plain_job: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
-    with Contestant({**plain_job, "rows": "no-such-file"}) as contestant, pytest.raises(subprocess.CalledProcessError):
-        contestant.ready()
+def test_a_failed_implementation_ends_the_measurement(
+    plain_job: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        ImplementationProcess({**plain_job, "rows": "no-such-file"}) as process,
+        pytest.raises(subprocess.CalledProcessError),
+    ):
+        process.ready()
     assert "no-such-file" in capfd.readouterr().err

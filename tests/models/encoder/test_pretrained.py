@@ -224,7 +224,9 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path)
     fits = classifier(model, f"data.max_length={POSITIONS - 2}").eval()
     tokens, mask = torch.full((1, POSITIONS - 2), 7), torch.ones(1, POSITIONS - 2, dtype=torch.bool)
     assert fits(tokens, mask).isfinite().all()
-    with pytest.raises(UserError, match=r"model.encoder: max_length=22: the model reads at most 23 .* data.max_length=21"):
+    with pytest.raises(
+        UserError, match=r"model.encoder: max_length=22: the model reads at most 23 .* data.max_length=21"
+    ):
         classifier(model, f"data.max_length={POSITIONS - 1}")
 
 

@@ -1,8 +1,8 @@
-"""A contestant of a benchmark in its own process, so that its memory use does not affect the other contestants.
+"""A process that trains one implementation, so that its memory use does not affect the other implementations.
 
-The bare loop over Heed's model may also train in Heed's process, so that both have the same layout of the heap.
-A job contains the name of a workload and of one of its contestants, `overrides`, `folder`, `device`, `bf16`, and
-`rows`, a file with the reviews of a plain loop.
+The process of Heed can also train the bare loop over Heed's model, so that both use the same layout of the heap. A job
+contains `work` (the name of a workload), `implementation` (a name), `overrides`, `folder`, `device`, `bf16`, and `rows`
+(a file with the reviews for a plain loop).
 """
 
 import json
@@ -23,33 +23,34 @@ from benchmarks.workloads import BARE, HEED, WORKLOADS
 from src.kernels.malloc import reuse_freed_memory
 
 
-class Contestant:
-    """The process of a contestant, controlled by the measuring process.
+class ImplementationProcess:
+    """The process of an implementation, controlled by the measuring process.
 
-    The constructor starts the process, `ready` waits until it is ready, and the end of the context ends it.
+    The constructor starts the process, and the end of the context ends it.
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
-        line = [sys.executable, "-m", "benchmarks.contestant"]
+        line = [sys.executable, "-m", "benchmarks.implementation"]
         self._process = subprocess.Popen(
             line, cwd=memory.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
         self._send(job)
 
     def ready(self) -> None:
+        """Wait until the process is ready to train."""
         self._receive()
 
     def read(self, name: str, reviews: int) -> float:
-        """Train a contestant of this process on about `reviews` reviews, and return its reviews per second."""
+        """Train the implementation `name` on about `reviews` reviews, and return the reviews per second."""
         self._send([name, reviews])
         return self._receive()
 
     def used(self) -> dict[str, Any]:
-        """End the process; return its `memory.used()` and `on_device`, the peak MB on the GPU (None on a CPU)."""
+        """End the process, and return its `memory.used()` with `on_device`, the peak MB on the GPU (None on a CPU)."""
         self._send(None)
         return self._receive()
 
-    def __enter__(self) -> "Contestant":
+    def __enter__(self) -> "ImplementationProcess":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,7 +62,11 @@ class Contestant:
         print(json.dumps(message), file=self._process.stdin)
 
     def _receive(self) -> Any:
-        """Receive a message; raise CalledProcessError if the process failed (its message is on standard error)."""
+        """Receive a message.
+
+        Raises:
+            subprocess.CalledProcessError: if the process failed; the cause is on standard error.
+        """
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -70,11 +75,12 @@ class Contestant:
 
 
 def readers(job: dict[str, Any]) -> dict[str, Reader]:
-    """Return the training function of each contestant of this process, by name."""
-    name, device = job["contestant"], job["device"]
+    """Return the training functions of this process by the name of the implementation."""
+    name, device = job["implementation"], job["device"]
     if name in (HEED, BARE):
         reuse_freed_memory()
-        from benchmarks.heed import HeedRunner  # imported here: it allocates tensors, and plain loops do not need it
+        # imported here, because it allocates tensors, and plain loops do not need it
+        from benchmarks.heed import HeedRunner
 
         heed = HeedRunner(job["overrides"], Path(job["folder"]), device)
         return {HEED: heed.train, BARE: heed.train_bare}
@@ -92,9 +98,9 @@ def readers(job: dict[str, Any]) -> dict[str, Reader]:
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the measuring process ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the measuring process ends this process
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
-    sys.stdout = sys.stderr  # libraries also print to this stream
+    sys.stdout = sys.stderr  # so that no library prints into the replies
     messages = map(json.loads, sys.stdin)
     job = next(messages)
     by_name = readers(job)
