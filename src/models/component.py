@@ -78,7 +78,7 @@ class Position(Component):
 
 
 class Encoder(Component):
-    """Computes a state for each token that depends on the other tokens of the text."""
+    """Computes a contextual state for each token."""
 
     def bind(self, embedding: Embedding) -> None:
         """Connect the encoder to the embedding; by default, do nothing.

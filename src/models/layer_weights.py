@@ -17,7 +17,7 @@ def record_layer_weights(encoder: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     Yields:
         A dictionary from the names "encoder 1", "encoder 2", … to weights N×H×L×L of the latest forward pass. It stays
-        empty for recurrent, elementwise and pretrained encoders, because they have no self-attention layers of Heed.
+        empty for recurrent, elementwise and pretrained encoders, because they contain no `SelfAttention`.
     """
     weights: dict[str, Tensor] = {}
 

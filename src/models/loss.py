@@ -31,8 +31,8 @@ class Loss(nn.Module, ABC):
         class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction in [0, 1) of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight (≥ 0) for each class; `balanced` makes them inversely proportional to the class
-            frequencies; None weights all classes equally.
+        class_weights: one weight (≥ 0) for each class; `balanced` makes the weights inversely proportional to the
+            class frequencies; None weights all classes equally.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -17,7 +17,8 @@ class KerasAttention(DotProductAttention):
         input_dim: D, features of a state.
         score_mode: `dot` computes s x_i·x_j; `concat` computes c Σ_d tanh(s (x_id + x_jd)), and stores a tensor
             N×L×L×D. The factor c is learned, with initial value 1.
-        use_scale: learn s, with initial value 1; otherwise s = 1. In both cases the scores are not divided by √D.
+        use_scale: learn the scale s of the scores, with initial value 1; otherwise s = 1. The scores are never divided
+            by √D.
         options: options of `SelfAttention`.
 
     Raises:

@@ -13,7 +13,7 @@ from src.models.types import Encoded
 
 
 class SelfAttention(Attention):
-    """Replaces each real state by an attention output that depends on all real states: N×L×D → N×L×D'.
+    """Replaces each real state by an attention output, computed from the real states: N×L×D → N×L×D'.
 
     The summary is the mean of the final outputs.
 
@@ -59,7 +59,7 @@ class SelfAttention(Attention):
 
     @abstractmethod
     def transform(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the attention outputs, before norm and residual: N×L×D → N×L×D'. Padding may get any finite values."""
+        """Return the attention outputs, the input of `finish`: N×L×D → N×L×D'. Padding may get any finite values."""
 
     def forward_with_weights(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """Return the results of `forward` and `weights`."""

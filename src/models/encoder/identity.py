@@ -1,4 +1,4 @@
-"""No encoder: attention and pooling get the embeddings."""
+"""No encoder: attention and pooling receive the embeddings."""
 
 from torch import Tensor
 
@@ -8,7 +8,7 @@ from src.models.types import Encoded
 
 
 class Identity(Encoder):
-    """Returns the embeddings; the summary is their mean over real tokens."""
+    """Returns the embeddings; the summary is the mean over the real tokens."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
