@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from src.errors import UserError
+from src.models.attention.learned_query import LearnedQueryAttention
+from src.models.embedding.ngrams import NgramEmbedding
 from src.models.loss import CrossEntropy
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert, feed, largest_difference, load_session
 from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, VOCABULARY, choices, compose, texts
@@ -45,6 +47,17 @@ def test_position(position: str, tmp_path: Path) -> None:
 
 def test_ngrams_without_recurrence(tmp_path: Path) -> None:
     model = portable(embedding="ngrams", attention="learned_query")
+    assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
+
+
+def test_binary_ngrams_and_scaling_by_length(tmp_path: Path) -> None:
+    model = portable(embedding="ngrams", attention="learned_query")
+    assert isinstance(model.model.embedding, NgramEmbedding)
+    assert isinstance(model.model.attention, LearnedQueryAttention)
+    before = model(*texts((17, 3, 29)))[0]
+    model.model.embedding.binary = True
+    model.model.attention.reference_length = 11.0
+    assert not torch.allclose(model(*texts((17, 3, 29)))[0], before)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 

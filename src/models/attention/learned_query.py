@@ -1,5 +1,6 @@
 """Attention with a learned query that all texts share."""
 
+import math
 from typing import Any
 
 import torch
@@ -23,16 +24,23 @@ class LearnedQueryAttention(QueryAttention):
         edge_steps: number B of intervals for each end of the text, in [0, 32]; 0 omits the biases. The 2B biases are
             initialized with zeros. The last interval contains all distances of at least 2^(B-1), and the token at an
             end has distance 1.
+        reference_length: multiply the context vector by √(T / reference_length) for a text of T tokens, so that long
+            texts, which have more evidence, can get more extreme logits (> 0). null omits the factor.
         options: options of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:
         ValueError: if an option is outside its range.
     """
 
-    def __init__(self, input_dim: int, *, edge_steps: int = 0, **options: Any) -> None:
+    def __init__(
+        self, input_dim: int, *, edge_steps: int = 0, reference_length: float | None = None, **options: Any
+    ) -> None:
         super().__init__(input_dim, **options)
         if not 0 <= edge_steps <= 32:
             raise ValueError(f"edge_steps={edge_steps} must lie in [0, 32]")
+        if reference_length is not None and not 0 < reference_length < math.inf:
+            raise ValueError(f"reference_length={reference_length} must be a finite number above 0")
+        self.reference_length = reference_length
         self.question = nn.Parameter(torch.zeros(input_dim))  # the query u
         self.edges = nn.Parameter(torch.zeros(2, edge_steps)) if edge_steps else None  # biases: beginning, end
 
@@ -48,3 +56,11 @@ class LearnedQueryAttention(QueryAttention):
         from_end = from_start[:, -1:] - from_start + 1
         beginning, end = (torch.bucketize(distances, starts, right=True) for distances in (from_start, from_end))
         return scores + (self.edges[0][beginning] + self.edges[1][end])  # the softmax ignores the biases of padding
+
+    def _mix(self, encoded: Encoded, weights: Tensor) -> Encoded:
+        mixed = super()._mix(encoded, weights)
+        if self.reference_length is None:
+            return mixed
+        lengths = encoded.mask.sum(1, keepdim=True).to(mixed.summary.dtype)  # N×1
+        context = mixed.summary * (lengths / self.reference_length).sqrt()
+        return Encoded(context.unsqueeze(1), mixed.mask, context)

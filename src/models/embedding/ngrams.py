@@ -28,6 +28,8 @@ class NgramEmbedding(LearnedEmbedding):
             then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of replacing a token by the unknown token while training, also in n-grams.
+        binary: count an n-gram only where it first occurs in a text, as in the presence features of Wang and Manning
+            (2012); its later occurrences add a zero vector.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -44,6 +46,7 @@ class NgramEmbedding(LearnedEmbedding):
         sparse: bool = False,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
+        binary: bool = False,
     ) -> None:
         if not 1 <= max_order <= MAX_ORDER:
             raise ValueError(f"max_order={max_order} must lie in [1, {MAX_ORDER}]")
@@ -54,6 +57,7 @@ class NgramEmbedding(LearnedEmbedding):
         super().__init__(vocabulary, dim=dim, dropout=dropout, word_dropout=word_dropout)
         self.max_order = max_order
         self.buckets = buckets
+        self.binary = binary
         self.words = len(vocabulary)
         rows = self.words + (buckets if max_order > 1 else 0)
         weight = torch.zeros(rows, dim)
@@ -72,4 +76,18 @@ class NgramEmbedding(LearnedEmbedding):
         return torch.stack(rows, -1)
 
     def vectors(self, tokens: Tensor) -> Tensor:
-        return self.table(self.rows(tokens).view(-1, self.max_order)).view(*tokens.shape, self.output_dim)
+        rows = self.rows(tokens)
+        counted = _first_occurrences(rows).to(self.table.weight.dtype).view(-1, self.max_order) if self.binary else None
+        return self.table(rows.view(-1, self.max_order), None, counted).view(*tokens.shape, self.output_dim)
+
+
+def _first_occurrences(rows: Tensor) -> Tensor:
+    """Return whether each row number occurs for the first time in its text: N×L×O → N×L×O bool."""
+    numbers = rows.flatten(1)  # N×LO
+    size = numbers.shape[1]
+    # without ties, because the exporters to ONNX do not support a stable sort
+    order = (numbers * size + torch.arange(size, device=rows.device)).argsort()
+    ordered = numbers.gather(1, order)
+    is_first = torch.ones_like(ordered, dtype=torch.bool)
+    is_first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return torch.empty_like(is_first).scatter_(1, order, is_first).view_as(rows)

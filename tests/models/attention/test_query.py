@@ -16,6 +16,7 @@ from src.models.attention.luong_general import LuongGeneralAttention
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.attention.uniform import UniformAttention
+from src.models.masking import zero_padding
 from src.models.types import Encoded
 
 N, T, D, A = 3, 5, 7, 11
@@ -132,6 +133,27 @@ def test_a_learned_query_may_ask_how_far_either_end_is(steps: int) -> None:
             expected = torch.softmax(torch.tensor(scores, dtype=torch.float64), 0)
             assert torch.allclose(weights[n, :length], expected, rtol=0, atol=1e-12)
             assert not weights[n, length:].any()
+
+
+def test_a_reference_length_scales_the_context_by_the_root_of_the_length() -> None:
+    states = torch.randn(2, 13, D, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    mask = torch.arange(13) < torch.tensor([[13], [5]])
+    encoded = Encoded(zero_padding(states, mask), mask, states[:, 0])
+    plain, scaled = LearnedQueryAttention(D).double(), LearnedQueryAttention(D, reference_length=7.0).double()
+    factors = torch.tensor([[math.sqrt(13 / 7)], [math.sqrt(5 / 7)]], dtype=torch.float64)
+    with torch.no_grad():
+        expected = plain(encoded).summary * factors
+        assert torch.allclose(scaled(encoded).summary, expected, rtol=0, atol=1e-12)
+        assert torch.equal(scaled(encoded).states[:, 0], scaled(encoded).summary)
+        weights = plain.weights(encoded)
+        assert torch.equal(scaled.weights(encoded), weights)
+        assert torch.allclose(scaled.mix(encoded, weights).summary, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("length", [0.0, -7.0, math.inf, math.nan])
+def test_a_reference_length_outside_its_range_is_refused(length: float) -> None:
+    with pytest.raises(ValueError, match=f"reference_length={length} must be a finite number above 0"):
+        LearnedQueryAttention(D, reference_length=length)
 
 
 def test_attentional_vector(encoded: Encoded) -> None:

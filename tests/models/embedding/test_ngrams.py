@@ -87,6 +87,32 @@ def test_a_dropped_word_is_unknown_in_its_ngrams_too() -> None:
     assert torch.equal(made(TOKENS, MASK), made.eval()(torch.ones_like(TOKENS), MASK))
 
 
+def test_binary_counts_an_ngram_at_its_first_occurrence_only() -> None:
+    made, counting = embedding(), embedding(binary=True)
+    counting.load_state_dict(made.state_dict())
+    out = counting(TOKENS, MASK)
+    rows = made.rows(TOKENS)
+    for n, row in enumerate(TOKENS):
+        seen: set[tuple[int, ...]] = set()
+        for place in range(len(row)):
+            ends = [ngrams(row, order)[place] for order in (1, 2, 3)]
+            new = [order for order, ngram in enumerate(ends) if ngram not in seen]
+            seen.update(ends)
+            expected = made.table.weight[rows[n, place, new]].sum(0) * MASK[n, place]
+            assert torch.allclose(out[n, place], expected, rtol=0, atol=1e-12)
+    assert torch.equal(out[0, :3], made(TOKENS, MASK)[0, :3])  # nothing is repeated in the first three tokens
+    assert not torch.equal(out[0, 3:], made(TOKENS, MASK)[0, 3:])  # words 3 and 4, and the bigram 3 4, are
+
+
+def test_binary_gradients_reach_first_occurrences_only() -> None:
+    made = embedding(binary=True, sparse=True)
+    made(TOKENS[:1], MASK[:1]).sum().backward()
+    assert made.table.weight.grad is not None
+    gradient = made.table.weight.grad.to_dense()
+    assert torch.equal(gradient[[2, 3, 4]], torch.ones(3, 7, dtype=torch.float64))  # words 3 and 4 occur twice
+    assert gradient.sum() == 7 * 12  # of 15 n-grams, words 3 and 4 and the bigram 3 4 are repeated
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
