@@ -1,4 +1,4 @@
-"""The nodes of a configuration that create objects: their base classes, and the arguments that the program passes."""
+"""The nodes of a configuration that create objects: required base classes, and arguments that the program passes."""
 
 import typing
 from collections.abc import Collection, Mapping
@@ -17,15 +17,15 @@ class Place(NamedTuple):
     """A node of the configuration that creates an object.
 
     Args:
-        base: dotted path of the class that `_target_` must name or be derived from.
-        first: number of leading positional parameters that src/build passes.
-        names: parameters that src/build passes by name.
-        module: the only module of its package whose classes are allowed; "" allows all modules of the package.
+        base: dotted path of a class; `_target_` must name this class or a subclass.
+        positional: number of leading positional parameters that src/build passes.
+        keywords: parameters that src/build passes by name.
+        module: a module, such as torchmetrics.classification; other modules of the same package are then not allowed.
     """
 
     base: str
-    first: int = 0
-    names: tuple[str, ...] = ()
+    positional: int = 0
+    keywords: tuple[str, ...] = ()
     module: str = ""
 
     def allowed(self, trusted: Collection[str]) -> Collection[str]:
@@ -38,20 +38,20 @@ class Place(NamedTuple):
         return getattr(import_module(module), name)
 
 
-TRAINER_NAMES = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+TRAINER_KEYWORDS = ("callbacks", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
 PLACES = {
     "data": Place("src.data.datamodule.TextDataModule"),
-    "model.embedding": Place("src.models.component.Embedding", first=1),
-    "model.position": Place("src.models.component.Position", first=1),
-    "model.encoder": Place("src.models.component.Encoder", first=1),
-    "model.attention": Place("src.models.component.Attention", first=1),
-    "model.pooling": Place("src.models.pooling.base.Pooling", first=1),
-    "model.head": Place("src.models.component.Head", first=2),
-    "loss": Place("src.models.loss.Loss", first=1),
-    "optimizer": Place("torch.optim.Optimizer", first=1),
-    "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", first=1, names=("max_lr", "total_steps")),
-    "trainer": Place("pytorch_lightning.Trainer", names=TRAINER_NAMES),
-    "metrics.*": Place("torchmetrics.Metric", names=("task", "num_classes"), module="torchmetrics.classification"),
+    "model.embedding": Place("src.models.component.Embedding", positional=1),
+    "model.position": Place("src.models.component.Position", positional=1),
+    "model.encoder": Place("src.models.component.Encoder", positional=1),
+    "model.attention": Place("src.models.component.Attention", positional=1),
+    "model.pooling": Place("src.models.pooling.base.Pooling", positional=1),
+    "model.head": Place("src.models.component.Head", positional=2),
+    "loss": Place("src.models.loss.Loss", positional=1),
+    "optimizer": Place("torch.optim.Optimizer", positional=1),
+    "scheduler": Place("torch.optim.lr_scheduler.LRScheduler", positional=1, keywords=("max_lr", "total_steps")),
+    "trainer": Place("pytorch_lightning.Trainer", keywords=TRAINER_KEYWORDS),
+    "metrics.*": Place("torchmetrics.Metric", keywords=("task", "num_classes"), module="torchmetrics.classification"),
     "callbacks.*": Place("pytorch_lightning.Callback"),
     "logger.*": Place("pytorch_lightning.loggers.Logger"),
     "hydra.launcher": Place("hydra.plugins.launcher.Launcher"),
@@ -68,10 +68,10 @@ def place_at(path: str) -> Place | None:
 
 @cache
 def accepted_classes(hint: Any) -> tuple[type, ...]:
-    """Return the classes of the objects that an option accepts, according to its annotation; empty for plain values.
+    """Return the classes of the objects that an option accepts according to its annotation; empty for plain values.
 
-    Classes within a union, a list or the values of a mapping are included; `Any`, callables, numbers, texts, enums and
-    tensors are not.
+    The classes in a union, in a list type or in the values of a mapping type are included; `Any`, callables, numbers,
+    strings, enums and tensors are not.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType) or origin in LISTS:

@@ -1,4 +1,4 @@
-"""A configuration as plain dicts and lists. Interpolations are resolved first, so that no check raises their errors."""
+"""A configuration as plain dicts and lists, in which an interpolation that fails is a value, not an exception."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -16,17 +16,37 @@ class Unresolved(NamedTuple):
     reason: str
 
 
+class Node(NamedTuple):
+    """A plain value with interpolations resolved, and the same value with interpolations as written."""
+
+    value: Any
+    written: Any
+
+    def child(self, key: Any) -> "Node":
+        """Return the node at a key of a mapping or an index of a list."""
+        value = self.value[key]  # the children of a resolved reference are written elsewhere, and count as plain values
+        return Node(value, self.written[key] if isinstance(self.written, (dict, list)) else value)
+
+    def items(self) -> Iterator[tuple[Any, "Node"]]:
+        """Yield each key or index with its node."""
+        for key in self.value if isinstance(self.value, dict) else range(len(self.value)):
+            yield key, self.child(key)
+
+
+def plain_node(node: DictConfig | ListConfig) -> Node:
+    return Node(plain_values(node), written_values(node))
+
+
 def written_values(node: DictConfig | ListConfig) -> Any:
-    """The plain values of a node, with interpolations as written."""
+    """Return the plain values of a node, with interpolations as written."""
     return OmegaConf.to_container(node, resolve=False)
 
 
 def plain_values(node: DictConfig | ListConfig, unresolved: Callable[[str, str], Any] = Unresolved) -> Any:
-    """The plain values of a node, with interpolations resolved.
+    """Return the plain values of a node, with interpolations resolved.
 
     Args:
-        node: a node of a composed configuration.
-        unresolved: creates the value for an interpolation that fails, from its text and the reason.
+        unresolved: creates the value of an interpolation that fails, from the interpolation as written and the reason.
     """
     try:
         return OmegaConf.to_container(node, resolve=True)
@@ -52,14 +72,8 @@ def value_at(values: Any, path: str) -> Any:
     return values
 
 
-def items(values: Any, written: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield each key or index, its value, and the value as written; both are equal inside a reference to a node."""
-    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
-        yield key, value, written[key] if isinstance(written, (dict, list)) else value
-
-
 def join_path(path: str, key: object) -> str:
-    """The dotted path of a key, or of the index of a list, below `path`."""
+    """Return the path of a key or a list index below `path`: `a.key` or `a[3]`."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else str(key)

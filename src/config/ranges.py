@@ -7,11 +7,11 @@ from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 from src.config.mistakes import Mistake
-from src.config.plain import items, join_path
+from src.config.plain import Node, join_path
 from src.formatting import format_value
 
-LARGEST = 2**63 - 1  # the largest integer of torch and numpy
-MAX_DEVICES = 1024  # devices of one machine; for the CPU, Lightning creates a list of this length before any process
+LARGEST_INTEGER = 2**63 - 1  # int64
+MAX_DEVICES = 1024  # per machine; Lightning creates a list of this length before it starts any process on the CPU
 CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
@@ -82,36 +82,33 @@ RANGES: dict[str, Range | BatchLimit] = {  # by dotted path; * matches any text
 }
 
 
-def range_mistakes(values: dict[str, Any], written: dict[str, Any]) -> Iterator[Mistake]:
-    """Find numbers of a configuration that are outside their range or not finite.
+def range_mistakes(node: Node) -> Iterator[Mistake]:
+    """Find numbers in a configuration that are outside their range or not finite.
 
     Types are validated elsewhere. The options of components are validated by their constructors.
-
-    Args:
-        values: the configuration as plain values.
-        written: the same values, with interpolations as written.
     """
-    for path, value, infinite in _numbers(values, written, "", True):
+    for path, value, infinite in _numbers(node, "", True):
         if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
             yield Mistake(f"{path}={value}", "must be a finite number")
-        elif isinstance(value, int) and abs(value) > LARGEST:
+        elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:
             yield Mistake(f"{path}={format_value(value)}", "is too large: use a number below 2^63")
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
-    yield from _devices(values.get("trainer"))
+    yield from _devices(node.value.get("trainer"))
 
 
-def _numbers(value: Any, written: Any, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
+def _numbers(node: Node, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
     """Yield each number with its path and whether it may be infinite; skip references to other options."""
+    value = node.value
     if isinstance(value, dict):
         if "_target_" in value:
             infinite = not str(value["_target_"]).startswith(CHECKED)
         elif path in ("param_groups", "scheduler"):
             infinite = False
     if isinstance(value, dict | list):
-        for key, item, source in items(value, written):
-            yield from _numbers(item, source, join_path(path, key), infinite)
-    elif isinstance(value, int | float) and not isinstance(value, bool) and not isinstance(written, str):
+        for key, child in node.items():
+            yield from _numbers(child, join_path(path, key), infinite)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and not isinstance(node.written, str):
         yield path, value, infinite
 
 

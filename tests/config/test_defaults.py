@@ -57,4 +57,4 @@ def test_a_file_names_every_option(choice: str) -> None:
     cls, options = read(choice)
     place = place_at(choice.rpartition("/")[0].replace("/", "."))
     assert place is not None
-    assert set(options) == {*list(of_class(cls).options)[place.first :]}
+    assert set(options) == {*list(of_class(cls).options)[place.positional :]}

@@ -3,7 +3,7 @@
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from src.config.plain import MISSING, Unresolved, items, join_path, plain_value, plain_values, value_at, written_values
+from src.config.plain import MISSING, Node, Unresolved, join_path, plain_node, plain_value, plain_values, value_at
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_value_has_a_path(cfg: DictConfig) -> None:
 
 
 def test_each_value_comes_with_its_text_in_the_file(cfg: DictConfig) -> None:
-    values, written = plain_values(cfg), written_values(cfg)
-    assert list(items(values["a"], written["a"])) == [("b", 3, 3), ("c", 3, "${a.b}")]
-    assert list(items(values["f"], written["f"])) == [("b", 3, 3), ("c", 3, 3)]  # written at `a`
-    assert list(items(values["d"], written["d"]))[1] == (1, 3, "${a.c}")
+    node = plain_node(cfg)
+    assert list(node.child("a").items()) == [("b", Node(3, 3)), ("c", Node(3, "${a.b}"))]
+    assert list(node.child("f").items()) == [("b", Node(3, 3)), ("c", Node(3, 3))]  # written at `a`
+    assert list(node.child("d").items())[1] == (1, Node(3, "${a.c}"))

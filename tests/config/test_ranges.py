@@ -4,15 +4,14 @@ import pytest
 from omegaconf import OmegaConf
 
 from src.config.mistakes import Mistake
-from src.config.plain import plain_values, written_values
+from src.config.plain import plain_node
 from src.config.ranges import range_mistakes
 
 TRAINER = {"_target_": "pytorch_lightning.Trainer", "accelerator": "cpu"}
 
 
 def mistakes(config: dict[str, Any]) -> list[Mistake]:
-    cfg = OmegaConf.create(config)
-    return list(range_mistakes(plain_values(cfg), written_values(cfg)))
+    return list(range_mistakes(plain_node(OmegaConf.create(config))))
 
 
 @pytest.mark.parametrize(
