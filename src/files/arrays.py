@@ -1,4 +1,4 @@
-"""Write and read the arrays of an .npz file."""
+"""Write and read the arrays of an .npz file, and verify the checksums of zip files."""
 
 import mmap
 import struct
@@ -9,19 +9,29 @@ from typing import IO
 
 import numpy as np
 
-from src.files.checksums import require_checksums
-
 ALIGNMENT = 64  # bytes
-HEADER, ZIP64_FIELD, FIELD = 30, 20, 4  # bytes of the header before the name, the ZIP64 field, and an empty field
+# Sizes in bytes of the fixed part of a zip member's header, of its ZIP64 field, and of an extra field without content
+HEADER, ZIP64_FIELD, EMPTY_FIELD = 30, 20, 4
 PADDING_FIELD = 0xD935  # the registered ID of padding fields in zip files
 
 
+def require_checksums(file: Path | IO[bytes]) -> None:
+    """Verify the CRCs of a zip file; NumPy and torch do not always verify them, and would load flipped bits.
+
+    Raises:
+        Exception: if the file is damaged; zipfile and zlib raise exceptions of many types.
+    """
+    with zipfile.ZipFile(file) as archive:
+        if (damaged := archive.testzip()) is not None:
+            raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
+
+
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return all arrays of a file by name, after a check of their checksums.
+    """Verify the checksums of a file, and return its arrays by name.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is damaged.
+        ValueError: if the file is damaged.
     """
     with path.open("rb") as file:
         try:
@@ -29,7 +39,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return {name: arrays[name] for name in arrays.files}
-        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+        except Exception as error:  # zipfile, zlib and NumPy raise many types for a damaged file
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 
@@ -42,20 +52,21 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")
-            padding = -(file.tell() + HEADER + len(member.filename) + FIELD + ZIP64_FIELD) % ALIGNMENT
+            padding = -(file.tell() + HEADER + len(member.filename) + EMPTY_FIELD + ZIP64_FIELD) % ALIGNMENT
             member.extra = struct.pack("<HH", PADDING_FIELD, padding) + bytes(padding)
             with archive.open(member, "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
 def map_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return all arrays of a file by name, mapped into memory after a check of their checksums.
+    """Verify the checksums of a file, map it into memory, and return its arrays by name.
 
     Changes to the arrays are not written to the file.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if the file is damaged, or an array is compressed, unaligned, not flat or not of integers.
+        ValueError: if the file is damaged, or an array is compressed, unaligned, not one-dimensional or not of
+            integers.
     """
     with path.open("rb") as file:
         try:
@@ -64,7 +75,7 @@ def map_arrays(path: Path) -> dict[str, np.ndarray]:
                 members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
             return {name: _map_array(file, content, member) for name, member in members.items()}
-        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+        except Exception as error:  # zipfile, zlib and NumPy raise many types for a damaged file
             raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 
@@ -72,7 +83,7 @@ def _map_array(file: IO[bytes], content: mmap.mmap, member: zipfile.ZipInfo) -> 
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{member.filename!r} is compressed")
     file.seek(member.header_offset)
-    lengths = struct.unpack("<26x2H", file.read(HEADER))  # of the name and the extra fields, as zipfile reads them
+    lengths = struct.unpack("<26x2H", file.read(HEADER))  # of the name and the extra fields
     file.seek(member.header_offset + HEADER + sum(lengths))
     np.lib.format.read_magic(file)
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)

@@ -1,4 +1,4 @@
-"""Read torch files of plain values and tensors, and describe damaged ones."""
+"""Read torch files that contain only plain values and tensors, and explain why a file cannot be read."""
 
 import zipfile
 from pathlib import Path
@@ -7,14 +7,15 @@ from typing import Any
 import torch
 
 from src.errors import UserError
-from src.files.checksums import require_checksums
+from src.files.arrays import require_checksums
+
+FOREIGN = "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
 
 
 def read_tensors(path: Path, mmap: bool = False) -> Any:
-    """Read a checkpoint file after a check of its checksums, which torch omits.
+    """Read a checkpoint file after verifying its checksums, which torch does not verify.
 
     Args:
-        path: path of the file.
         mmap: map the file into memory, so that only tensors in use are read.
 
     Raises:
@@ -23,15 +24,18 @@ def read_tensors(path: Path, mmap: bool = False) -> Any:
     _require_file(path)
     try:
         require_checksums(path)
-        return torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
-    except Exception as error:  # torch and zipfile raise many types for damaged files
+    except Exception as error:  # zipfile raises many types
         raise UserError(f"{path}: {_describe_damage(path)}") from error
+    try:
+        return torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
+    except Exception as error:  # torch raises many types
+        raise UserError(f"{path}: {FOREIGN}") from error
 
 
 def _require_file(path: Path) -> None:
     try:
         is_folder, is_file, exists = path.is_dir(), path.is_file(), path.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # the path is too long, or has a zero byte or a loop of links
+    except (OSError, ValueError, RuntimeError) as error:  # too long a path, a zero byte, or a loop of links
         raise UserError(f"ckpt_path={str(path)[:200]!r}: cannot be read ({error})") from error
     if is_folder:
         raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")
@@ -42,7 +46,7 @@ def _require_file(path: Path) -> None:
 
 
 def _describe_damage(path: Path) -> str:
-    """Describe why a file cannot be read; torch writes zip files, whose directory is at the end."""
+    """Describe why checksums cannot be verified; torch writes zip files, whose directory is at the end of the file."""
     try:
         with path.open("rb") as file:
             start = file.read(2)
@@ -50,11 +54,10 @@ def _describe_damage(path: Path) -> str:
         return f"cannot be read ({error.strerror})"
     if not start:
         return "the file is empty"
-    if start == b"PK" and not _is_intact(path):
-        is_cut = not _has_directory(path)
-        damage = "is truncated" if is_cut else "is damaged: its checksums do not match"
-        return f"the checkpoint {damage}; use another checkpoint, or copy it again"
-    return "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
+    if start != b"PK":
+        return FOREIGN
+    damage = "is damaged: its checksums do not match" if _has_directory(path) else "is truncated"
+    return f"the checkpoint {damage}; use another checkpoint, or copy it again"
 
 
 def _has_directory(path: Path) -> bool:
@@ -62,11 +65,3 @@ def _has_directory(path: Path) -> bool:
         return zipfile.is_zipfile(path)
     except zipfile.BadZipFile:  # the directory is inconsistent
         return True
-
-
-def _is_intact(path: Path) -> bool:
-    try:
-        require_checksums(path)
-    except Exception:  # zipfile raises many types
-        return False
-    return True
