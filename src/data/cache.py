@@ -15,6 +15,7 @@ from src.data.files import content_hash
 from src.data.spool import explain_errors
 from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit
 from src.files.arrays import map_arrays, write_arrays
+from src.files.atomic import replace_atomically
 
 log = logging.getLogger(__name__)
 ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit
@@ -50,7 +51,8 @@ def load_or_build(
             data = build()
             with explain_errors(folder):
                 _write(path, data)
-                _link(path, folder / f"{alias(data)}.npz")
+                with suppress(OSError):  # the file system has no hard links, or the alias exists
+                    os.link(path, folder / f"{alias(data)}.npz")
             data = _read(path) or data  # read from the file, so that the arrays in memory are freed
         return data
     finally:
@@ -58,27 +60,14 @@ def load_or_build(
 
 
 def _write(path: Path, data: TokenizedCorpus) -> None:
-    """Write the data to a temporary file that then replaces `path`, so that `path` is never incomplete."""
     metadata = {
         "tokenizer": data.tokenizer,
         "class_names": data.class_names,
         "origins": {split: getattr(data, split).origin for split in SPLITS},
     }
     arrays = {f"{split}.{name}": getattr(getattr(data, split), name) for split in SPLITS for name in ARRAYS}
-    temporary = path.with_suffix(".tmp")  # a fixed name suffices: only the process with the lock writes
-    try:
-        with temporary.open("wb") as file:
-            write_arrays(file, {"facts": np.frombuffer(json.dumps(metadata).encode(), dtype=np.uint8), **arrays})
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _link(path: Path, alias: Path) -> None:
-    """Add the hard link `alias` to the file, if the file system supports hard links and `alias` does not exist."""
-    with suppress(OSError):
-        os.link(path, alias)
+    with replace_atomically(path) as part, part.open("wb") as file:
+        write_arrays(file, {"facts": np.frombuffer(json.dumps(metadata).encode(), dtype=np.uint8), **arrays})
 
 
 def _read(path: Path) -> TokenizedCorpus | None:

@@ -53,7 +53,7 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
 
 def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:
     head = _read_head(path)
-    delimiter = delimiter or ("\t" if file_format(path) == ".tsv" else detect_delimiter(head, columns))
+    delimiter = delimiter or detect_delimiter(head, columns, file_format(path))
     with open_text(path) as text:
         records = _numbered_records(text, path, delimiter)
         _, header = next(records, (1, []))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import resource
 import time
 from collections.abc import Callable
@@ -121,7 +122,7 @@ def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(np.lib.format, "write_array", full)
     with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*No space left"):
         load(tmp_path, "key", make_corpus)
-    assert not list(tmp_path.glob("*.npz")) and not list(tmp_path.glob("*.tmp"))
+    assert not list(tmp_path.glob("*.npz")) and not list(tmp_path.glob("*.part"))
 
 
 def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
@@ -164,10 +165,10 @@ def test_the_code_version_follows_a_users_own_module() -> None:
     assert code_version(TokenizedSplit) == code_version()  # of this package, so counted already
 
 
-@pytest.mark.parametrize("suffix", ["lock", "npz", "tmp"])
-def test_a_folder_in_place_of_a_file_is_reported(tmp_path: Path, suffix: str) -> None:
-    (tmp_path / f"key.{suffix}").mkdir()
-    with pytest.raises(UserError, match=rf"data\.cache_dir={tmp_path}: .*Is a directory: .*key\.{suffix}"):
+@pytest.mark.parametrize("name", ["key.lock", "key.npz", ".key.npz.part"])
+def test_a_folder_in_place_of_a_file_is_reported(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(UserError, match=rf"data\.cache_dir={tmp_path}: .*Is a directory: .*/{re.escape(name)}"):
         load(tmp_path, "key", make_corpus)
     assert not [path for path in tmp_path.iterdir() if path.is_file() and path.suffix != ".lock"]
 
