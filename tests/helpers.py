@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+import torch
 from omegaconf import DictConfig
 
 import src.cli.entry  # noqa: F401  # registers the resolvers that conf/ uses
 from src.config.composition import Repository, without_hydra
+from src.data.codec import Codec
+from src.data.padded_batches import Batch
 from tests.forks import complete
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +72,12 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
     with nullcontext() if draws else patch("src.run.draw_all", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
+
+
+def one_batch(codec: Codec, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
+    """One batch of all texts in their order; without `labels`, every label is -1."""
+    batch = codec.builder(texts)(np.arange(len(texts)))
+    return batch if labels is None else batch._replace(labels=torch.as_tensor(np.asarray(labels)))
 
 
 def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from src import build
 from src.checkpoint import Card
 from src.lit import _total_steps
-from tests.helpers import run, small_config, train
+from tests.helpers import one_batch, run, small_config, train
 
 
 def logged(folder: Path) -> dict[str, float]:
@@ -34,7 +34,7 @@ def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> Non
     data = build.datamodule(cfg, card.codec)
     model.eval()
     for split in ("train", "val"):
-        batch = data.codec.batch(data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
+        batch = one_batch(data.codec, data.texts(split, range(data.sizes[split])), data.tokenized(split).labels)
         with torch.no_grad():
             logits = model(batch.tokens, batch.mask)
         assert logged(tmp_path / "run")[f"{split}/loss"] == pytest.approx(loss(logits, batch.labels).item(), rel=1e-5)
@@ -62,7 +62,7 @@ def test_it_answers_with_probabilities(tmp_path: Path) -> None:
     cfg = small_config(tmp_path / "run", ["model.encoder.hidden_dim=5"])
     data = build.datamodule(cfg)
     module = build.module(cfg, Card({"model": {}}, data.codec, data.class_counts)).eval()
-    batch = data.codec.batch(["a good product", "bad"])
+    batch = one_batch(data.codec, ["a good product", "bad"])
     probabilities = module(batch.tokens, batch.mask)
     assert probabilities.shape == (2, 3)
     assert probabilities.sum(1).tolist() == pytest.approx([1, 1])

@@ -6,7 +6,7 @@ data, optimizer, scheduler, loggers and Trainer, and `trained` restores a model 
 
 from src.build.metrics import metric, metrics
 from src.build.model import classifier, module, untrained_model
-from src.build.objects import make, make_all, prefix_errors
+from src.build.objects import make
 from src.build.trained import load_weights, restore, restore_ensemble
 from src.build.training import datamodule, loggers, optimizer, require_options, scheduler, trainer
 
@@ -16,12 +16,10 @@ __all__ = [
     "load_weights",
     "loggers",
     "make",
-    "make_all",
     "metric",
     "metrics",
     "module",
     "optimizer",
-    "prefix_errors",
     "require_options",
     "restore",
     "restore_ensemble",

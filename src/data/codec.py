@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from src.data.padded_batches import Batch, BatchBuilder, Truncation
+from src.data.padded_batches import BatchBuilder, Truncation
 from src.data.trained_tokenizer import Tokenizer
 from src.files.plain import require
 
 NO_LABEL = -1
-STATE = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # types of a stored codec
+STATE_SPEC = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # of `to_dict`
 
 
 @dataclass(frozen=True)
 class Codec:
-    """Converter of texts to batches, the same as in training. Checkpoints store the result of `to_dict`."""
+    """Converts texts to batches as in training. Checkpoints store the result of `to_dict`."""
 
     tokenizer: Tokenizer
     truncation: Truncation
@@ -27,29 +27,19 @@ class Codec:
         """Return whether this codec and `other` convert every text to the same tokens."""
         return self.truncation == other.truncation and self.tokenizer.to_json() == other.tokenizer.to_json()
 
-    def batch(self, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
-        """Return one batch of all N texts in their order; without `labels`, every label is -1."""
-        return self.builder(texts, labels=labels)(np.arange(len(texts)))
-
-    def builder(
-        self,
-        texts: Sequence[str],
-        device: torch.device | str = "cpu",
-        labels: Sequence[int] | np.ndarray | None = None,
-    ) -> BatchBuilder:
-        """Return a builder of batches of these texts; without `labels`, every label is -1."""
-        label_array = np.full(len(texts), NO_LABEL) if labels is None else np.asarray(labels)
-        return BatchBuilder(*self.tokenizer.encode(texts), label_array.astype(np.int64), self.truncation, device)
+    def builder(self, texts: Sequence[str], device: torch.device | str = "cpu") -> BatchBuilder:
+        """Return a builder of batches of these texts, in which every label is -1."""
+        return BatchBuilder(*self.tokenizer.encode(texts), np.full(len(texts), NO_LABEL), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """Return a builder of unlabelled batches, and the original spelling of each text's tokens after truncation."""
+        """Return a builder as from `builder`, and the original spelling of each text's tokens after truncation."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)
         return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state of the codec as strings, numbers and lists."""
+        """Return the state of the codec, which consists of strings, numbers and lists."""
         return {
             "tokenizer": self.tokenizer.to_json(),
             "max_length": self.truncation.max_length,
@@ -59,12 +49,12 @@ class Codec:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """Return the codec with the state `state`, a result of `to_dict`.
+        """Return the codec whose state `to_dict` returned.
 
         Raises:
             ValueError: if a value is missing, has the wrong type or is out of range.
         """
-        require(state, STATE, "codec")
+        require(state, STATE_SPEC, "codec")
         names = tuple(state["class_names"])
         if len(set(names)) < len(names) or not names:
             raise ValueError("codec.class_names: expects at least one name, without duplicates")

@@ -83,9 +83,9 @@ def open_text(
         yield decoded(_unpacker(file, path.stat().st_size, source) if is_packed else file.read, source, newline)
 
 
-def read_text(path: Path, source: str | None = None, pipes: bool = False) -> str:
-    """Read the text of a file as a whole; arguments and errors are those of `open_text`."""
-    with open_text(path, source, pipes) as text:
+def read_text(path: Path, source: str | None = None) -> str:
+    """Return the whole text of a file; arguments and errors are those of `open_text`."""
+    with open_text(path, source) as text:
         return text.read()
 
 

@@ -16,7 +16,7 @@ PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
 MOST_IDS = 1 << 24  # largest number of ids in a vocabulary, gaps included
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # tests a loaded tokenizer with all kinds of characters
-BLOCK = 1000  # texts encoded together: limits memory and advances the progress bar
+BLOCK = 1000  # texts that are encoded together, between two updates of the progress bar
 
 
 class Tokenizer:
@@ -54,7 +54,7 @@ class Tokenizer:
         own = model.get("unk_id") if own is None else own
         return None if own is None else own + self.shift
 
-    def encode(self, texts: Sequence[str], progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Encode texts, without truncation and without the special tokens of a model.
 
         Returns:
@@ -62,7 +62,7 @@ class Tokenizer:
         """
         return self._flat(
             np.asarray(encoding.ids, dtype=np.int32)
-            for block in text_blocks(texts, "Tokenizing", progress)
+            for block in text_blocks(texts)
             for encoding in _encodings(self._backend.encode_batch_fast, block)
         )
 
@@ -75,7 +75,7 @@ class Tokenizer:
         words: list[str] = []
 
         def ids() -> Iterator[np.ndarray]:
-            for block in text_blocks(texts, "Tokenizing", progress=False):
+            for block in text_blocks(texts):
                 encodings = _encodings(self._backend.encode_batch, block)
                 for text, encoding in zip(block, encodings, strict=True):
                     words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
@@ -96,7 +96,7 @@ class Tokenizer:
         np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally
         return tokens, np.concatenate([[0], lengths.cumsum()])
 
-    def around(self) -> tuple[list[int], list[int]]:
+    def special_ids(self) -> tuple[list[int], list[int]]:
         """Return the ids of the special tokens that the model adds before and after a text, such as [CLS] and [SEP].
 
         These are ids of the pretrained model; `shift` is not added to them.
@@ -121,7 +121,7 @@ class Tokenizer:
         try:
             tokenizer = cls(tokenizers.Tokenizer.from_str(json))
             tokenizer.read([PROBE, ""])
-            tokenizer.around()
+            tokenizer.special_ids()
             assert tokenizer.vocabulary
         except (KeyboardInterrupt, SystemExit):
             raise
@@ -144,8 +144,8 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
         raise UserError(f"the tokenizer cannot encode a text ({error}); choose one with an unknown token") from None
 
 
-def text_blocks(texts: Sequence[str], description: str, progress: bool) -> Iterator[list[str]]:
-    """Yield the texts in lists of up to `BLOCK` texts; with `progress`, show a progress bar in the terminal."""
+def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
+    """Yield the texts in lists of up to `BLOCK` texts; with `progress`, show a progress bar if stderr is a terminal."""
     console = Console(stderr=True)
     is_hidden = not (progress and console.is_terminal)
     for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):

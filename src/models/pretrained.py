@@ -37,7 +37,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
     if config.is_encoder_decoder:
         raise UserError(f"{name_or_path}: has a decoder ({config.model_type}); use an encoder such as BERT")
     plain = json.loads(config.to_json_string(use_diff=False))
-    prefix, suffix = load_tokenizer(name_or_path).around()
+    prefix, suffix = load_tokenizer(name_or_path).special_ids()
     return {"config": {k: v for k, v in plain.items() if k != "_name_or_path"}, "prefix": prefix, "suffix": suffix}
 
 

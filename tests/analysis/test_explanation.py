@@ -21,7 +21,7 @@ from src.models.pooling.mean import Mean
 from src.models.position.none import NoPosition
 from src.models.types import Encoded
 from src.reports.examples import Example
-from tests.helpers import small_config, trained
+from tests.helpers import one_batch, small_config, trained
 
 TEXTS = ["An EXCELLENT product, truly", "bad", "so " * 90 + "good", "it works well " * 200, ""]
 HEADS = 4
@@ -62,7 +62,7 @@ def test_probabilities_equal_those_of_the_model(
     parts: tuple[Card, Classifier, Loss], explanations: list[Explanation]
 ) -> None:
     card, model, loss = parts
-    batch = card.codec.batch(TEXTS)
+    batch = one_batch(card.codec, TEXTS)
     with torch.inference_mode():
         probabilities = loss.probabilities(model.eval()(batch.tokens, batch.mask))
     assert torch.tensor([each.probabilities for each in explanations]) == pytest.approx(probabilities, abs=1e-5)
@@ -103,7 +103,7 @@ def test_encoder_layers_have_maps_for_short_texts(
 def test_layer_weights_equal_those_of_its_attention(
     parts: tuple[Card, Classifier, Loss], transformer: Classifier
 ) -> None:
-    batch = parts[0].codec.batch(TEXTS[:2])
+    batch = one_batch(parts[0].codec, TEXTS[:2])
     with torch.inference_mode():
         states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
         encoder: Any = transformer.encoder

@@ -7,6 +7,7 @@ import torch
 from src.data.codec import Codec
 from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
+from tests.helpers import one_batch
 
 NAMES = ("bad", "good")
 
@@ -18,14 +19,14 @@ def codec(request: pytest.FixtureRequest) -> Codec:
 
 
 def test_a_batch_keeps_the_order_of_the_texts(codec: Codec) -> None:
-    batch = codec.batch(["a film", "", "one good film, truly"], [1, 0, 1])
+    batch = one_batch(codec, ["a film", "", "one good film, truly"], [1, 0, 1])
     assert batch.mask.sum(1).tolist() == [2, 0, 3]
     assert batch.labels.tolist() == [1, 0, 1]
     assert batch.index.tolist() == [0, 1, 2]
 
 
 def test_labels_are_minus_one_without_labels(codec: Codec) -> None:
-    assert codec.batch(["a film", "b"]).labels.tolist() == [-1, -1]
+    assert one_batch(codec, ["a film", "b"]).labels.tolist() == [-1, -1]
 
 
 def test_words_belong_to_the_truncated_tokens(codec: Codec) -> None:
@@ -44,4 +45,4 @@ def test_a_codec_is_restored_from_plain_containers(codec: Codec, tmp_path: objec
     restored = Codec.from_dict(torch.load(path, weights_only=True))
     assert (restored.truncation, restored.class_names) == (codec.truncation, NAMES)
     text = ["a good film, a bad one", "film"]
-    assert torch.equal(restored.batch(text).tokens, codec.batch(text).tokens)
+    assert torch.equal(one_batch(restored, text).tokens, one_batch(codec, text).tokens)

@@ -16,6 +16,7 @@ from src.data.loaders import Batches, ShuffledBatches
 from src.data.sources.table import Table
 from src.data.tokenizer import Bpe, Word
 from src.errors import UserError
+from tests.helpers import one_batch
 
 SPLITS = ("train", "val", "test")
 
@@ -56,7 +57,7 @@ def test_batches_contain_the_texts_of_their_index(reviews: Path, loading: dict[s
     index: list[int] = []
     for batch in loader:
         rows = batch.index.tolist()
-        expected = module.codec.batch(module.texts(split, rows), module.tokenized(split).labels[rows])
+        expected = one_batch(module.codec, module.texts(split, rows), module.tokenized(split).labels[rows])
         assert torch.equal(batch.tokens, expected.tokens)
         assert torch.equal(batch.mask, expected.mask)
         assert torch.equal(batch.labels, expected.labels)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from src.data.files import content_hash, existing_file, read_text
+from src.data.files import content_hash, existing_file, open_text
 from src.data.paths import existing_path
 from src.errors import UserError
 
@@ -57,7 +57,8 @@ def test_a_pipe_is_read_if_the_caller_allows_it(tmp_path: Path) -> None:
     os.mkfifo(path)
     with ThreadPoolExecutor(1) as writer:
         writer.submit(path.write_text, "good\n")
-        assert read_text(path, pipes=True) == "good\n"
+        with open_text(path, pipes=True) as text:
+            assert text.read() == "good\n"
 
 
 def test_a_file_without_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

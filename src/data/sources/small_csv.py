@@ -1,7 +1,6 @@
-"""The bundled example set: 39 product reviews in three classes, for a first run without a network."""
+"""The bundled data set: 39 product reviews in three classes, for a first run without a network."""
 
 from pathlib import Path
-from typing import Any
 
 from src.data.classes import encode_labels
 from src.data.corpus import Corpus, Split
@@ -16,14 +15,7 @@ TEXT, LABEL = "cleaned_review", "sentiments"
 
 
 class SmallCsv(TextDataModule):
-    """Product reviews in three classes, negative, neutral and positive.
-
-    Args:
-        loading: options of `TextDataModule`.
-    """
-
-    def __init__(self, **loading: Any) -> None:
-        super().__init__(**loading)
+    """Product reviews in three classes: negative, neutral and positive."""
 
     def fingerprint(self) -> str:
         return f"small_csv {content_hash([FILE])}"

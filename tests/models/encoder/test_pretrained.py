@@ -29,7 +29,7 @@ from src.models.embedding.pretrained import PretrainedEmbedding
 from src.models.encoder.pretrained import PretrainedEncoder
 from src.models.types import Encoded
 from src.portable.onnx_model import TOLERANCE, PortableModel, convert
-from tests.helpers import CONF, small_config
+from tests.helpers import CONF, one_batch, small_config
 from tests.models.reference import close
 
 transformers = pytest.importorskip("transformers")
@@ -94,7 +94,7 @@ def own(model: Path) -> Tokenizer:
 
 def batch(model: Path, texts: list[str], width: int = 0) -> tuple[Tensor, Tensor]:
     """Tokens and mask, padded to `width` at the least."""
-    tokens, mask, *_ = Codec(own(model), Truncation(20, "first"), ("x",)).batch(texts)
+    tokens, mask, *_ = one_batch(Codec(own(model), Truncation(20, "first"), ("x",)), texts)
     more = (0, max(0, width - tokens.shape[1]))
     return torch.nn.functional.pad(tokens, more), torch.nn.functional.pad(mask, more)
 
