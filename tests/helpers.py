@@ -3,8 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,17 @@ def one_class_data(folder: Path) -> list[str]:
     path = folder / "one_class.csv"
     path.write_text("text,label\na,x\nb,x\n")
     return ["data=csv", f"data.path='{path}'"]
+
+
+@contextmanager
+def no_skipped_component() -> Iterator[None]:
+    """Fail if a dry build skips a component that raises something else than a message for the user."""
+
+    def fail(message: str, error: Exception) -> None:
+        raise AssertionError(message % error) from error
+
+    with patch("src.dry_build.invalid_options.log.debug", fail):
+        yield
 
 
 def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:

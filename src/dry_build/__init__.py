@@ -1,4 +1,4 @@
-"""The dry build: construct every component, the model on torch's meta device, and collect all errors."""
+"""The dry build: construct every component, with the model on torch's meta device, and collect all errors."""
 
 import logging
 import warnings
@@ -23,9 +23,9 @@ from src.errors import UserError
 
 
 def dry_build(cfg: DictConfig) -> None:
-    """Construct the components of a training without memory for weights, before the training starts.
+    """Construct the components of a training run, without memory for weights, before the training starts.
 
-    A configuration that was built when its command line was validated is not built again.
+    If the command line was validated, which includes a dry build, this function only checks for missing components.
 
     Raises:
         UserError: if a component is missing, an option is outside its range, components are incompatible, or the
@@ -36,41 +36,41 @@ def dry_build(cfg: DictConfig) -> None:
 
 
 def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
-    """Return the optimizer of a training with its parameter groups; None if a component is pretrained or invalid."""
+    """Return the optimizer of a training run, on the meta device; None if a component is pretrained or invalid."""
     if is_pretrained(cfg):
         return None
     with hide_warnings(), torch.random.fork_rng(devices=[]), torch.device("meta"):
-        optimizer, _ = try_build(cfg, lambda cfg: build.optimizer(cfg, dry_classifier(cfg)), strict=False)
+        optimizer, _ = try_build(cfg, lambda cfg: build.optimizer(cfg, dry_classifier(cfg)))
     return optimizer
 
 
-def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = (), strict: bool = False) -> list[Mistake]:
+def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = ()) -> list[Mistake]:
     """Find mistakes in the components of a training run, such as incompatible sizes or missing columns.
 
-    An invalid option is reset to its default, so that further errors are found, too.
+    An invalid option is reset to its default, so that further errors are found, too. A missing component is skipped,
+    and so is a component that raises another exception than `UserError`, such as a user's own class that needs real
+    data.
 
     Args:
-        cfg: the configuration; missing components are skipped.
-        known: mistakes that are already reported; their options are omitted.
-        strict: raise exceptions that are not `UserError`. Otherwise, skip a component that raises such an exception,
-            for example a user's own class that needs real data.
+        known: mistakes that are already reported; the options in them are reset to their defaults.
     """
-    if any("_target_" in entry for entry, _ in known):  # nothing is created from a configuration with a wrong class
+    if any("_target_" in entry for entry, _ in known):  # create nothing from a configuration that names a wrong class
         return []
     cfg = without_options(cfg, known)
     with hide_warnings(), torch.random.fork_rng(devices=[]):
-        model, mistakes = build_model(cfg, strict)
+        model, mistakes = build_model(cfg)
         if _is_present(cfg, "optimizer"):
-            mistakes += optimizer_mistakes(cfg, model, strict)
+            mistakes += optimizer_mistakes(cfg, model)
         for check in (_loss, _metrics, _data, _trainer):
-            mistakes += check(cfg, strict)
+            mistakes += check(cfg)
     return list(dict.fromkeys(mistakes))
 
 
-def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Find mistakes in the loss, even if the number of classes is still unknown.
+def _loss(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find mistakes in the loss, although the number of classes is still unknown.
 
-    The loss is built for two classes and for as many as it has class weights; the shorter list of mistakes is reported.
+    The loss is built for two classes and for as many classes as there are class weights; the shorter of the two lists
+    of mistakes is reported.
     """
     if not _is_present(cfg, "loss"):
         return
@@ -78,39 +78,43 @@ def _loss(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
     sizes = {2, len(weights) if OmegaConf.is_list(weights) and len(weights) > 1 else 2}
 
     def mistakes_for(size: int) -> list[Mistake]:
-        return build_valid(cfg, "loss", lambda cfg: build.make(cfg, "loss", [1] * size), strict).mistakes
+        return build_valid(cfg, "loss", lambda cfg: build.make(cfg, "loss", [1] * size)).mistakes
 
     yield from min(map(mistakes_for, sizes), key=len)
 
 
-def _metrics(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Check added metrics for 2 and for 100 classes, because the number of classes is still unknown."""
+def _metrics(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find mistakes in metrics that are not default metrics, for 2 or for 100 classes, whichever gives fewer mistakes.
+
+    The number of classes is still unknown.
+    """
+
     for name in metric_nodes(plain_values(cfg)).keys() - default_metrics().keys():
         key = f"metrics.{name}"
         if _is_present(cfg, key):
             builds = [partial(build.metric, name=name, num_classes=size) for size in (2, 100)]
-            yield from min((build_valid(cfg, key, make, strict).mistakes for make in builds), key=len)
+            yield from min((build_valid(cfg, key, make).mistakes for make in builds), key=len)
 
 
-def _data(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
+def _data(cfg: DictConfig) -> Iterator[Mistake]:
     if not _is_present(cfg, "data"):
         return
-    data, mistakes = build_valid(cfg, "data", lambda cfg: build.make(cfg, "data"), strict)
+    data, mistakes = build_valid(cfg, "data", lambda cfg: build.make(cfg, "data"))
     yield from mistakes
     if data is not None:
         yield from check_mistakes(data.require_tokenizer, "data")
         yield from check_mistakes(data.require_columns, "data")
 
 
-def _trainer(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
+def _trainer(cfg: DictConfig) -> Iterator[Mistake]:
     for name in cfg.get("callbacks") or {}:
         path = f"callbacks.{name}"
         if _is_present(cfg, path):
-            yield from build_valid(cfg, path, partial(build.make, key=path), strict).mistakes
+            yield from build_valid(cfg, path, partial(build.make, key=path)).mistakes
     if _is_present(cfg, "trainer"):
         alone = copy_config(cfg)
         alone.callbacks = {}
-        yield from build_valid(alone, "trainer", build.trainer, strict).mistakes
+        yield from build_valid(alone, "trainer", build.trainer).mistakes
 
 
 def _is_present(cfg: DictConfig, path: str) -> bool:
@@ -119,7 +123,7 @@ def _is_present(cfg: DictConfig, path: str) -> bool:
 
 @contextmanager
 def hide_warnings() -> Iterator[None]:
-    """Hide warnings and messages of libraries in the block; the run itself shows them when it builds its Trainer."""
+    """Hide warnings and messages of libraries within this context; the run shows them when it builds its Trainer."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Find the options that a component rejects, by constructing it repeatedly."""
+"""Find the options that a component rejects, by constructing the component repeatedly."""
 
 import logging
 import re
@@ -19,33 +19,28 @@ from src.kernels.malloc import is_size_error
 log = logging.getLogger(__name__)
 
 Make = Callable[[DictConfig], Any]
-# The option, its value and the rule at the start of an error message of Heed's constructors; models/component.py
-# defines this format
+# The option, its value and the rule in an error message of a constructor, in the format that models/component.py
+# defines
 OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", re.DOTALL)
 
 
 class BuildResult(NamedTuple):
-    """A component, or None if it cannot be built, and the mistakes in its options."""
+    """A component (None if it cannot be built) and the mistakes in its options."""
 
     component: Any
     mistakes: list[Mistake]
 
 
-def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildResult:
-    """Construct the component `key`; after an error, construct it again without the invalid option.
+def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
+    """Construct the component `key` with `make`; after an error, construct it again without the invalid option.
 
     The error `model.head: dropout=2 must …` becomes a mistake; the head is then constructed again with the default of
-    `dropout`. This is repeated until there is no further error.
-
-    Args:
-        cfg: the configuration.
-        key: dotted path of the component.
-        make: constructs it from the configuration.
-        strict: raise exceptions that are not `UserError`; otherwise, return None as the component, without a mistake.
+    `dropout`. This is repeated until there is no further error. An exception that is not a `UserError` gives no mistake
+    and no component.
     """
     mistakes: list[Mistake] = []
     while True:
-        component, error = try_build(cfg, make, strict)
+        component, error = try_build(cfg, make)
         if error is None:
             return BuildResult(component, mistakes)
         path, text = _split(error, key)
@@ -66,8 +61,8 @@ def build_valid(cfg: DictConfig, key: str, make: Make, strict: bool) -> BuildRes
             return BuildResult(None, mistakes)
 
 
-def try_build(cfg: DictConfig, make: Make, strict: bool) -> tuple[Any, str | None]:
-    """Construct a component; return it (None after an exception) and the error message, if there is one."""
+def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
+    """Construct a component; return the component (None after an exception) and the message of a `UserError`."""
     try:
         return make(cfg), None
     except UserError as error:
@@ -75,14 +70,12 @@ def try_build(cfg: DictConfig, make: Make, strict: bool) -> tuple[Any, str | Non
     except Exception as error:
         if is_size_error(error):
             return None, "needs more memory than any machine has: choose smaller sizes"
-        if strict:
-            raise
         log.debug("A component cannot be built dry: %s", error)
         return None, None
 
 
 def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
-    """Run a check; return its error as a mistake whose entry is the path at the start of the message, or else `key`."""
+    """Run a check; return its error as a mistake, whose entry is the path at the start of the message or else `key`."""
     try:
         check()
     except UserError as error:
@@ -92,7 +85,7 @@ def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
 
 
 def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
-    """Return a copy of the configuration without the options of `mistakes`, so that their defaults apply."""
+    """Return a copy of the configuration without the options that `mistakes` names, so that their defaults apply."""
     cfg = copy_config(cfg)
     OmegaConf.set_struct(cfg, False)
     OmegaConf.set_readonly(cfg, False)
@@ -106,7 +99,7 @@ def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfi
 
 
 def _split(text: str, key: str) -> tuple[str, str]:
-    """Split an error message into the path of a component and the rest; without a path, return `key` and the message.
+    """Split an error message into the path of a component (`key` if there is no path) and the rest.
 
     `model.head: dropout=2 must …` and `model.head.dropout=2 must …` both give `model.head` and `dropout=2 must …`.
     """
@@ -125,12 +118,12 @@ def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
 
 
 def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: Make, error: str) -> str | None:
-    """Return the first option whose removal changes the error of a component; None if there is no such option."""
+    """Return the first option whose removal changes the error of a component; None if no removal does."""
     required = _required(cfg, path)
     for name in (name for name in names if name not in required):
         without = copy_config(cfg)
         del OmegaConf.select(without, path)[name]
-        if try_build(without, make, strict=False)[1] != error:
+        if try_build(without, make)[1] != error:
             return name
     return None
 

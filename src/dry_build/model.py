@@ -1,4 +1,4 @@
-"""The dry build of a model: its components one by one, and then the whole model."""
+"""The dry build of a model: each component alone, and then the whole model."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,17 +20,17 @@ FEATURES = 128  # input size of a component if the previous component cannot be 
 VOCABULARY = (PAD, UNKNOWN)
 
 
-def build_model(cfg: DictConfig, strict: bool) -> BuildResult:
+def build_model(cfg: DictConfig) -> BuildResult:
     """Construct the model on the meta device; return None as the model if a component is absent, pretrained or invalid.
 
-    A model with a pretrained component is skipped, because reading its files takes long.
+    A model with a pretrained component is not constructed, because reading the component's files takes a long time.
     """
     if is_pretrained(cfg) or any(OmegaConf.select(cfg, f"model.{name}._target_") is None for name in MODEL_COMPONENTS):
         return BuildResult(None, [])
     with torch.device("meta"):
-        if mistakes := list(_component_mistakes(cfg, strict)):
+        if mistakes := list(_component_mistakes(cfg)):
             return BuildResult(None, mistakes)
-        model, mistakes = build_valid(cfg, "model", dry_classifier, strict)
+        model, mistakes = build_valid(cfg, "model", dry_classifier)
         if model is not None:
             mistakes += check_mistakes(lambda: require_memory(model), "model")
             mistakes += check_mistakes(lambda: check_shapes(model, num_logits=1), "model")
@@ -47,15 +47,15 @@ def is_pretrained(cfg: DictConfig) -> bool:
     return any(getattr(class_at(cfg, f"model.{name}"), "is_pretrained", False) for name in MODEL_COMPONENTS)
 
 
-def _component_mistakes(cfg: DictConfig, strict: bool) -> Iterator[Mistake]:
-    """Find mistakes in the model's components; the input size of each is the output size of the previous component."""
+def _component_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
+    """Find mistakes in the model's components; each component's input size is the previous component's output size."""
     input_dim = FEATURES
-    is_exact = True  # whether the configuration determines `input_dim`
+    is_exact = True  # False if `input_dim` is a guess, because the previous component could not be built
     for name in MODEL_COMPONENTS:
         key = f"model.{name}"
-        component, mistakes = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim), strict and is_exact)
-        if mistakes and not is_exact:  # an error that changes with the size is a consequence of an earlier mistake
-            others = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim + 1), strict=False).mistakes
+        component, mistakes = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim))
+        if mistakes and not is_exact:  # an error that changes with the guess is a consequence of an earlier mistake
+            others = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim + 1)).mistakes
             mistakes = [mistake for mistake in mistakes if mistake in others]
         if component is not None:
             mistakes += check_mistakes(component.require_files, key)

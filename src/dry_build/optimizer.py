@@ -18,23 +18,24 @@ from src.dry_build.invalid_options import build_valid, check_mistakes, without_o
 from src.formatting import format_value
 
 
-def optimizer_mistakes(cfg: DictConfig, model: Any, strict: bool) -> Iterator[Mistake]:
-    """Find mistakes in the optimizer, its parameter groups and the scheduler; `model` may be None.
+def optimizer_mistakes(cfg: DictConfig, model: Any) -> Iterator[Mistake]:
+    """Find mistakes in the optimizer, its parameter groups and the scheduler.
 
-    They are built for a single parameter, and the optimizer then also for the model.
+    The optimizer and the scheduler are built for a single parameter. The optimizer is then built for the model, too,
+    unless `model` is None.
     """
-    optimizer, mistakes = build_valid(cfg, "optimizer", _for_one_parameter, strict)
+    optimizer, mistakes = build_valid(cfg, "optimizer", _for_one_parameter)
     yield from mistakes
     if optimizer is None:
         return
     cfg = without_options(cfg, mistakes)
-    group_mistakes = list(_param_group_mistakes(cfg, optimizer, strict))
+    group_mistakes = list(_param_group_mistakes(cfg, optimizer))
     yield from group_mistakes
     if model is not None and not mistakes and not group_mistakes:
-        yield from build_valid(cfg, "optimizer", lambda cfg: build.optimizer(cfg, model), strict).mistakes
+        yield from build_valid(cfg, "optimizer", lambda cfg: build.optimizer(cfg, model)).mistakes
     if OmegaConf.select(cfg, "scheduler._target_") is not None:
         yield from build_valid(
-            cfg, "scheduler", lambda cfg: build.scheduler(cfg, _for_one_parameter(cfg), steps=1), strict
+            cfg, "scheduler", lambda cfg: build.scheduler(cfg, _for_one_parameter(cfg), steps=1)
         ).mistakes
 
 
@@ -42,7 +43,7 @@ def _for_one_parameter(cfg: DictConfig) -> Any:
     return build.make(cfg, "optimizer", [torch.nn.Parameter(torch.zeros(1))])
 
 
-def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer, strict: bool) -> Iterator[Mistake]:
+def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer) -> Iterator[Mistake]:
     """Check the optimizer options of each component, because torch accepts any option in a parameter group."""
     accepted = of_class(type(optimizer)).options  # type: ignore[arg-type]  # a class is hashable
     for name, options in (plain_value(cfg, "param_groups") or {}).items():
@@ -59,5 +60,5 @@ def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer, str
                 yield Mistake(f"{path}.{name}={format_value(value)}", message)
             elif name in optimizer.defaults:
                 OmegaConf.update(single, f"optimizer.{name}", value, force_add=True)
-        for entry, message in build_valid(single, "optimizer", _for_one_parameter, strict).mistakes:
+        for entry, message in build_valid(single, "optimizer", _for_one_parameter).mistakes:
             yield Mistake(entry.replace("optimizer", path, 1), message)
