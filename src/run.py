@@ -115,7 +115,7 @@ class Run:
     def card(self, data: TextDataModule) -> Card:
         """Create the card of a model that is trained on the data."""
         config = {**self.config, "choices": dict(self.result.choices)}
-        return Card(config, data.codec, data.class_counts, data.fingerprint_)
+        return Card(config, data.codec, data.class_counts, data.data_fingerprint)
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
         """Record data, parameters, device and versions, and replace the files of an earlier run.

@@ -100,12 +100,12 @@ def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None
     Raises:
         UserError: if the texts, the splits or the vocabulary have changed.
     """
-    if card.fingerprint and card.fingerprint != data.fingerprint_:
+    if card.fingerprint and card.fingerprint != data.data_fingerprint:
         source = "the texts" if cfg.data.get("path") is None else f"the texts of data.path={cfg.data.path}"
         raise UserError(
             f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. data: {source} or their splits have changed "
-            f"since this checkpoint was written (fingerprint {card.fingerprint}, now {data.fingerprint_}). Restore the "
-            "earlier files, or remove ckpt_path to train from scratch"
+            f"since this checkpoint was written (fingerprint {card.fingerprint}, now {data.data_fingerprint}). Restore "
+            "the earlier files, or remove ckpt_path to train from scratch"
         )
     if card.codec.tokenizer.vocabulary != data.vocabulary:
         raise UserError(

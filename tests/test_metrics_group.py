@@ -40,9 +40,9 @@ def cfg_with(**node: Any) -> Any:
 @pytest.mark.parametrize(
     ("target", "options", "num_classes", "message"),
     [
-        ("MulticlassF1Score", {"average": "none"}, 3, r"metrics\.mine: returns several numbers"),
-        ("MulticlassConfusionMatrix", {}, 3, r"metrics\.mine: returns several numbers"),
-        ("MulticlassROC", {}, 3, r"metrics\.mine: returns several numbers"),
+        ("MulticlassF1Score", {"average": "none"}, 3, r"metrics\.mine: must return a single number"),
+        ("MulticlassConfusionMatrix", {}, 3, r"metrics\.mine: must return a single number"),
+        ("MulticlassROC", {}, 3, r"metrics\.mine: must return a single number"),
         ("BinaryF1Score", {}, 3, r"metrics\.mine: BinaryF1Score requires two classes, but the data have 3"),
         ("MultilabelF1Score", {"num_labels": 3}, 3, r"metrics\.mine: MultilabelF1Score expects several labels per"),
         ("MulticlassF1Score", {"averge": "macro"}, 3, r"metrics\.mine: .*averge"),

@@ -18,7 +18,7 @@ def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -
     """
     majority = int(np.argmax(data.class_counts))
     return Data(
-        data.fingerprint_,
+        data.data_fingerprint,
         tuple(data.class_names),
         len(data.vocabulary),
         **data.sizes,

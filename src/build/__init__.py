@@ -1,4 +1,4 @@
-"""Create objects from the configuration; only this package creates them.
+"""Create the objects that the configuration describes; only this package creates them.
 
 `objects` creates single objects, `model` creates the classifier, `metrics` creates the metrics, `training` creates the
 data, optimizer, scheduler, loggers and Trainer, and `trained` restores a model from a checkpoint.

@@ -15,7 +15,7 @@ from src.errors import UserError
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
 
-# Groups of metrics that use the same counts.
+# Groups of metrics that are computed from the same counts
 SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))
 
 
@@ -36,10 +36,10 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
 
 
 def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
-    """Create one metric: it accepts probabilities N×C and labels N, and returns a number.
+    """Create one metric, which accepts probabilities N×C and labels N, and returns a single number.
 
     Raises:
-        UserError: if its class is not allowed or rejects an option, or it does not return a number for C classes.
+        UserError: if the class is not allowed or rejects an option, or if the metric does not return a single number.
     """
     from torchmetrics.wrappers import LambdaInputTransformer
 
@@ -55,7 +55,7 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
         if num_classes != 2:
             raise UserError(f"{key}: {type(created).__name__} requires two classes, but the data have {num_classes}")
         created = LambdaInputTransformer(created, second_column)
-    _require_number(created, key, num_classes)
+    _require_single_number(created, key, num_classes)
     return created
 
 
@@ -64,7 +64,7 @@ def second_column(probabilities: torch.Tensor) -> torch.Tensor:
     return probabilities[:, 1]
 
 
-def _require_number(metric: "Metric", key: str, num_classes: int) -> None:
+def _require_single_number(metric: "Metric", key: str, num_classes: int) -> None:
     probabilities = 0.5 * torch.eye(num_classes) + 0.5 / num_classes
     try:
         with warnings.catch_warnings():
@@ -76,4 +76,4 @@ def _require_number(metric: "Metric", key: str, num_classes: int) -> None:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(f"{key}: cannot score probabilities N×{num_classes} and labels N: {first}") from error
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
-        raise UserError(f"{key}: returns several numbers, but must return one: set a mean, such as average=macro")
+        raise UserError(f"{key}: must return a single number: set an average, such as average=macro")

@@ -51,7 +51,7 @@ def _output_dim(component: object, key: str) -> int:
 
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
-    """Create an untrained model and its loss, for the vocabulary and the classes of the card."""
+    """Create an untrained model and its loss for the vocabulary and the classes of a card."""
     loss: Loss = make(cfg, "loss", card.class_counts)
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
 
@@ -65,11 +65,9 @@ def module(
     """Create the LightningModule of a model and its loss.
 
     Args:
-        cfg: configuration of the training.
-        card: metadata of the model.
-        model_and_loss: the model and its loss; None creates untrained ones.
-        metrics: metrics of validation and test; None creates those of `cfg`. An evaluation passes its own metrics,
-            because its `cfg` comes from a checkpoint.
+        model_and_loss: the model and its loss; None creates an untrained model and its loss.
+        metrics: metrics of validation and test; None creates the metrics of `cfg`. An evaluation passes its own
+            metrics, because `cfg` is then the configuration in a checkpoint.
     """
     from src.lit import LitClassifier
 

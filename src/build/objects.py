@@ -15,11 +15,11 @@ from src.errors import UserError
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
-    """Create the object of the node `cfg.<key>`, with positional arguments from the run.
+    """Create the object that the node `cfg.<key>` describes; `args` and `kwargs` are arguments of its constructor, too.
 
     Raises:
-        UserError: if its constructor rejects an option (the message starts with the option's dotted path), or if the
-            class of the object or of a nested object is not allowed in this node.
+        UserError: if the constructor rejects an option (the message starts with the option's dotted path), or if the
+            class of the object or of a nested object is not allowed at its place.
     """
     require_allowed_objects(cfg, key)
     with prefix_errors(key):
@@ -27,7 +27,7 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def make_all(cfg: DictConfig, group: str) -> list[Any]:
-    """Create an object of each node of a group, except nodes set to null."""
+    """Create the objects that the nodes of a group describe, except nodes that are null."""
     nodes = cfg[group] or {}
     return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
 
@@ -46,11 +46,11 @@ def prefix_errors(key: str) -> Iterator[None]:
     """Convert errors about options to a UserError whose message starts with the dotted path of the option.
 
     Raises:
-        UserError: for a ValueError or a MisconfigurationException, also of a nested component.
+        UserError: for a ValueError or a MisconfigurationException, even if a nested component raised it.
     """
     try:
         yield
-    except InstantiationException as error:  # the error of a nested component; the last line has its path
+    except InstantiationException as error:  # from a nested component; the last line has the component's path
         path = re.search(r"^full_key: (\S+)$", str(error), re.MULTILINE)
         if not isinstance(error.__cause__, (ValueError, UserError)) or path is None:
             raise

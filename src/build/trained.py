@@ -25,9 +25,8 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     """Restore the card, the trained model and its loss from a checkpoint.
 
     Args:
-        path: path of the checkpoint.
-        extras: the node `extras` of the command; it replaces that of the checkpoint, which must not choose the modules
-            to trust.
+        extras: the command's node `extras`; it replaces the node in the checkpoint, because a hostile checkpoint could
+            declare any module as trusted.
 
     Raises:
         UserError: if the file is not a checkpoint of Heed, or names classes that are not trusted.
@@ -43,7 +42,7 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
 
 
 def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[list[Card], Ensemble]:
-    """Restore one checkpoint or several, and return their cards and their ensemble.
+    """Restore one or more checkpoints, and return their cards and the ensemble of their models.
 
     Raises:
         UserError: if there is no path, a path occurs twice, a file is not a checkpoint of Heed, or the classes differ.
@@ -65,7 +64,7 @@ def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier
 
 
 def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
-    """Compare the sizes of model and weights on the meta device, before a hostile card can cause a large allocation.
+    """Compare the sizes of model and weights on the meta device, before a hostile card could cause a large allocation.
 
     Raises:
         UserError: if the sizes differ.
@@ -86,7 +85,7 @@ def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> No
     """Load a checkpoint's weights into a module.
 
     Raises:
-        UserError: if sizes, types or components differ.
+        UserError: if the names, shapes or types of the weights differ.
     """
     _require_types(module, weights, path)
     try:
@@ -97,7 +96,7 @@ def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> No
 
 
 def _require_types(module: nn.Module, weights: Mapping[str, Tensor], path: str) -> None:
-    """Check the types of weights: torch converts values silently, for example 0.7 to 0 in a tensor of integers.
+    """Check the types of weights, because torch converts values silently, such as 0.7 to 0 in a tensor of integers.
 
     Raises:
         UserError: if types differ, unless both are floating point.

@@ -26,7 +26,6 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
     """Create the data module, and tokenize and split its texts, so that its vocabulary, classes and sizes are known.
 
     Args:
-        cfg: configuration with a node `data`.
         codec: codec of a trained model; None uses the tokenizer that `data` configures.
     """
     data: TextDataModule = make(cfg, "data")
@@ -38,7 +37,7 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
 
 
 def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
-    """Create the optimizer of all trained parameters, with the options of `param_groups` for single components."""
+    """Create the optimizer of all trained parameters; `param_groups` sets options of single components."""
     param_groups = {part: options or {} for part, options in (cfg.param_groups or {}).items()}  # null sets no options
     with prefix_errors("param_groups"):
         groups = parameter_groups(model, param_groups)
@@ -70,9 +69,9 @@ def require_options(options: Mapping[str, Any], optimizer: Optimizer, path: str)
 
 
 def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any] | None:
-    """Create Lightning's scheduler config; None without a scheduler.
+    """Return Lightning's scheduler config; None if no scheduler is configured.
 
-    A scheduler that steps after every batch gets the number of steps of the training.
+    A scheduler that steps after every batch gets `steps`, the total number of training steps.
     """
     if "_target_" not in cfg.scheduler:
         return None
@@ -80,7 +79,7 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
     created = make(cfg, "scheduler", optimizer, **options)
     if options:
         return {"scheduler": created, "interval": "step"}
-    # LitClassifier steps a plateau scheduler, so Lightning must not
+    # LitClassifier, not Lightning, steps a plateau scheduler
     return {"scheduler": created, "interval": "epoch", "reduce_on_plateau": False}
 
 
@@ -90,9 +89,9 @@ def loggers(cfg: DictConfig) -> "list[Logger]":
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
-    """Create the Trainer with the configured callbacks, and with the callbacks `watchers` and the loggers of the run.
+    """Create the Trainer with `watchers`, the configured callbacks and the loggers of the run.
 
-    Lightning adds no callback of its own.
+    Lightning adds no progress bar, checkpoint or model summary of its own.
     """
     from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar

@@ -26,7 +26,7 @@ def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list
     """
     groups = repository.groups
     choices = groups[override.key]
-    if override.prefix == "~" and override.key in repository.required:
+    if override.prefix == "~" and override.key in repository.required_groups:
         return [Mistake(override.line, required_message(override.key, choices))], []
     if override.prefix == "~" and choices:
         return [], override.lines
@@ -64,7 +64,7 @@ def _exists(group: str, name: object, groups: Groups) -> bool:
 def _describe_wrong_choice(name: object, override: ParsedOverride, repository: Repository) -> str:
     choices = repository.groups[override.key]
     if name is None and "none" not in choices:
-        if override.key in repository.required:
+        if override.key in repository.required_groups:
             return required_message(override.key, choices)
         return f"no such choice; to remove it write ~{override.key}"
     if override.key == "experiment" and (replacement := _report_overrides(str(name), repository.groups)):

@@ -30,7 +30,7 @@ from src.config.keys import (
     with_present_names,
 )
 from src.config.mistakes import Mistake, format_mistakes
-from src.config.paths import PATHS, make_paths_absolute
+from src.config.paths import PATH_ENDS, make_paths_absolute
 from src.config.quoting import escape_references, quote
 from src.config.targets import TRUSTED_IN_CHECKPOINTS, find_class
 from src.errors import UserError
@@ -201,7 +201,7 @@ def _forbidden(path: str, value: Any, folder: str, trusted: Set[str]) -> Iterato
                 find_class(item, trusted)
             except ValueError as error:
                 yield Mistake(f"{here}={format_value(item)}", str(error))
-        elif isinstance(item, str) and name.endswith(PATHS) and top not in SOURCES and not _is_inside(item, folder):
+        elif isinstance(item, str) and name.endswith(PATH_ENDS) and top not in SOURCES and not _is_inside(item, folder):
             message = "is a path outside of the run's folder: repeat it on the command line if you trust it"
             yield Mistake(f"{here}={format_value(item)}", message)
 

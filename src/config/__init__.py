@@ -1,1 +1,1 @@
-"""Composition and validation of the configuration, including the objects that it may create."""
+"""Composition and validation of the configuration, including the classes of the objects that it creates."""

@@ -1,4 +1,4 @@
-"""Read the groups and choices in the folder of config files, and compose a configuration from overrides."""
+"""Read the config groups and their choices, and compose a configuration from overrides."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -23,8 +23,8 @@ class Repository:
         folder: contains the primary config and the groups.
         command: train, eval, predict or export.
         config_name: name of the primary config, if it differs from the name of the command.
-        extra: a folder that is searched first, as with `--config-dir`.
-        search: the overrides of `hydra.searchpath`, which add more folders.
+        extra: a folder that is searched before `folder`, as with `--config-dir`.
+        search: the overrides of `hydra.searchpath`, which add further folders.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Repository:
             raise UserError(f"{folder} has no config named {self.config_name}{meant} ({', '.join(primary)})")
 
     def without_added_folders(self) -> "Repository":
-        """The config files of the command, without the folders that `--config-dir` and `hydra.searchpath` add."""
+        """Return the command's config files without the folders that `--config-dir` and `hydra.searchpath` add."""
         if self.extra is None and not self.search:
             return self
         try:
@@ -62,13 +62,13 @@ class Repository:
         return group_choices(self.files)
 
     @cached_property
-    def required(self) -> set[str]:
-        """The groups that need a choice: those for which the primary config chooses exactly one file."""
+    def required_groups(self) -> set[str]:
+        """The groups that need a choice, because the primary config chooses exactly one file of each."""
         choices = self.compose([]).hydra.runtime.choices
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """Yield the config files that overrides select, in the order of composition, each with the path of its node."""
+        """Yield each config file that `overrides` select, in the order of composition, with the path of its node."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""
@@ -80,11 +80,11 @@ class Repository:
         return groups | {str(file.config_path) for file in defaults.defaults if file.parent == self.config_name}
 
     def compose(self, overrides: list[str]) -> DictConfig:
-        """Compose a configuration from `overrides`, including `hydra`.
+        """Compose a configuration from `overrides`; the result includes the node `hydra`.
 
         Raises:
             HydraException: if an override cannot be applied.
-            UserError: if a file is not valid YAML.
+            UserError: if a config file is not valid YAML.
         """
         try:
             overrides = [*self.search, *(override for override in overrides if override not in self.search)]
@@ -95,7 +95,7 @@ class Repository:
             raise UserError(explain_yaml(error)) from error
 
     def compose_valid(self, overrides: list[str]) -> tuple[DictConfig, dict[str, str]]:
-        """Compose a configuration from all valid overrides; return it, and the error message of each invalid override.
+        """Compose a configuration from the valid overrides; return it and the error message of each invalid override.
 
         Raises:
             UserError: if the config files cannot be composed even without overrides.
@@ -126,7 +126,7 @@ class Repository:
 
 
 def without_hydra(cfg: DictConfig) -> DictConfig:
-    """A copy of a composed configuration without the node `hydra`, as tasks receive it."""
+    """Return a copy of a composed configuration without the node `hydra`, as Hydra passes it to a task."""
     task = copy_config(cfg)
     with read_write(task), open_dict(task):
         del task["hydra"]

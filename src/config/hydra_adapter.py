@@ -33,11 +33,7 @@ SEARCH_PATH = "hydra.searchpath"
 
 
 class CopiedFiles(CachingConfigRepository):
-    """Config files that are read once for all compositions; each composition gets copies, because Hydra modifies them.
-
-    Args:
-        files: read the files, and cache them.
-    """
+    """Config files that are read once for all compositions; each composition modifies its own copies."""
 
     def __init__(self, files: CachingConfigRepository) -> None:
         self.delegate = files
@@ -52,15 +48,15 @@ class CopiedFiles(CachingConfigRepository):
 class Loader(ConfigLoaderImpl):
     """Hydra's loader of config files. It composes each selection of files once, and applies options to a copy.
 
-    Reading and merging files takes 0.1 s, applying options some milliseconds.
+    Reading and merging files takes 0.1 s; applying options takes a few milliseconds.
 
     Args:
         folder: contains the primary config and the groups.
         job_name: the value of `hydra.job.name`.
-        extra: a folder that is searched first, as with `--config-dir`.
+        extra: a folder that is searched before `folder`, as with `--config-dir`.
 
     Raises:
-        UserError: if `extra` does not exist.
+        UserError: if `extra` is not a folder.
     """
 
     def __init__(self, folder: Path, job_name: str, extra: str | None = None) -> None:
@@ -89,11 +85,10 @@ class Loader(ConfigLoaderImpl):
         return self._defaults_lists[key]
 
     def files(self, config_name: str | None, search: Sequence[str] = ()) -> CachingConfigRepository:
-        """Return the config files in all folders that a primary config and `search` determine.
+        """Return the config files in all folders of the search path of a primary config.
 
         Args:
-            config_name: the primary config.
-            search: overrides of `hydra.searchpath`, which add folders.
+            search: overrides of `hydra.searchpath`, which add folders to this path.
         """
         key = config_name, tuple(search)
         if key not in self._files:
@@ -114,7 +109,7 @@ class Loader(ConfigLoaderImpl):
         from_shell: bool = True,
         validate_sweep_overrides: bool = True,
     ) -> DictConfig:
-        """Compose a configuration, as Hydra's method of this name does."""
+        """Compose a configuration as the method of the base class does."""
         parsed = OverridesParser.create().parse_overrides(overrides)
         if validate_sweep_overrides:
             self.validate_sweep_overrides_legal(parsed, run_mode, from_shell)
@@ -128,7 +123,7 @@ class Loader(ConfigLoaderImpl):
         return cfg
 
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
-        """Return the overrides that select files, as text, and the overrides of options; omit sweep overrides."""
+        """Return the overrides that select files, as text, and the overrides of options; omit overrides with sweeps."""
         single = [override for override in overrides if not override.is_sweep_override()]
         search = _search(single)
         files = self.files(config_name, search)
@@ -186,7 +181,7 @@ def group_choices(files: CachingConfigRepository) -> dict[str, list[str]]:
 
 
 def primary_configs(files: CachingConfigRepository) -> list[str]:
-    """Return the names of the config files outside of groups, except names with a leading underscore."""
+    """Return the names of the config files outside groups, except names with a leading underscore."""
     return [name for name in files.get_group_options("", ObjectType.CONFIG) if not name.startswith("_")]
 
 
@@ -204,11 +199,9 @@ def execute(loader: ConfigLoader, flags: Namespace, command: str, config_name: s
     """Run a task once or as a sweep, or print the page that a flag requests.
 
     Args:
-        loader: loads the config files.
-        flags: the command line, see `parse_flags`.
-        command: the name of the job.
-        config_name: the primary config.
-        task: called with the configuration of a run.
+        flags: the result of `parse_flags`.
+        command: the name of the command, which becomes the name of the job.
+        task: a function that is called with the configuration of each run.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"
     overrides = flags.overrides

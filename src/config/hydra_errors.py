@@ -1,4 +1,4 @@
-"""Describe errors of Hydra and YAML in one line, without the advice to programmers that they contain."""
+"""Describe errors of Hydra and YAML in one line, without their advice to programmers."""
 
 import re
 

@@ -19,7 +19,7 @@ STREAMS = ("ext://sys.stdout", "ext://sys.stderr")
 
 
 def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake]:
-    """Find targets in `hydra` whose class has the wrong base class or is in a module that is not trusted.
+    """Find classes in `hydra` that are untrusted or have the wrong base class, and unsupported references to objects.
 
     Args:
         node: the node `hydra` of a composed configuration.
@@ -34,7 +34,7 @@ def hydra_mistakes(node: DictConfig, user_modules: Set[str]) -> Iterator[Mistake
 
 
 def _objects(node: Any, path: str, trusted: Set[str]) -> Iterator[Mistake]:
-    """Check every `_target_`; only plugins and callbacks may have one."""
+    """Check every `_target_`; only plugins and callbacks may have a `_target_`."""
     if isinstance(node, dict) and "_target_" in node:
         place, target = place_at(path), node["_target_"]
         try:

@@ -1,4 +1,4 @@
-"""The names of jobs and of their folders, which the files in conf/ use through OmegaConf resolvers."""
+"""Names of jobs and of job folders, for the OmegaConf resolvers that the files in conf/ use."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
-LONGEST = 100
+MAX_NAME_LENGTH = 100
 FRACTION = re.compile(r"(?<![\w.])[0-9]+\.[0-9]{5,}(e-?[0-9]+)?(?![\w.])", re.ASCII)  # five or more decimal places
 
 
@@ -22,8 +22,8 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     value that a search sampled, is rounded to four significant digits. If several options have the same last word, the
     name also contains the word before it: `3_encoder.dropout-0.1_head.dropout-0.3`.
 
-    The name contains only ASCII letters, digits, dot, minus and underscore, and at most 100 characters. It therefore
-    names a single folder, whatever the values are, and Hydra's command line accepts it unquoted, as in
+    The name consists of at most 100 ASCII letters, digits, dots, minus signs and underscores. It therefore names a
+    single folder, whatever the values are, and Hydra's command line accepts it unquoted, as in
     `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes the name unique.
     """
     pairs = [override.partition("=")[::2] for override in overrides]
@@ -33,7 +33,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     for key, (_, value) in zip(keys, pairs, strict=True):
         name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
         words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={FRACTION.sub(_rounded, value)}"))
-    return "_".join(words)[:LONGEST].strip("-_.")
+    return "_".join(words)[:MAX_NAME_LENGTH].strip("-_.")
 
 
 def _rounded(number: re.Match[str]) -> str:
@@ -41,11 +41,11 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def job_name(kind: str) -> str | None:
-    """Return a name that belongs to the job that Hydra runs; None if no job runs.
+    """Return a name of the current Hydra job; None if no job runs.
 
     Args:
-        kind: `command` selects the name of the command (train or eval), `name` the name of the job's folder, and
-            `sweep` the name of the sweep's folder (None for a single run).
+        kind: `command` for the name of the command (train or eval), `name` for the name of the job's folder, or
+            `sweep` for the name of the sweep's folder (None for a single run).
 
     Raises:
         ValueError: if `kind` has another value.
@@ -57,7 +57,7 @@ def job_name(kind: str) -> str | None:
     hydra = HydraConfig.get()
     if kind == "command":
         return str(hydra.job.name)
-    if OmegaConf.is_missing(hydra.runtime, "output_dir"):  # --cfg only prints the configuration
+    if OmegaConf.is_missing(hydra.runtime, "output_dir"):  # with --cfg, which only prints the configuration
         return None
     folder = Path(hydra.runtime.output_dir)
     if kind == "name":

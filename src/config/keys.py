@@ -5,7 +5,7 @@ from typing import Any
 
 MODEL_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling", "head")  # in the order of the data flow
 MODEL = tuple(f"model.{name}" for name in MODEL_COMPONENTS)
-COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # components that a training requires
+COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer")  # required for training
 COLLECTIONS = ("callbacks", "logger")  # groups of components
 GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
@@ -13,7 +13,7 @@ GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 # RELATED_TO_DURATION lists its key and UNRELATED_TO_DURATION does not.
 # Build: which components a run has, and whether they work together.
 UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
-# Result: what a model learns. Seeds and the fingerprint of the data are compared separately.
+# Result: the weights that a training run produces. Seeds and the fingerprint of the data are compared separately.
 UNRELATED_TO_RESULT = (
     *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.cache_dir"),
@@ -35,7 +35,7 @@ KEEPS_TRAINING = (
     *("data.progress", "data.on_device"),
     *LOCAL,
 )
-# Duration: the seconds of an epoch, and of the start and the reports of a run.
+# Duration: the seconds that the start, an epoch and the reports of a run take.
 UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress", "data.fold")
 RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately
     *("data", "model", "loss", "optimizer._target_", "train", "test"),
@@ -60,7 +60,7 @@ def paths_in(node: Any, path: str = "") -> dict[str, Any]:
 
 
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
-    """Return the options of a configuration by dotted path, except options of `unrelated` keys; a list is an option."""
+    """Return the options of a configuration by dotted path, without those of `unrelated` keys; a list is one option."""
     return {path: value for path, value in _leaves(config, "") if not is_within(path, unrelated)}
 
 
@@ -72,7 +72,7 @@ def changed_options(before: dict[str, Any], after: dict[str, Any], unrelated: Co
 
 
 def is_within(path: str, keys: Collection[str]) -> bool:
-    """Return whether a dotted path equals one of `keys` or lies below such a key."""
+    """Return whether a dotted path equals one of `keys` or is below one of them."""
     return any(path == key or path.startswith(f"{key}.") for key in keys)
 
 

@@ -15,11 +15,11 @@ from src.formatting import format_names, format_value
 from src.suggestions import did_you_mean, nearest
 
 DEFAULT = Path(__file__).resolve().parents[2] / "conf" / "metrics" / "default.yaml"
-LOSSES = ("train/loss", "train/acc", "val/loss")  # logged in every training
-OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # other values in a result; no metric may have such a name
+ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
+OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # values in a result beside the metrics; reserved names
 LOWER_IS_BETTER = ("loss", "ece")
 MODES = ("min", "max")
-OWN = ("src.", "pytorch_lightning.")
+KNOWN_PACKAGES = ("src.", "pytorch_lightning.")
 
 
 @cache
@@ -30,9 +30,9 @@ def default_metrics() -> dict[str, dict[str, Any]]:
 
 
 def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the nodes of the metrics by name, except metrics that are set to null.
+    """Return the nodes of the metrics by name, except metrics that are null.
 
-    A configuration of an earlier version has no group `metrics`, and therefore the default metrics.
+    A configuration of an earlier version has no group `metrics`, so the default metrics apply.
     """
     group = values.get("metrics") if "metrics" in values else default_metrics()
     return {str(name): node for name, node in group.items() if node is not None} if isinstance(group, dict) else {}
@@ -40,7 +40,7 @@ def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def logged_names(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the metrics that training logs and that a callback may monitor."""
-    return (*LOSSES, *(f"val/{name}" for name in metric_nodes(values)))
+    return (*ALWAYS_LOGGED, *(f"val/{name}" for name in metric_nodes(values)))
 
 
 def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -50,7 +50,7 @@ def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
         if name in OTHER_SCORES or re.fullmatch(r"[A-Za-z]\w*", name) is None:
             yield Mistake(
                 path,
-                "cannot be the name of a metric: write letters, digits and _, and none of the names "
+                "cannot be the name of a metric: use letters, digits and _, and none of the reserved names "
                 f"{format_names(OTHER_SCORES)}",
             )
         elif name in default_metrics() and node != default_metrics()[name]:
@@ -63,15 +63,15 @@ def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
 def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUSTED) -> Iterator[Mistake]:
     """Find callbacks whose `monitor` is not a logged metric, or whose `mode` is invalid or selects the worst value.
 
-    A callback from another package may log metrics of its own. With such a callback, any `monitor` is accepted.
+    A callback from another package may log its own metrics. If there is such a callback, any `monitor` is accepted.
     """
     nodes = values["callbacks"] if isinstance(values.get("callbacks"), dict) else {}
     limit = value_at(values, "trainer.limit_val_batches")
     validates_nothing = isinstance(limit, (int, float)) and limit == 0
-    watching = {f"callbacks.{name}": node for name, node in nodes.items() if isinstance(node, dict)}
-    all_known = all(str(node.get("_target_")).startswith(OWN) for node in watching.values())
+    callbacks = {f"callbacks.{name}": node for name, node in nodes.items() if isinstance(node, dict)}
+    all_known = all(str(node.get("_target_")).startswith(KNOWN_PACKAGES) for node in callbacks.values())
     names = logged_names(values)
-    for path, node in watching.items():
+    for path, node in callbacks.items():
         monitor, mode = node.get("monitor"), node.get("mode")
         if all_known and isinstance(monitor, str) and monitor not in names:
             similar = nearest(monitor.replace("_", "/", 1) if "/" not in monitor else monitor, names)[:1]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from src.formatting import format_count
 
-WIDEST = 48  # characters of the left column; a longer entry gets its own line
+MAX_ENTRY_WIDTH = 48  # characters; a longer entry gets a line of its own
 
 
 class Mistake(NamedTuple):
@@ -16,9 +16,9 @@ class Mistake(NamedTuple):
 
 
 def format_mistakes(mistakes: Iterable[Mistake]) -> str:
-    """One message that lists all distinct mistakes."""
+    """Return one message that lists all distinct mistakes."""
     unique = list(dict.fromkeys(mistakes))
-    width = max((len(entry) for entry, _ in unique if len(entry) <= WIDEST), default=0)
+    width = max((len(entry) for entry, _ in unique if len(entry) <= MAX_ENTRY_WIDTH), default=0)
     lines = [f"{format_count(len(unique), 'mistake')} in the configuration; nothing was started."]
     for entry, message in unique:
         column = f"{entry:<{width}}" if len(entry) <= width else f"{entry}\n  {'':<{width}}"

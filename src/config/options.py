@@ -63,13 +63,13 @@ VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Option(NamedTuple):
     hint: Any  # Any if the annotation is absent or cannot be evaluated
     required: bool
-    nullable: bool  # the default is None, even if the annotation lacks None
+    nullable: bool  # the default is None; the annotation may lack None
     positional: bool
 
 
 class Signature(NamedTuple):
     options: dict[str, Option]
-    open: bool  # the constructor accepts further names
+    open: bool  # the constructor accepts further options
 
 
 @cache
@@ -112,7 +112,7 @@ def of_record(hints: Mapping[str, Any]) -> Signature:
 
 
 def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
-    """Evaluate one annotation, so that an error in it does not affect the others."""
+    """Evaluate the annotation of one parameter alone, so that an error does not affect other annotations."""
     if parameter.annotation is parameter.empty:
         return Any
     holder = SimpleNamespace(__annotations__={"parameter": parameter.annotation})

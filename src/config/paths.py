@@ -1,4 +1,4 @@
-"""Make the paths in a configuration absolute; check its paths and names, and that output folders are writable."""
+"""Make the paths in a configuration absolute, and check its paths, its names and the access to output folders."""
 
 import errno
 import os
@@ -13,12 +13,12 @@ from src.config.mistakes import Mistake
 from src.config.plain import plain_value
 from src.formatting import format_value
 
-PATHS = ("path", "dir", "folder", "file", "pictures")  # last words of options that contain a path
-WRITTEN = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")  # output folders
-READ = ("data.", "model.")  # nodes that contain input paths only, except the cache, which is checked when it is used
-LONGEST_NAME = 200  # bytes of a name, to which the program adds a file suffix
-LONGEST_COMPONENT = 255  # bytes of one name in a path, a limit of file systems
-LONGEST_TAG = 64  # characters, as W&B allows
+PATH_ENDS = ("path", "dir", "folder", "file", "pictures")  # ends of the names of options that contain a path
+OUTPUT_FOLDERS = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")
+INPUT_NODES = ("data.", "model.")  # their paths are inputs, except data.cache_dir, which is checked when it is used
+MAX_NAME_BYTES = 200  # leaves space for the file suffix that the program adds
+MAX_COMPONENT_BYTES = 255  # of one name in a path, a limit of file systems
+MAX_TAG_LENGTH = 64  # characters, the limit of W&B
 
 
 def make_paths_absolute(node: Any) -> Any:
@@ -38,9 +38,9 @@ def make_paths_absolute(node: Any) -> Any:
 
 
 def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
-    """Find invalid paths and names in the plain values of a configuration, except in its node `hydra`."""
+    """Find invalid paths and names in the plain values of a configuration without the node `hydra`."""
     unwritable: list[str] = []
-    for key in sorted(values, key=lambda key: key != "paths"):  # first the parents of all other folders
+    for key in sorted(values, key=lambda key: key != "paths"):  # first `paths`, the parents of other folders
         yield from _paths({key: values[key]}, "", unwritable)
     yield from _plain_name("task_name", values.get("task_name"))
     for tag in values["tags"] if isinstance(values.get("tags"), list) else ():
@@ -53,7 +53,7 @@ def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
 
 
 def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
-    """Find invalid folders that Hydra would create for a run or a sweep."""
+    """Find mistakes in the folders and the job name with which Hydra would start a run or a sweep."""
     yield from _plain_name("hydra.job.name", plain_value(hydra, "job.name"))
     yield from relative_path_mistakes("hydra.output_subdir", plain_value(hydra, "output_subdir"))
     key = "hydra.sweep.dir" if sweeps else "hydra.run.dir"
@@ -77,7 +77,7 @@ def unwritable_reason(folder: Path) -> str | None:
     """
     try:
         nearest = folder.expanduser().absolute()
-        if any(len(os.fsencode(name)) > LONGEST_COMPONENT for name in nearest.parts):
+        if any(len(os.fsencode(name)) > MAX_COMPONENT_BYTES for name in nearest.parts):
             return os.strerror(errno.ENAMETOOLONG)
         while not os.path.lexists(nearest):
             nearest = nearest.parent
@@ -96,10 +96,10 @@ def _paths(node: Mapping[str, Any], parent: str, unwritable: list[str]) -> Itera
         path = f"{parent}.{name}" if parent else name
         if isinstance(value, dict):
             yield from _paths(value, path, unwritable)
-        elif isinstance(value, str) and name.endswith(PATHS):
+        elif isinstance(value, str) and name.endswith(PATH_ENDS):
             yield from _empty(path, value)
             is_inside = any(value.startswith(f"{other}/") or value == other for other in unwritable)
-            if name in WRITTEN and not path.startswith(READ) and not is_inside:
+            if name in OUTPUT_FOLDERS and not path.startswith(INPUT_NODES) and not is_inside:
                 for mistake in _unwritable(path, value):
                     unwritable.append(value)
                     yield mistake
@@ -122,24 +122,24 @@ def _plain_name(key: str, value: Any) -> Iterator[Mistake]:
         return
     if value.strip() in ("", ".", "..") or "/" in value or "\\" in value or not _is_one_line(value):
         yield Mistake(f"{key}={_quoted(value)}", "is not a folder name: remove slashes and line breaks")
-    elif len(value.encode(errors="replace")) > LONGEST_NAME:
-        yield Mistake(f"{key}={format_value(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
+    elif len(value.encode(errors="replace")) > MAX_NAME_BYTES:
+        yield Mistake(f"{key}={format_value(value)}", f"is longer than {MAX_NAME_BYTES} bytes: choose a shorter name")
 
 
 def relative_path_mistakes(key: str, value: Any, *, empty: bool = False) -> Iterator[Mistake]:
-    """Check a path that must stay inside its folder; `empty` allows an empty path."""
+    """Find mistakes in a path that must be relative and stay inside its folder; `empty` allows an empty path."""
     if not isinstance(value, str) or (empty and not value):
         return
     steps = value.split("/")
     if not value.strip() or value.startswith("/") or ".." in steps or not _is_one_line(value):
         yield Mistake(f"{key}={_quoted(value)}", "must be inside its folder: write a relative path without ..")
-    elif max(len(step.encode(errors="replace")) for step in steps) > LONGEST_NAME:
-        yield Mistake(f"{key}={format_value(value)}", f"is longer than {LONGEST_NAME} bytes: choose a shorter name")
+    elif max(len(step.encode(errors="replace")) for step in steps) > MAX_NAME_BYTES:
+        yield Mistake(f"{key}={format_value(value)}", f"is longer than {MAX_NAME_BYTES} bytes: choose a shorter name")
 
 
 def _tag(tag: Any) -> Iterator[Mistake]:
-    if isinstance(tag, str) and not (0 < len(tag) <= LONGEST_TAG and _is_one_line(tag)):
-        yield Mistake(f"tags=[{_quoted(tag)}]", f"must be one line of 1 to {LONGEST_TAG} characters")
+    if isinstance(tag, str) and not (0 < len(tag) <= MAX_TAG_LENGTH and _is_one_line(tag)):
+        yield Mistake(f"tags=[{_quoted(tag)}]", f"must be one line of 1 to {MAX_TAG_LENGTH} characters")
 
 
 def _is_one_line(text: str) -> bool:

@@ -17,7 +17,7 @@ def quote_values(arguments: list[str], keys: Collection[str]) -> list[str]:
 
 
 def quote(text: str) -> str:
-    """Write `text` as a value in Hydra's grammar; any characters are preserved."""
+    """Write `text` as a value in Hydra's grammar, which preserves all characters."""
     if text == "???":  # OmegaConf's symbol for a missing value
         return """${oc.decode:"'???'"}"""
     return QuotedString(escape_references(text), Quote.double).with_quotes()
@@ -29,7 +29,7 @@ def quote_if_needed(text: str) -> str:
 
 
 def escape_references(text: str) -> str:
-    """Escape each `${` of a text, so that OmegaConf reads it as text and not as a reference."""
+    """Escape each `${` in a text, so that OmegaConf reads it as text and not as a reference."""
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", text)
 
 

@@ -12,7 +12,7 @@ from src.formatting import format_value
 
 LARGEST_INTEGER = 2**63 - 1  # int64
 MAX_DEVICES = 1024  # per machine; Lightning creates a list of this length before it starts any process on the CPU
-CHECKED = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
+FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # their classes never accept infinity
 
 
 class Range(NamedTuple):
@@ -33,7 +33,7 @@ class Range(NamedTuple):
 class BatchLimit(NamedTuple):
     """A number of batches, or a fraction of all batches."""
 
-    least: int
+    least: int  # smallest number; 0 also allows the fraction 0.0
 
     def __contains__(self, value: object) -> bool:
         if isinstance(value, float):
@@ -102,7 +102,7 @@ def _numbers(node: Node, path: str, infinite: bool) -> Iterator[tuple[str, Any, 
     value = node.value
     if isinstance(value, dict):
         if "_target_" in value:
-            infinite = not str(value["_target_"]).startswith(CHECKED)
+            infinite = not str(value["_target_"]).startswith(FINITE_MODULES)
         elif path in ("param_groups", "scheduler"):
             infinite = False
     if isinstance(value, dict | list):
@@ -133,8 +133,8 @@ def _devices(trainer: Any) -> Iterator[Mistake]:
         elif number > MAX_DEVICES:
             yield Mistake(entry, f"must be at most {MAX_DEVICES:,}")
     elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
-        yield Mistake(entry, "must be a number of devices, auto, or a list of their numbers such as [0, 1]")
+        yield Mistake(entry, "must be a number of devices, auto, or a list of device indices such as [0, 1]")
     elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):
         yield Mistake(entry, "must list one or more different devices")
     elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
-        yield Mistake(entry, "must list numbers of at least 0")
+        yield Mistake(entry, "must list indices of at least 0")

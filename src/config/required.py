@@ -12,17 +12,14 @@ from src.formatting import format_names
 
 
 def missing_classes(values: dict[str, Any], command: str) -> Iterator[Mistake]:
-    """Find components without `_target_`.
-
-    A component that is absent is reported by `missing_components`.
-    """
+    """Find components without `_target_`; `missing_components` finds components that are absent."""
     names = [f"{group}.{name}" for group in GROUPS_OF_OBJECTS for name in values.get(group) or {}]
     for path in (*COMPONENTS, *names, "scheduler"):
         node = value_at(values, path)
         if not isinstance(node, dict) or "_target_" in node:
             continue
         if path.startswith("data") and command != "train":
-            continue  # the node overrides options of the data in the checkpoint
+            continue  # the node only overrides options of the data that the checkpoint records
         if path == "data.tokenizer" and "_target_" not in values["data"]:
             continue  # already reported for `data`
         if node or path != "scheduler":
@@ -40,7 +37,7 @@ def missing_weights(values: dict[str, Any], command: str) -> Iterator[Mistake]:
 
 
 def missing_components(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find components that a training needs and the configuration lacks."""
+    """Find components that a training run needs but the configuration lacks."""
     values = plain_values(cfg)
     for path in (*COMPONENTS, "scheduler", *COLLECTIONS, "paths", "extras"):
         parent, _, name = path.rpartition(".")
@@ -50,7 +47,7 @@ def missing_components(cfg: DictConfig) -> Iterator[Mistake]:
 
 
 def required_message(group: str, choices: Sequence[str]) -> str:
-    """The message for an override that removes a required group."""
+    """Return the message about an override that removes a required group."""
     if "none" in choices:
         return f"cannot be removed: write {group}=none"
     return f"is required: choose one of {format_names(sorted(choices))}"

@@ -1,4 +1,4 @@
-"""Resolve the class of a `_target_`, in trusted modules only, and check its base class."""
+"""Import the class that a `_target_` names, from trusted modules only, and check its base class."""
 
 import inspect
 from collections.abc import Collection
@@ -16,7 +16,7 @@ TRUSTED = frozenset(
         "src",
         "torch",
         "pytorch_lightning",
-        "lightning_fabric",  # some names of Lightning resolve to this package
+        "lightning_fabric",  # some classes of Lightning are defined in this package
         "torchmetrics",
         "datasets",
         "tokenizers",
@@ -48,10 +48,10 @@ def find_class(target: object, trusted: Collection[str]) -> type:
 
 
 def find_subclass(target: object, trusted: Collection[str], bases: Collection[type]) -> type:
-    """Import a class as `find_class` does, and require a subclass of `bases`.
+    """Import a class as `find_class` does, and require a subclass of one of `bases`.
 
     Raises:
-        ValueError: as `find_class` does, or if `bases` is empty, or the class is abstract or has another base class.
+        ValueError: as for `find_class`; also if `bases` is empty, or if the class is abstract or not such a subclass.
     """
     if not bases:
         raise ValueError("cannot be an object: write a plain value")

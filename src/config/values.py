@@ -16,10 +16,11 @@ WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 
 
 def matches_type(value: Any, hint: Any) -> bool:
-    """Whether a plain value of a configuration matches the annotation `hint`.
+    """Return whether a plain value of a configuration matches the annotation `hint`.
 
-    Whole numbers match `float`; true and false match only `bool`; text matches paths and the names of an enum. A node
-    with `_target_` matches any annotation, and an unknown annotation matches any value.
+    Whole numbers match `float`; true and false match only `bool`; text matches a path; the names and values of the
+    members of an enum match the enum. A node with `_target_` matches any annotation, and any value matches an unknown
+    annotation.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if isinstance(value, dict) and "_target_" in value:
@@ -50,8 +51,8 @@ def matches_type(value: Any, hint: Any) -> bool:
 def _matches_union(value: Any, hints: tuple[Any, ...]) -> bool:
     """Return whether a value matches a union.
 
-    An unknown class in the union, such as Tensor, matches any mapping. A union of only unknown classes and None matches
-    any value.
+    Any mapping matches an unknown class in the union, such as Tensor. Any value matches a union of only unknown classes
+    and None.
     """
     known = [hint for hint in hints if _known(hint)]
     if all(hint in (None, NoneType) for hint in known):
@@ -96,7 +97,7 @@ def describe_type(hint: Any) -> str:
 
 
 def _members(hint: Any) -> Iterator[Any]:
-    """The members of a union, including those of nested unions."""
+    """Yield the members of a union, including the members of nested unions."""
     if get_origin(hint) in (Union, UnionType):
         for member in get_args(hint):
             yield from _members(member)

@@ -1,20 +1,20 @@
 """The order of rows in a pass over a split: a plan is a list of row arrays, one per batch.
 
 Each process (rank) has its own plan of ceil(n / (batch_size * world_size)) batches; the sizes of all batches differ by
-at most one row. No row is dropped, and no row is repeated unless all ranks together have more batches than rows.
+at most one row. No row is dropped, and no row is repeated unless the ranks together have more batches than rows.
 """
 
 from itertools import pairwise
 
 import numpy as np
 
-BATCHES_PER_BUCKET = 50  # batches that are sorted together: enough to save padding, few enough for a random order
+BATCHES_PER_BUCKET = 50  # batches whose rows are sorted together: many save padding, few keep the order random
 
 Plan = list[np.ndarray]
 
 
 def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
-    """Return the fixed plan for evaluation, longest texts first, so that a lack of memory is detected at once."""
+    """Return the fixed plan for evaluation, longest texts first, so that a lack of memory shows in the first batch."""
     rows = np.argsort(-lengths, kind="stable")
     bounds = _bounds(len(rows), batch_size, world_size)
     return _split(rows, bounds)[rank::world_size]
@@ -30,7 +30,7 @@ def shuffled(
         buckets: build batches of texts of similar length: rows are shuffled, then sorted by length within chunks of 50
             batches (in small splits, within chunks of an eighth of the batches, so that the order stays random), and
             then the batches are shuffled.
-        rank: number of this process among `world_size` processes, which get different batches of similar length.
+        rank: index of this process among `world_size` processes, which get batches of similar length in the same step.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))

@@ -1,4 +1,4 @@
-"""The disk cache of tokenized data sets: runs and parallel jobs map one file per data set into memory."""
+"""The disk cache of tokenized data sets: one file per data set, which runs and parallel jobs map into memory."""
 
 import json
 import logging
@@ -33,8 +33,8 @@ def load_or_build(
 ) -> TokenizedCorpus:
     """Return the data in `<folder>/<key>.npz`; if this file does not exist, call `build` and write the file.
 
-    If several jobs need the file, one job writes it while the others wait. A damaged file is written again. A hard link
-    makes the file available under the key `alias(data)`, too.
+    If several jobs need the file, one job writes it while the others wait. A damaged file is built and written again. A
+    hard link makes the file available under the key `alias(data)`, too.
 
     Raises:
         UserError: if the folder is not writable or its disk is full.
@@ -53,7 +53,7 @@ def load_or_build(
                 _write(path, data)
                 with suppress(OSError):  # the file system has no hard links, or the alias exists
                     os.link(path, folder / f"{alias(data)}.npz")
-            data = _read(path) or data  # read from the file, so that the arrays in memory are freed
+            data = _read(path) or data  # frees the arrays in memory: those read are mapped from the file
         return data
     finally:
         lock.release()
@@ -71,7 +71,7 @@ def _write(path: Path, data: TokenizedCorpus) -> None:
 
 
 def _read(path: Path) -> TokenizedCorpus | None:
-    """Return the data in the file, or None if it does not exist or is damaged (zip members have checksums)."""
+    """Return the data in the file, or None if the file does not exist or is damaged."""
     if not os.path.isfile(path):  # Path.is_file() raises in an unreadable folder
         return None
     try:

@@ -1,4 +1,4 @@
-"""The classes of a data set: their names, their order, and the class number of each label."""
+"""The classes of a data set: their names, their order, and the class index of each label."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.suggestions import suggestion
 
-MOST_FRACTIONS = 100  # largest number of distinct labels that may be classes if some are fractions, such as ratings
+MAX_FRACTIONAL_CLASSES = 100  # maximum number of classes if all labels are numbers and some are fractions
 WHOLE = re.compile(r"[-+]?\d+")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
@@ -21,8 +21,8 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
     """Return the distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
 
     Raises:
-        UserError: if there are fewer than two distinct labels, or more than `MOST_FRACTIONS` numbers of which some are
-            fractions: these are measurements, not classes.
+        UserError: if there are fewer than two distinct labels, or more than `MAX_FRACTIONAL_CLASSES` numbers of which
+            some are fractions: such labels are measurements, not classes.
     """
     names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
     if len(names) < 2:
@@ -33,7 +33,7 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
         return tuple(sorted(names, key=int))
     if all(map(NUMBER.fullmatch, names)):
         names.sort(key=float)
-        if len(names) > MOST_FRACTIONS:
+        if len(names) > MAX_FRACTIONAL_CLASSES:
             raise UserError(
                 f"{source}: the labels are {len(names):,} different numbers, {format_list(names, plain=True)}. Heed "
                 "does not support regression. Name a column of classes with data.label, or group the numbers "
@@ -43,7 +43,7 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
 
 
 def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
-    """Return the class number of each row: m int64.
+    """Return the class index of each row: m int64.
 
     Raises:
         UserError: if a label is not in `class_names`.
@@ -64,7 +64,7 @@ def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
     """Return the class names of the option `labels` as strings, or None if `labels` is None.
 
     Raises:
-        ValueError: if there are fewer than two names, or duplicates.
+        ValueError: if there are fewer than two names, or if a name occurs twice.
     """
     if labels is None:
         return None

@@ -16,7 +16,7 @@ from src.formatting import LISTED_VALUES, format_count, format_list, format_repr
 
 @dataclass(frozen=True)
 class Split:
-    """Texts of one split, and the class of each text."""
+    """The texts of one split, and the class of each text."""
 
     texts: Sequence[str]  # n
     labels: np.ndarray  # n int64, indices of `Corpus.class_names`
@@ -25,7 +25,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The splits of a source; the data module holds out rows of `train` for a missing split."""
+    """The splits of a source; if a split is None, the data module holds out rows of `train` for it."""
 
     train: Split
     val: Split | None
@@ -34,12 +34,7 @@ class Corpus:
 
 
 def validate_corpus(corpus: Any, source: str, folder: Path) -> Corpus:
-    """Check a corpus; return it with its texts in temporary files and its labels as int64 arrays.
-
-    Args:
-        corpus: the value that the source returned.
-        source: name of the source, for messages.
-        folder: folder of the temporary files.
+    """Check the value that `source` returned; return it with texts in temporary files and labels as int64 arrays.
 
     Raises:
         UserError: if a value has the wrong type, length or range; the message states the actual and the required value.
@@ -64,12 +59,11 @@ def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> S
     if not isinstance(split, Split):
         raise UserError(f"{place} is {_describe(split)}; it must be a Split (src.data.corpus)")
     texts = split.texts if isinstance(split.texts, StoredTexts) else _store(split.texts, place, folder)
-    labels = _class_numbers(split.labels, len(texts), f"{place}.labels")
+    labels = _class_indices(split.labels, len(texts), f"{place}.labels")
     if len(outside := np.flatnonzero((labels < 0) | (labels >= num_classes))):
         raise UserError(
             f"{place}.labels: {format_count(len(outside), 'label')} out of range, the first is labels[{outside[0]}] = "
-            f"{labels[outside[0]]}; "
-            f"with {num_classes} class_names they must be 0 to {num_classes - 1}"
+            f"{labels[outside[0]]}; with {num_classes} class_names, labels must lie in 0 to {num_classes - 1}"
         )
     groups = None if split.groups is None else np.asarray(split.groups)
     if groups is not None and groups.shape != labels.shape:
@@ -101,16 +95,16 @@ def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
     return stored
 
 
-def _class_numbers(values: Any, length: int, place: str) -> np.ndarray:
-    """Return labels in an array, list or tensor as an array; raise a UserError unless they are `length` integers."""
+def _class_indices(values: Any, length: int, place: str) -> np.ndarray:
+    """Return an array, list or tensor of labels as an array; raise a UserError unless it has `length` integers."""
     array = np.empty(0)
     if not isinstance(values, list | tuple) or all(isinstance(value, Integral) for value in values):
         with suppress(TypeError, ValueError, RuntimeError):  # such as a tensor on another device
             array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise UserError(
-            f"{place} is {_describe(values)}; it must be a one-dimensional array of integers, the numbers of the "
-            "classes in class_names from 0"
+            f"{place} is {_describe(values)}; it must be a one-dimensional array of integers, the indices of the "
+            "classes in class_names"
         )
     if len(array) != length:
         raise UserError(f"{place} has {len(array):,} values and texts has {length:,}; each text needs one label")

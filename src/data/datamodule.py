@@ -1,4 +1,4 @@
-"""The base class of all data sources: it turns their texts into the batches of a Trainer."""
+"""The base class of all data sources, which turns texts into the batches of a Trainer."""
 
 import hashlib
 import logging
@@ -28,28 +28,28 @@ log = logging.getLogger(__name__)
 
 
 class TextDataModule(pl.LightningDataModule, ABC):
-    """Base of all sources: a subclass reads texts, this class splits, tokenizes, caches and batches them.
+    """Base class of all sources: a subclass reads the texts; this class splits, tokenizes, caches and batches them.
 
-    `setup()` sets `codec`, `class_names`, `vocabulary`, `sizes` and `fingerprint_`, and enables `tokenized(split)`. The
-    tokenizer learns from the training split alone.
+    `setup()` sets `codec`, `class_names`, `vocabulary`, `sizes` and `data_fingerprint`; after that, `tokenized(split)`
+    returns data. The tokenizer is trained on the training split alone.
 
     Args:
         tokenizer: trains or loads the tokenizer.
-        batch_size: largest number of texts per step (≥ 1); the batches of a split differ by at most one text.
-        max_length: largest number of tokens per text (≥ 1); longer texts are truncated.
+        batch_size: maximum number of texts per batch (≥ 1); the sizes of the batches of a split differ by at most one.
+        max_length: maximum number of tokens per text (≥ 1); longer texts are truncated.
         keep: which tokens of a longer text remain, the "first" or the "last".
         val_fraction: fraction of the training split to hold out if the source has no validation split; in (0, 1).
         test_fraction: fraction of the training split to hold out, before `val_fraction`, if the source has no test
             split; in (0, 1).
         split_seed: seed of the held-out rows and of the sample for `limit`; runs that differ only in `seed` share the
             splits and the cache.
-        limit: largest number of texts per split, a stratified sample; None means all.
+        limit: maximum number of texts per split, which are a stratified sample; None means all texts.
         folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
             `test_fraction`.
-        fold: number of the fold that is the test split, from 0 to folds - 1.
-        length_buckets: train on batches of texts of similar length, which saves padding.
-        on_device: store all tokens of a split on the trainer's device.
-        cache_dir: folder of the tokenized data; None means the folder `heed` in the user's cache.
+        fold: index of the fold that is the test split, from 0 to folds - 1.
+        length_buckets: train on batches of texts of similar length, which need less padding.
+        on_device: store all tokens of a split on the Trainer's device.
+        cache_dir: folder of the tokenized data; None means the folder `heed` in the user's cache folder.
         seed: seed of the training order; None means torch's seed.
         progress: show progress bars while tokenizing.
 
@@ -105,7 +105,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a string that changes whenever the result of `read` changes, without parsing any text."""
+        """Return a string that changes whenever the result of `read` would change, without parsing any text."""
 
     @abstractmethod
     def read(self) -> Corpus:
@@ -126,7 +126,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Read the corpus and validate it, because the source may be a user's own class.
 
         Raises:
-            UserError: if the result is not a valid `Corpus`; the message names class, wrong value and requirement.
+            UserError: if the result is not a valid `Corpus`; the message states class, value and requirement.
         """
         return validate_corpus(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()", self.cache_dir)
 
@@ -136,7 +136,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return self._model_classes is None
 
     def use_codec(self, codec: Codec) -> None:
-        """Use the tokenizer, truncation and classes of a trained model; call it before `setup()`."""
+        """Use the tokenizer, truncation and classes of a trained model; must be called before `setup()`."""
         self.tokenizer = Trained(codec.tokenizer)
         self.truncation = codec.truncation
         self._model_classes = codec.class_names
@@ -146,17 +146,17 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.setup()
 
     def setup(self, stage: str | None = None) -> None:
-        """Load the tokenized data of all splits, whatever the stage; later calls do nothing.
+        """Load the tokenized data of all splits, regardless of the stage; later calls do nothing.
 
         Raises:
-            UserError: if the data cannot be read, or contain a class that the trained model does not have.
+            UserError: if the data cannot be read, or contain a class that a model set by `use_codec` does not have.
         """
         if self._data is not None:
             return
         self._source_fingerprint = self.fingerprint()
         *shared, folds, fold = self.splitting
         content = f"{self._source_fingerprint} {tuple(shared if folds is None else (*shared, folds))}"
-        self.fingerprint_ = _hash(content)[:16]  # the same for all folds
+        self.data_fingerprint = _hash(content)[:16]  # the same for all folds
         if fold is not None:
             content += f" {fold}"
 
@@ -205,7 +205,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return [source.texts[tokenized.rows[i]] for i in index]
 
     def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]] | None:
-        """Return the spans of characters that people marked as evidence in the rows `index` of a split.
+        """Return the (start, end) spans of characters that people marked as evidence in each of the rows `index`.
 
         The result is None if the source has no such marks.
         """

@@ -15,15 +15,15 @@ from src.errors import UserError
 from src.formatting import format_repr
 
 log = logging.getLogger(__name__)
-LONGEST_LABEL = 1000  # characters; a longer label is not a class name, and int() rejects numbers of 5,000 digits
+MAX_LABEL_LENGTH = 1000  # characters; a longer label is no class name, and int() rejects more than 4,300 digits
 
 
 @dataclass(frozen=True)
 class Examples:
-    """The rows with both a text and a label, as strings."""
+    """The rows of a source that have both a text and a label, as strings."""
 
-    source: str  # the file's path, for messages
-    unit: str  # unit of `places`
+    source: str  # path of the file or name of the data set, for messages
+    unit: str  # as in `Rows`
     places: Sequence[int]  # m, as in `Rows`
     texts: StoredTexts  # m
     labels: list[str]  # m; equal labels share one string object
@@ -36,16 +36,14 @@ def select_examples(
     """Return the rows that have both a text and a label; drop the other rows, or raise an error.
 
     Args:
-        chunks: the rows, at least one chunk, which may be empty.
-        text: the column of texts.
-        label: the column of labels.
+        chunks: the rows, in at least one chunk; a chunk may be empty.
+        text, label, group: names of the columns of texts, labels and groups; without `group`, no groups are read.
         on_bad_rows: "drop" to drop the rows without text or label; "error" to raise an error if there are any.
         folder: folder of the temporary file of texts.
-        group: the column of groups; None reads no groups.
 
     Raises:
         UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if a value is
-            neither text nor a number, or if a label is too long for a class.
+            neither text nor a number, or if a label is longer than `MAX_LABEL_LENGTH`.
     """
     labels: list[str] = []
     groups: list[str] = []
@@ -85,7 +83,7 @@ def select_examples(
 
 def _check_lengths(rows: Rows, column: str, labels: Sequence[str]) -> None:
     for i, label in enumerate(labels):
-        if len(label) > LONGEST_LABEL:
+        if len(label) > MAX_LABEL_LENGTH:
             raise UserError(
                 f"{rows.source}: {rows.describe_places([i])}: the label {format_repr(label)} has {len(label):,} "
                 f"characters, so column {column!r} does not contain classes; set data.label to the column that does"

@@ -1,4 +1,4 @@
-"""Files from a user: opened safely, read as text, and hashed."""
+"""Open, read and hash files from a user."""
 
 import gzip
 import hashlib
@@ -17,9 +17,9 @@ from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
 GZIP = ".gz"
-MOST_UNPACKED = 256 << 20  # bytes; a .gz file of any size may unpack to this many bytes
-MOST_EXPANSION = 100  # or to this multiple of its size, if that is more; text rarely exceeds a multiple of 20
-KINDS = {
+MAX_UNPACKED = 256 << 20  # bytes to which any .gz file may unpack
+MAX_EXPANSION = 100  # multiple of its own size to which a .gz file may unpack; text rarely exceeds 20
+KIND_NAMES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
@@ -43,11 +43,10 @@ def existing_file(path: str | Path, option: str) -> Path:
 def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Iterator[IO[bytes]]:
     """Open a user's file for reading in binary mode.
 
-    Only regular files are opened, also through links. Reading other kinds of files may block or never end.
+    Only regular files are opened, directly or through a link; reading a file of another kind may block or never end.
 
     Args:
-        path: path of the file.
-        source: the name of the file in messages; None means its path.
+        source: name of the file in messages; None means the path.
         pipes: also open pipes, such as a shell's `<(…)` and usually `/dev/stdin`.
 
     Raises:
@@ -69,13 +68,11 @@ def open_text(
     """Open the text of a file, UTF-8 with or without a byte order mark; a .gz file is unpacked.
 
     Args:
-        path: path of the file.
-        source: the name of the file in messages; None means its path.
-        pipes: also open pipes.
-        newline: argument of `open`.
+        source, pipes: as for `open_file`.
+        newline: as for `src.data.utf8.decoded`.
 
     Raises:
-        UserError: now, or when the text is read, if the file cannot be read or is not UTF-8 text.
+        UserError: if the file cannot be opened; also when the text is read, if the file is damaged or not UTF-8 text.
     """
     source = source or str(path)
     with open_file(path, source, pipes) as file:
@@ -90,17 +87,17 @@ def read_text(path: Path, source: str | None = None) -> str:
 
 
 def file_format(path: Path) -> str:
-    """Return the extension in lower case without .gz, such as .csv for a.csv and for a.csv.gz."""
+    """Return the extension in lower case; .gz is ignored: a.csv and a.csv.gz both have the extension .csv."""
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
 
 
 def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]:
     """Return a function that reads the unpacked bytes of a gzip file of `size` bytes.
 
-    The function limits the number of unpacked bytes, because a malicious file could fill the disk.
+    The number of unpacked bytes is limited, because a malicious file could fill the disk.
     """
     unpacked = gzip.GzipFile(fileobj=file)
-    limit = max(MOST_UNPACKED, MOST_EXPANSION * size)
+    limit = max(MAX_UNPACKED, MAX_EXPANSION * size)
 
     def read(count: int) -> bytes:
         try:
@@ -109,8 +106,8 @@ def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]
             raise UserError(f"{source}: is not a gzip file, or is damaged ({error}); write it again") from None
         if unpacked.tell() > limit:
             raise UserError(
-                f"{source}: unpacks to more than {limit >> 20:,} MiB, over {MOST_EXPANSION} times its size, which is "
-                "unusual for text; unpack it yourself if it is correct"
+                f"{source}: unpacks to more than {limit >> 20:,} MiB and {MAX_EXPANSION} times its size, which is "
+                "unusual for text; unpack it yourself if you trust it"
             )
         return data
 
@@ -118,7 +115,7 @@ def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]
 
 
 def content_hash(paths: Iterable[Path]) -> str:
-    """Return the hexadecimal SHA-256 of the contents of all files in this order; names and dates have no effect.
+    """Return the hexadecimal SHA-256 of the contents of all files, in this order; their names and dates have no effect.
 
     Raises:
         UserError: if a file cannot be read.
@@ -143,4 +140,4 @@ def _require_readable_kind(path: Path, source: str, pipes: bool) -> None:
         with suppress(OSError):
             file_names = sorted(entry.name for entry in path.iterdir() if entry.is_file())
     files = f"; name one of its files: {format_list(file_names, plain=True)}" if file_names else ""
-    raise UserError(f"{source}: is {KINDS.get(kind, 'something else')}, not a file{files}")
+    raise UserError(f"{source}: is {KIND_NAMES.get(kind, 'something else')}, not a file{files}")

@@ -19,7 +19,7 @@ from src.errors import UserError
 from src.formatting import format_list, format_repr
 
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
-LARGE = 50_000_000  # bytes; larger files get a progress bar
+LARGE_FILE = 50_000_000  # bytes; reading a larger file shows a progress bar
 HEADER = re.compile(rb"\d+ (\d+)\s*")  # word2vec's first line: number of words, dimension
 REPORT = 10_000  # lines between updates of the progress bar
 
@@ -28,12 +28,12 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
     """Read the vectors of `words`; words without a vector are left out.
 
     Args:
-        path: a text file of lines "word number number …", or a zip of one such file; None reads the bundled
-            10,000 most frequent words of GloVe 6B in 50 dimensions.
-        words: words to look up, case-sensitively.
+        path: a text file of lines "word number number …", or a zip file that contains only such a file; None reads the
+            bundled 10,000 most frequent words of GloVe 6B in 50 dimensions.
+        words: the words to look up; upper and lower case differ.
 
     Returns:
-        The m words with a vector, in the order of the file, and their vectors, float32 of m × dimension.
+        The m words with a vector, in the order of the file, and their vectors, m×D float32.
 
     Raises:
         UserError: if there is no such file, or a line is not a word vector; the message states the line number.
@@ -80,10 +80,10 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
 
 
 def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:
-    """Return the requested words with a vector, and their vectors; in other lines, only count the spaces."""
+    """Return the requested words that have a vector, and the vectors; to save time, no other vector is parsed."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = read = 0
-    with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE) as progress:
+    with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE_FILE) as progress:
         bar = progress.add_task(f"Reading {path.name}", total=size)
         for number, line in enumerate(file, start=1):
             read += len(line)

@@ -1,4 +1,4 @@
-"""Access to the Hugging Face hub, or to its local cache if there is no network."""
+"""Access to the Hugging Face hub, or to the local cache of its libraries if the hub does not respond."""
 
 import ssl
 import urllib.error
@@ -16,7 +16,7 @@ def connection() -> Iterator[bool]:
     In online mode, they retry for half a minute before they fail; in offline mode, they use their local cache at once.
 
     Yields:
-        Whether the libraries are in online mode; False also if they were set to offline mode before.
+        Whether the libraries are in online mode, which is False if they already were in offline mode.
     """
     import datasets
     from huggingface_hub import constants
@@ -31,13 +31,13 @@ def connection() -> Iterator[bool]:
 
 
 def _responds(address: str) -> bool:
-    """Return whether the server at this address responds, through the proxies of the environment."""
+    """Return whether the server at this address responds, through the proxies that the environment sets, if any."""
     try:
         with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=TIMEOUT):
             return True
     except urllib.error.HTTPError:
         return True
     except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # the host responds, and the hub's client uses other certificates
+        return isinstance(error.reason, ssl.SSLError)  # the host responds; the hub's client uses other certificates
     except OSError:
         return False

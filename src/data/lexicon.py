@@ -12,13 +12,13 @@ def read_lexicon(path: str) -> dict[str, float]:
     """Return the words of a lexicon file in lower case with their strengths; words without a strength get 1.
 
     Args:
-        path: path of a UTF-8 file with a word at the start of each line, then a tab (or, in lines without a tab, a
-            comma) and its strength. Further columns, blank lines, and lines without a tab that start with `;` or `#`
-            are ignored.
+        path: path of a UTF-8 file. Each line has a word and optionally, after a tab (in lines without a tab, after a
+            comma), the word's strength. Further columns, blank lines, and lines without a tab that start with `;` or
+            `#` are ignored.
 
     Raises:
         UserError: if the file does not exist, is not text, has no words, or has a strength that is not a number; the
-            message gives the line.
+            message states the line number.
     """
     file = existing_file(path, "path of the lexicon")
     lexicon: dict[str, float] = {}

@@ -26,9 +26,9 @@ class ShuffledBatches:
     """Training batches with a new plan in every epoch, resumable after any batch.
 
     A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch the next pass
-    starts the next epoch. A checkpoint of a Trainer contains the `state_dict()`. The Trainer must also set the epoch
-    through `sampler`, because the Trainer does not restore the state of a loader from a checkpoint that was saved at
-    the end of an epoch.
+    starts the next epoch. A Trainer stores the `state_dict()` in its checkpoints. It must also set the epoch through
+    `sampler`, because it does not restore the state of a loader from a checkpoint that was saved at the end of an
+    epoch.
 
     Args:
         builder: builds the batches of one split.
@@ -71,7 +71,7 @@ class ShuffledBatches:
         """Resume from the position of `state`.
 
         Raises:
-            UserError: if the state was saved within an epoch, and its number of batches or its seed differs from now.
+            UserError: if the state was saved within an epoch, with another number of batches or another seed.
         """
         saved, current = (state["batches"], state["seed"]), (len(self), self.seed)
         is_finished = state["position"] >= state["batches"]

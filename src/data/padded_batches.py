@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 PAD_ID = 0  # in the vocabulary of every Heed tokenizer
-SIGNIFICANT_BITS = 4  # of a padded length; the longest text of a batch then gets padding of at most 1/8 of its length
+SIGNIFICANT_BITS = 4  # of a padded length, so that a batch's longest text gets padding of at most 1/8 of its length
 
 
 class Batch(NamedTuple):
-    """The texts of one training or evaluation step, padded to one length."""
+    """The texts of one training or evaluation step, padded to the same length."""
 
     tokens: Tensor  # N×L int64, padding is 0
     mask: Tensor  # N×L bool, True at tokens and False at padding
@@ -40,9 +40,9 @@ class Truncation:
     def padded_length(self, longest: int) -> int:
         """Return the padded length of a batch whose longest text has `longest` tokens.
 
-        `longest` is rounded up, so that there are few padded lengths: kernels are compiled once for each shape, and a
-        batch can use the freed memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64
-        padded lengths, which cost 3 % more padding than 112 padded lengths would.
+        `longest` is rounded up to one of few padded lengths: kernels are compiled once for each shape, and a batch can
+        reuse the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths;
+        112 would save 3 % of the padding.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
@@ -55,8 +55,6 @@ class BatchBuilder:
         tokens: flat int32, all texts one after another, untruncated.
         offsets: n+1 int64; text i is `tokens[offsets[i]:offsets[i + 1]]`.
         labels: n int64.
-        truncation: the limit on tokens per text.
-        device: device of the arrays and the batches.
     """
 
     def __init__(
@@ -68,7 +66,7 @@ class BatchBuilder:
         device: torch.device | str = "cpu",
     ) -> None:
         self.truncation = truncation
-        self.offsets = offsets  # on the host: the size of a batch is then known without waiting for the device
+        self.offsets = offsets  # on the host, so that the size of a batch is known without waiting for the device
         self.lengths = np.minimum(np.diff(offsets), truncation.max_length).astype(np.int32)  # after truncation
         nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding reads token 0
         self.tokens = torch.from_numpy(nonempty).to(device)

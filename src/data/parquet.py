@@ -1,7 +1,4 @@
-"""Reader of Parquet files, which decodes one batch of rows at a time.
-
-The message about a damaged file names the last row before the damaged batch.
-"""
+"""Read Parquet files, one batch of rows at a time; an error about a damaged batch names the row before the batch."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +12,7 @@ BATCH = 1000  # rows decoded at a time
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
-    """Yield batches of rows of a Parquet file, with these columns, or with all columns if `columns` is None.
+    """Yield the rows of a Parquet file in batches, with these columns, or with all columns if `columns` is None.
 
     Raises:
         UserError: if the file or a value is damaged, or a column is missing or not unique.

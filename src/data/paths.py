@@ -1,4 +1,4 @@
-"""Paths from a user: validated, absolute, and with a suggestion if there is no such file."""
+"""Validate paths from a user, and make them absolute."""
 
 import os
 from contextlib import suppress
@@ -9,11 +9,11 @@ from src.suggestions import suggestion
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
-    """The absolute form of a path from the user; relative paths start from the current working directory.
+    """Return a user's path as an absolute path; a relative path starts at the current working directory.
 
     Args:
-        path: the path from the user; `~` is the home folder.
-        option: the name of the option with this path, such as `data.path`, for the message.
+        path: may start with `~`, the home folder.
+        option: name of the option that sets the path, such as `data.path`, for the message.
 
     Raises:
         UserError: if the path is empty or contains a zero byte, or if there is no such home folder.
@@ -29,9 +29,7 @@ def absolute_path(path: str | Path, option: str) -> Path:
 def existing_path(path: str | Path, option: str) -> Path:
     """Return the absolute path of a file or folder, which must exist.
 
-    Args:
-        path: the path from the user; `~` is the home folder.
-        option: the name of the option with this path, for the message.
+    Arguments are those of `absolute_path`.
 
     Raises:
         UserError: if the path does not exist or is not accessible; the message suggests the closest name in the folder.
@@ -60,7 +58,7 @@ def local_path(name: str, option: str) -> Path | None:
 
 
 def _missing(full: Path) -> str:
-    """The reason why a path does not exist: the file, its folder or the target of a link is missing."""
+    """Return the reason why a path does not exist: the file, its folder or the target of a link is missing."""
     folder = full.parent
     if full.is_symlink():
         return f"is a link to {os.readlink(full)}, which does not exist"
@@ -75,5 +73,5 @@ def _missing(full: Path) -> str:
 
 
 def os_reason(error: OSError) -> str:
-    """The reason of an error of the operating system, without its number and path."""
+    """Return the operating system's message for an error, without the error number and the path."""
     return error.strerror or str(error)

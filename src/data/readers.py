@@ -1,4 +1,4 @@
-"""Readers of CSV, TSV, JSON and Parquet files, with errors that name the faulty rows."""
+"""Read CSV, TSV, JSON and Parquet files; errors name the faulty rows."""
 
 import csv
 import json
@@ -15,26 +15,24 @@ from src.errors import UserError
 
 DELIMITED = (".csv", ".tsv")
 CHUNK = 1000  # rows read at a time
-LINES = "each line must be one object"  # remedies in messages
-ARRAY = "the file must be one array of objects; name it .jsonl if each line is an object"
-csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
+JSONL_RULE = "each line must be one object"
+JSON_RULE = "the file must be one array of objects; name it .jsonl if each line is an object"
+csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
 
 
 def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:
     """Yield the rows of a file in chunks.
 
-    The extension of the file determines its format; text formats may be compressed as .gz.
-
-    Memory does not grow with the file, except that a JSON array is read as a whole.
+    The extension of the file determines its format; text formats may be compressed as .gz. A JSON array is read as a
+    whole; for other formats, the use of memory does not depend on the size of the file.
 
     Args:
-        path: path of the file.
         columns: names of the columns; None reads all columns, which for JSON may differ between chunks.
         delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
 
     Raises:
-        UserError: if the extension is unknown, the file is unreadable, empty, damaged or not UTF-8, a line is
-            malformed, or a column is missing or not unique.
+        UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, if a line is
+            malformed, or if a column is missing or not unique.
     """
     suffix = file_format(path)
     reader = READERS.get(suffix)
@@ -98,16 +96,16 @@ def _read_jsonl(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
 
 def _parse_line(line: str, path: Path, number: int) -> Any:
     place = f"{path}: line {number}"
-    return _parse_json(line, place, lambda error: f"{place}, column {error.colno}", LINES)
+    return _parse_json(line, place, lambda error: f"{place}, column {error.colno}", JSONL_RULE)
 
 
 def _read_json(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
     _read_head(path)
     array = _parse_json(
-        read_text(path), str(path), lambda error: f"{path}: line {error.lineno}, column {error.colno}", ARRAY
+        read_text(path), str(path), lambda error: f"{path}: line {error.lineno}, column {error.colno}", JSON_RULE
     )
     if not isinstance(array, list):
-        raise UserError(f"{path}: is not a JSON array; {ARRAY}")
+        raise UserError(f"{path}: is not a JSON array; {JSON_RULE}")
     if array:
         yield from _to_rows(path, "record", enumerate(array, start=1), columns)
 
@@ -127,13 +125,13 @@ def _to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return repeating
 
 
-def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], str], remedy: str) -> Any:
+def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], str], rule: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_to_object)
     except json.JSONDecodeError as error:
-        raise UserError(f"{locate(error)}: is not JSON ({error.msg}); {remedy}") from None
+        raise UserError(f"{locate(error)}: is not JSON ({error.msg}); {rule}") from None
     except RecursionError:
-        raise UserError(f"{place}: its JSON is nested too deeply") from None
+        raise UserError(f"{place}: the JSON is nested too deeply") from None
     except ValueError as error:  # a number with more digits than int() converts
         raise UserError(f"{place}: a number cannot be read ({error})") from None
 
@@ -151,7 +149,8 @@ def _to_rows(
     while chunk := list(islice(records, CHUNK)):
         for place, record in chunk:
             if not isinstance(record, dict):
-                raise UserError(f"{path}: {unit} {place}: is not a JSON object; {LINES if unit == 'line' else ARRAY}")
+                rule = JSONL_RULE if unit == "line" else JSON_RULE
+                raise UserError(f"{path}: {unit} {place}: is not a JSON object; {rule}")
             if isinstance(record, _Repeating):
                 required = [name for name in record if columns is None or name in columns]
                 check_columns(f"{path}: {unit} {place}", required, record.names)
@@ -163,7 +162,7 @@ def _to_rows(
 
 
 def _read_head(path: Path) -> str:
-    """Return the beginning of the text of a file; raise a UserError if the file contains only white space."""
+    """Return the beginning of the text of a file; raise a UserError if the file contains only whitespace."""
     with open_text(path) as text:
         head = text.read(HEAD_SIZE)
     if len(head) < HEAD_SIZE and not head.strip():

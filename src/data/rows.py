@@ -1,4 +1,4 @@
-"""The rows of a data file or data set before their texts and labels are validated."""
+"""The rows of a data file or data set, before texts and labels are validated."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from src.errors import UserError
 from src.formatting import format_list
 from src.suggestions import suggestion
 
-SHOWN = 5  # largest number of rows that a message lists
+MAX_PLACES = 5  # maximum number of rows that a message lists
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The columns of a file, or of some consecutive rows of a file."""
+    """The columns of all rows of a file, or of some consecutive rows."""
 
-    source: str  # the file's path, for messages
+    source: str  # path of the file or name of the data set, for messages
     unit: str  # unit of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
-    places: Sequence[int]  # n; the line at which each row starts, or its number, counted from 1
+    places: Sequence[int]  # n; the line at which each row starts, or the row's number, both counted from 1
     columns: dict[str, list[Any]]  # n values each
 
-    def describe_places(self, positions: Sequence[int]) -> str:
-        """Format the places of the rows at these positions."""
-        return format_places(self.unit, [self.places[i] for i in positions])
+    def describe_places(self, indices: Sequence[int]) -> str:
+        """Format the places of the rows with these indices."""
+        return format_places(self.unit, [self.places[i] for i in indices])
 
 
 def join_rows(chunks: Iterable[Rows]) -> Rows:
@@ -38,10 +38,10 @@ def join_rows(chunks: Iterable[Rows]) -> Rows:
 
 def format_places(unit: str, places: Sequence[int]) -> str:
     """Format the places of rows: 'lines 3, 9, 12 (3 in all)'; of many places, only the first are listed."""
-    first = ", ".join(map(str, places[:SHOWN]))
+    first = ", ".join(map(str, places[:MAX_PLACES]))
     if len(places) == 1:
         return f"{unit} {first}"
-    return f"{unit}s {first}{', …' if len(places) > SHOWN else ''} ({len(places):,} in all)"
+    return f"{unit}s {first}{', …' if len(places) > MAX_PLACES else ''} ({len(places):,} in all)"
 
 
 def check_columns(
@@ -49,7 +49,7 @@ def check_columns(
 ) -> None:
     """Raise a UserError if a required column is missing or not unique.
 
-    The message mentions `options`, the options with which the user sets the names of the columns.
+    The message mentions `options`, which set the names of the columns.
     """
     for name in required:
         if name not in columns:

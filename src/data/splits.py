@@ -9,7 +9,7 @@ from src.data.corpus import Corpus
 from src.errors import UserError
 from src.formatting import format_list
 
-TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # second number of each seed; makes the draws independent
+TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # second element of each seed, so that draws are independent
 
 
 class Splitting(NamedTuple):
@@ -20,7 +20,7 @@ class Splitting(NamedTuple):
     seed: int
     limit: int | None = None
     folds: int | None = None  # number of folds of a cross-validation
-    fold: int | None = None  # number of the fold that is the test split, from 0
+    fold: int | None = None  # index of the fold that is the test split
 
 
 def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndarray]]:
@@ -31,8 +31,8 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
     class with a single row stays in train.
 
     Returns:
-        For each of train, val and test: the name of the source's split that contains its rows, and the numbers of these
-        rows in the source's split, ascending int64.
+        For each of train, val and test: the name of the source's split that contains the rows, and the indices of the
+        rows in this source's split, int64 in ascending order.
 
     Raises:
         UserError: if most classes have a single row, `limit` is smaller than the number of classes, or the rows cannot
@@ -84,12 +84,10 @@ def hold_out(
     Args:
         labels: n int64.
         fraction: fraction of the rows (of the groups, if there are any) to hold out, in (0, 1).
-        seed: seed of this draw.
-        class_names: names of the classes, for the message.
-        groups: n int64; rows of a group stay together; the class of a group is that of its first row.
+        groups: n int64; the rows of a group stay together, and the class of its first row is the class of the group.
 
     Returns:
-        The remaining rows and the held-out rows, each in ascending order; each row is in one of them.
+        The remaining rows and the held-out rows, both in ascending order; together they are all rows.
 
     Raises:
         UserError: if most classes have a single row (or group).
@@ -110,19 +108,18 @@ def hold_out_fold(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Divide the rows into stratified folds, and hold out one fold.
 
-    Each row is in exactly one fold, except that a class with a single row (or group) is in no fold. Two folds differ by
-    at most 1 in their number of rows (or groups), in total and in each class.
+    Each row is in exactly one fold, except that a class with a single row (or group) is in no fold. The numbers of rows
+    (or groups) in two folds differ by at most 1, in total and in each class.
 
     Args:
         labels: n int64.
-        folds: number of folds, from 2.
-        fold: number of the fold to hold out, from 0.
-        seed: seed of the division; the same for all folds of a cross-validation.
-        class_names: names of the classes, for the message.
+        folds: number of folds (≥ 2).
+        fold: index of the fold to hold out.
+        seed: seed of the division; must be the same for all folds of a cross-validation.
         groups: as in `hold_out`.
 
     Returns:
-        The remaining rows and the rows of the fold, each in ascending order.
+        The remaining rows and the rows of the fold, both in ascending order.
 
     Raises:
         UserError: if `fold` is not less than `folds`, most classes have a single row (or group), or there are more
@@ -143,14 +140,14 @@ def hold_out_fold(
 
 
 class _Units(NamedTuple):
-    """The units that are held out or remain as a whole: the groups, or single rows if there are no groups."""
+    """The units that are not divided: the groups, or single rows if there are no groups."""
 
     labels: np.ndarray  # m int64
     of_row: np.ndarray  # n int64, the unit of each row
     divisible: np.ndarray  # units of the classes that have two or more units
 
     def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows outside `units` and the rows of `units`, each in ascending order."""
+        """Return the rows outside `units` and the rows of `units`, both in ascending order."""
         is_held_out = np.isin(self.of_row, units)
         return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
@@ -192,7 +189,7 @@ def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
 
 
 def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw `total` random rows, or the nearest possible number, so that at least `spare` rows of each class remain."""
+    """Draw `total` random rows, or the nearest number that takes 1 row and leaves `spare` rows of each class."""
     classes, available = np.unique(labels, return_counts=True)
     rng = np.random.default_rng(list(seed))
     counts = _allot(available, available - spare, total)
@@ -201,7 +198,7 @@ def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np
 
 
 def _allot(available: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
-    """Return shares of `total`, proportional to `available` by largest remainder, each between 1 and `most`."""
+    """Divide `total` in proportion to `available` (largest-remainder method); each share lies between 1 and `most`."""
     total = int(np.clip(total, len(most), most.sum()))
     exact = total * available / available.sum()
     shares = np.clip(np.floor(exact).astype(np.int64), 1, most)

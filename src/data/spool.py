@@ -1,4 +1,4 @@
-"""Temporary files for texts and tokens that may exceed the memory."""
+"""Temporary files for texts and tokens that may not fit into memory."""
 
 import os
 import tempfile
@@ -17,10 +17,10 @@ class Spool:
     """Bytes in a temporary file without a name, which is deleted together with this object.
 
     Args:
-        folder: folder of the file; it is created if it does not exist.
+        folder: the folder of the file, which is created if it does not exist.
 
     Raises:
-        UserError: now, or when bytes are appended, if the folder is not writable or its disk is full.
+        UserError: if the folder is not writable; also when bytes are appended, if the disk is full.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,10 +50,9 @@ class Spool:
 
 
 class StoredTexts(Sequence[str]):
-    """Texts in a temporary file; each text takes 16 bytes of memory.
+    """Texts in a temporary file in `folder`; each text takes 16 bytes of memory.
 
     Args:
-        folder: folder of the file.
         texts: all texts, without unpaired surrogates.
     """
 
@@ -94,7 +93,7 @@ class StoredTexts(Sequence[str]):
 
 @contextmanager
 def explain_errors(folder: Path) -> Iterator[None]:
-    """Convert errors of writing, such as a full disk or missing permissions, to a UserError that states the remedy."""
+    """Convert errors in writing, such as a full disk or missing permissions, to a UserError that states the remedy."""
     try:
         yield
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks

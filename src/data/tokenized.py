@@ -23,14 +23,14 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class TokenizedSplit:
-    """One split, tokenized but not truncated, so that one cache file is valid for every `max_length` and `keep`."""
+    """One split, tokenized but not truncated, so that one cache file serves every `max_length` and `keep`."""
 
     tokens: np.ndarray  # flat int32
     offsets: np.ndarray  # n+1 int64, offsets in tokens
-    labels: np.ndarray  # n int64
+    labels: np.ndarray  # n int64, class indices
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
-    digests: np.ndarray  # n int64, hashes of the texts: equal for duplicates
-    counts: np.ndarray  # int64, how often each token of the vocabulary occurs
+    digests: np.ndarray  # n int64, hashes of the texts, which are equal for duplicates
+    counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
     origin: str  # train, val or test
 
 
@@ -57,9 +57,7 @@ def tokenize(
     Args:
         corpus: a validated corpus; its texts are stored in files.
         rows_by_split: the result of `src.data.splits.divide`.
-        builder: trains or loads the tokenizer.
-        folder: folder of the temporary file of tokens.
-        progress: show progress bars.
+        folder: folder of the temporary files of tokens.
     """
     start = time.perf_counter()
     texts: dict[str, StoredTexts] = {
@@ -102,7 +100,7 @@ def _encode(
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
-    """Warn of classes with a single row or with fewer rows than folds: a held-out split may lack them."""
+    """Warn of classes that a held-out split may lack, because they have a single row or fewer rows than folds."""
     splits: list[TokenizedSplit] = [getattr(data, name) for name in SPLITS]
     labels = np.concatenate([split.labels for split in splits if split.origin == "train"])
     counts = np.bincount(labels, minlength=len(data.class_names))
@@ -110,7 +108,7 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
     if len(rare):
         log.warning(
             "classes with fewer rows than the %d folds: %s. Some folds have no test text of these classes. Scores over "
-            "all folds include them; scores of a single fold may not",
+            "all folds include these classes; scores of a single fold may not",
             folds,
             format_list([data.class_names[c] for c in rare]),
         )
@@ -120,15 +118,15 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
             absent = np.setdiff1d(absent, rare)
         if len(absent):
             log.warning(
-                "classes with only one row, which stays in the training split: %s. The %s scores do not cover them; "
-                "add rows, or give each split as a file (data.val_path, data.test_path)",
+                "classes with only one row, which stays in the training split: %s. The %s scores do not include "
+                "these classes; add rows, or provide each split as a file (data.val_path, data.test_path)",
                 format_list([data.class_names[c] for c in absent]),
                 name,
             )
 
 
 def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
-    """Return the data with labels that are the positions of the classes in `class_names`.
+    """Return the data with labels that are indices of `class_names`.
 
     Raises:
         UserError: if a class of the data is not in `class_names`.

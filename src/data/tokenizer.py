@@ -1,4 +1,4 @@
-"""The tokenizers that a config can select; each is trained on texts, or loaded from a file or the hub."""
+"""The tokenizers that a configuration can select; each is trained on texts, or loaded from a file or the hub."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apos
 
 
 class TokenizerBuilder(ABC):
-    """The options of a tokenizer, and the method that trains or loads this tokenizer."""
+    """The options of a tokenizer, which `train` trains or loads."""
 
     @abstractmethod
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        """Return the tokenizer, trained on `texts` (the training split alone) or loaded."""
+        """Train the tokenizer on `texts`, the texts of the training split, or load it."""
 
     def fingerprint(self) -> str:
         """Return a string that changes whenever `train` would return a different tokenizer for the same texts."""
@@ -37,9 +37,9 @@ class _Learned(TokenizerBuilder, ABC):
     """Base of the tokenizers that split texts at a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
-        vocab_size: largest number of tokens, padding and unknown included (≥ 3); subword vocabularies always contain
-            all letters of the training texts.
-        min_frequency: smallest number of occurrences of a token (≥ 1); rarer words are unknown, and rarer subwords are
+        vocab_size: maximum number of tokens, including those for padding and unknown words (≥ 3); subword vocabularies
+            always contain all characters of the training texts.
+        min_frequency: minimum number of occurrences of a token (≥ 1); rarer words are unknown, and rarer subwords are
             split further.
         lowercase: convert letters to lower case.
     """
@@ -91,7 +91,7 @@ class Word(_Learned):
 
     Args:
         glove_words: add all words of the bundled GloVe vectors to the vocabulary, in addition to `vocab_size` tokens.
-            Words of new texts then have their vectors even if they do not occur in the training texts.
+            Such words then have vectors even if they occur only in new texts.
     """
 
     glove_words: bool = False
@@ -111,7 +111,7 @@ class Word(_Learned):
 
 @dataclass(frozen=True, kw_only=True)
 class Whitespace(Word):
-    """Tokenizer that splits at white space alone, for texts that are already tokenized."""
+    """Tokenizer that splits at whitespace alone, for texts that are already tokenized."""
 
     def _pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
         return pre_tokenizers.WhitespaceSplit()
@@ -123,7 +123,7 @@ class _Subwords(_Learned, ABC):
 
     The library `tokenizers` numbers the letters at the end of words (BPE) or inside words (WordPiece) in the random
     order of a hash map, and merges the pair with lower numbers first if two pairs are equally frequent (issue 1794 of
-    the library). Therefore training has two passes: the first collects the letters, and the second receives the sorted
+    the library). Training therefore has two passes: the first collects the letters, and the second receives the sorted
     letters as special tokens, which fixes their numbers.
     """
 
@@ -171,7 +171,7 @@ class Pretrained(TokenizerBuilder):
         json = read_text(path, f"data.tokenizer.name_or_path={path}")
         try:
             backend = tokenizers.Tokenizer.from_str(json)
-        except Exception as error:  # the library raises plain Exception
+        except Exception as error:  # `tokenizers` raises plain Exception
             raise UserError(f"data.tokenizer.name_or_path: {path} is not a tokenizer.json ({error})") from None
         ids = backend.get_vocab().values()
         if not ids:

@@ -1,4 +1,4 @@
-"""The trained tokenizer: converts texts to token ids and words with the library `tokenizers` (Rust, all cores)."""
+"""The trained tokenizer, which converts texts to token ids and words with the library `tokenizers` on all cores."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,13 +14,13 @@ from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
-MOST_IDS = 1 << 24  # largest number of ids in a vocabulary, gaps included
+MOST_IDS = 1 << 24  # maximum number of ids in a vocabulary, gaps included
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # tests a loaded tokenizer with all kinds of characters
 BLOCK = 1000  # texts that are encoded together, between two updates of the progress bar
 
 
 class Tokenizer:
-    """A trained tokenizer. Id 0 is padding, which no text contains; id 1 is an unknown word.
+    """A trained tokenizer. Id 0 is padding, which no text contains; id 1 stands for unknown words.
 
     If ids 0 and 1 of a pretrained model have other meanings, all of its ids are shifted up by two (`shift`).
     """
@@ -46,7 +46,7 @@ class Tokenizer:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of unknown words; None if a pretrained tokenizer has no such id, such as a byte-level tokenizer."""
+        """The id of unknown words; None for a pretrained tokenizer that has none, such as a byte-level tokenizer."""
         if not self.shift:
             return UNKNOWN_ID
         model = json.loads(self._backend.to_str())["model"]
@@ -70,7 +70,7 @@ class Tokenizer:
         """Encode texts, and look up the original spelling of each token.
 
         Returns:
-            Tokens and offsets as from `encode`, and for each token its spelling in its text.
+            Tokens and offsets as from `encode`, and the spelling of each token in the text.
         """
         words: list[str] = []
 
@@ -84,12 +84,12 @@ class Tokenizer:
         return *self._flat(ids()), words
 
     def spans(self, text: str) -> np.ndarray:
-        """Return the position of each token's first character, and the position after its last character, L×2."""
+        """Return the index of each token's first character and the index after its last character, L×2 int64."""
         (encoding,) = _encodings(self._backend.encode_batch, [text])
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
     def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Shift the ids of all texts, and return them as flat tokens and offsets, as from `encode`."""
+        """Shift the ids of all texts, and return flat tokens and offsets, as from `encode`."""
         ids = list(texts)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
@@ -99,7 +99,7 @@ class Tokenizer:
     def special_ids(self) -> tuple[list[int], list[int]]:
         """Return the ids of the special tokens that the model adds before and after a text, such as [CLS] and [SEP].
 
-        These are ids of the pretrained model; `shift` is not added to them.
+        They are ids of the pretrained model, without `shift`.
         """
         encoding = self._backend.encode("a", add_special_tokens=True)
         special = encoding.special_tokens_mask
@@ -125,7 +125,7 @@ class Tokenizer:
             assert tokenizer.vocabulary
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # the library raises Exception, or BaseException for a panic
+        except BaseException as error:  # `tokenizers` raises Exception; a panic in Rust is a BaseException
             raise ValueError(f"tokenizer: cannot be used ({str(error)[:200]})") from error
         return tokenizer
 
@@ -139,7 +139,7 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
     try:
         return encode_batch(texts, add_special_tokens=False)
     except Exception as error:
-        if type(error) is not Exception:  # the library raises plain Exception for its own errors
+        if type(error) is not Exception:  # `tokenizers` raises plain Exception for its own errors
             raise
         raise UserError(f"the tokenizer cannot encode a text ({error}); choose one with an unknown token") from None
 

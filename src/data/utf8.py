@@ -1,4 +1,4 @@
-"""Decoding of UTF-8 text, with messages that identify other encodings."""
+"""Decode UTF-8 text; error messages name the encoding of other text."""
 
 import codecs
 import io
@@ -10,7 +10,7 @@ from src.errors import UserError
 
 BLOCK = 1 << 20  # bytes checked at a time
 SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
-SEPARATORS = (*b"\t\n\r", *range(32, 48))  # spaces and punctuation; with swapped bytes, rare characters of UTF-16
+SEPARATORS = (*b"\t\n\r", *range(32, 48))  # codes of spaces and punctuation; rare in UTF-16 after swapping the bytes
 BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
     "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
     "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
@@ -20,12 +20,8 @@ BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that o
 def decode(data: bytes, source: str) -> str:
     """Decode UTF-8, with or without a byte order mark.
 
-    Args:
-        data: all bytes of a text.
-        source: the name of their file, for the message.
-
     Raises:
-        UserError: as `decoded` does.
+        UserError: as for `decoded`.
     """
     return decoded(io.BytesIO(data).read, source).read()
 
@@ -35,13 +31,12 @@ def decoded(read: Callable[[int], bytes], source: str, newline: str = "") -> io.
 
     Args:
         read: a function of n that returns at most the next n bytes, and no bytes at the end.
-        source: the name of their file, for the message.
-        newline: argument of `open`; with "" lines end at every kind of line break, and with a line feed only at line
-            feeds.
+        source: name of the file, for the message.
+        newline: as for `open`; with "", lines end at every kind of line break; with a line feed, only at line feeds.
 
     Raises:
         UserError: when bytes are read that are not UTF-8 text; the message names the encoding if a byte order mark or
-            the zero bytes reveal it.
+            zero bytes indicate it.
     """
     checked = io.BufferedReader(_CheckedBytes(read, source), BLOCK)
     return io.TextIOWrapper(checked, "utf-8-sig", newline=newline)
@@ -98,8 +93,8 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
     """Reject UTF-16 and UTF-32, recognized by a byte order mark or by the positions of zero bytes.
 
     Args:
-        data: the beginning of a text, or all of it.
-        source: the name of its file, for the message.
+        data: the beginning of a text, or the whole text.
+        source: name of the file, for the message.
         ascii_share: smallest fraction of ASCII characters for which zero bytes indicate UTF-16. In UTF-16,
             one of the two bytes of each ASCII character is zero; in UTF-32, three of the four bytes are zero.
 
@@ -126,5 +121,5 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, split at line breaks alone; str.splitlines would also split at other characters."""
+    """Split a text at line breaks alone; str.splitlines would also split at other characters, such as form feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

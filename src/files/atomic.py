@@ -8,7 +8,7 @@ from pathlib import Path
 
 @contextmanager
 def replace_atomically(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file in the same folder, which replaces `path` after the block.
+    """Yield the path of a temporary file in the same folder; after the block, this file replaces `path`.
 
     A reader sees the previous file or the complete new file. After an error, the previous file is unchanged, and the
     temporary file is removed. Only one process at a time may write to a path.

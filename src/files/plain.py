@@ -1,13 +1,13 @@
-"""Validate values that were read from a file: their keys and types, and that numbers are finite."""
+"""Validate values that were read from a file: keys, types and the finiteness of numbers."""
 
 from collections.abc import Mapping
 from typing import Any
 
 MAX_INT = 2**63 - 1
 MAX_FLOAT = 1e200  # sums of such numbers are finite, too
-MAX_DEPTH = 64  # levels of containers
+MAX_DEPTH = 64  # levels of nested containers
 MAX_VALUES = 200_000  # in all containers together; a shared value counts at each occurrence
-NAMES: dict[Any, str] = {
+TYPE_NAMES: dict[Any, str] = {
     str: "text",
     bool: "true or false",
     int: "a whole number",
@@ -22,15 +22,13 @@ def require(value: Any, spec: Any, path: str = "") -> None:
     """Check a value against a specification of its type.
 
     Args:
-        value: the value from the file.
         spec: `str`, `bool`, `int` (64 bits), `float` (finite; whole numbers too), None or another class; a tuple of
             alternatives; `[item]` for a list; `{str: item}` for a mapping with arbitrary text keys; or
-            `{"key": item, "other?": item}`, where a question mark marks a key that may be absent, and further keys
-            with any values are allowed.
-        path: path of the value, for the message.
+            `{"key": item, "other?": item}` for a mapping with these keys, of which "other" may be absent, and with any
+            further keys and values.
 
     Raises:
-        ValueError: if a value does not match; the message has its dotted path, the expected type and the actual type.
+        ValueError: if a value does not match; the message has its path, the expected type and the actual type.
     """
     prefix = f"{path}: " if path else ""
     if isinstance(spec, Mapping):
@@ -107,12 +105,12 @@ def _type(value: Any) -> str:
         return "a number of more than 64 bits"
     if isinstance(value, float) and not _is(value, float):
         return str(value)
-    return NAMES.get(None if value is None else type(value), type(value).__name__)
+    return TYPE_NAMES.get(None if value is None else type(value), type(value).__name__)
 
 
 def _name(spec: Any) -> str:
     kind: Any = dict if isinstance(spec, Mapping) else list if isinstance(spec, list) else spec
-    return NAMES.get(kind) or f"a {kind.__name__}"
+    return TYPE_NAMES.get(kind) or f"a {kind.__name__}"
 
 
 def _join(path: str, key: object) -> str:

@@ -19,12 +19,11 @@ def read_json(path: Path, spec: Any) -> Any:
     """Read a JSON file and check its content.
 
     Args:
-        path: path of the file.
         spec: specification of the content for `src.files.plain.require`.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is not JSON, or does not match `spec`.
+        ValueError: if the file is not JSON, or does not match `spec`.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -35,7 +34,7 @@ def read_json(path: Path, spec: Any) -> Any:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file atomically: a reader sees the previous file or the whole new one.
+    """Write a JSON file atomically: a reader sees the previous file or the complete new file.
 
     Raises:
         ValueError: if a number is not finite.
@@ -46,12 +45,12 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def nullable() -> Any:
-    """Return a field of a record that is null in JSON if it has no value; other fields without a value are omitted."""
+    """Return a dataclass field that is written as null if it has no value; other fields without a value are omitted."""
     return field(default=None, metadata={"nullable": True})
 
 
 def record_spec(kind: Any) -> Any:
-    """Return the specification of a record for `src.files.plain.require`, from the types of its fields.
+    """Return the specification of a record for `src.files.plain.require`, according to the types of its fields.
 
     Args:
         kind: a dataclass whose fields have defaults, or the type of a field: another such dataclass, `str`, `int`,

@@ -34,7 +34,7 @@ def mistakes(config: dict[str, Any]) -> list[Mistake]:
         ({"trainer": TRAINER | {"devices": 10**9}}, "trainer.devices=1000000000", "must be at most 1,024"),
         ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
         ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must list one or more different"),
-        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list numbers of at least 0"),
+        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list indices of at least 0"),
         ({"param_groups": {"head": {"lr": float("inf")}}}, "param_groups.head.lr=inf", "must be a finite number"),
         (
             {"optimizer": {"_target_": "torch.optim.Adam", "betas": [0.9, float("nan")]}},

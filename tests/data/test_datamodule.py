@@ -95,7 +95,7 @@ def test_with_a_cache_no_text_is_read(reviews: Path, loading: dict[str, Any], mo
     first = set_up(reviews, loading)
     monkeypatch.setattr(Table, "read", pytest.fail)
     repeated = set_up(reviews, loading, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
-    assert repeated.fingerprint_ == first.fingerprint_
+    assert repeated.data_fingerprint == first.data_fingerprint
     assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)
 
 
@@ -124,14 +124,14 @@ def test_changed_content_is_tokenized_again(reviews: Path, loading: dict[str, An
     before = set_up(reviews, loading)
     reviews.write_text(reviews.read_text().replace("row0 ", "changed "))
     after = set_up(reviews, loading)
-    assert after.fingerprint_ != before.fingerprint_
+    assert after.data_fingerprint != before.data_fingerprint
     assert "changed" in {text.split()[0] for split in SPLITS for text in all_texts(after, split)}
 
 
 def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(reviews: Path, loading: dict[str, Any]) -> None:
     first = set_up(reviews, loading)
-    assert set_up(reviews, loading, tokenizer=Bpe()).fingerprint_ == first.fingerprint_
-    assert set_up(reviews, loading, split_seed=1).fingerprint_ != first.fingerprint_
+    assert set_up(reviews, loading, tokenizer=Bpe()).data_fingerprint == first.data_fingerprint
+    assert set_up(reviews, loading, split_seed=1).data_fingerprint != first.data_fingerprint
 
 
 def test_limit_reduces_every_split_and_preserves_the_classes(reviews: Path, loading: dict[str, Any]) -> None:
@@ -294,8 +294,8 @@ def test_each_text_is_in_the_test_split_of_one_fold(reviews: Path, loading: dict
 
 
 def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, loading: dict[str, Any]) -> None:
-    first, second = (set_up(reviews, loading, folds=3, fold=fold).fingerprint_ for fold in (0, 1))
-    others = {set_up(reviews, loading, **options).fingerprint_ for options in ({}, {"folds": 2, "fold": 0})}
+    first, second = (set_up(reviews, loading, folds=3, fold=fold).data_fingerprint for fold in (0, 1))
+    others = {set_up(reviews, loading, **options).data_fingerprint for options in ({}, {"folds": 2, "fold": 0})}
     assert first == second and len({first, *others}) == 3
 
 

@@ -10,9 +10,9 @@ from src.errors import UserError
 
 
 class EraserMovies(SentimentFiles):
-    """1,600 reviews for training, 200 for validation and 199 for testing, in which people marked the evidence.
+    """1,600 film reviews for training, 200 for validation and 199 for testing, in which people marked the evidence.
 
-    The tokens of a text are separated by white space. The column `rationale` has spans `{start, end}` of marked tokens;
+    The tokens of a text are separated by whitespace. The column `rationale` has spans `{start, end}` of marked tokens;
     the end is exclusive. Empty spans, of which the test split has 20, mark nothing.
     """
 
@@ -28,7 +28,7 @@ class EraserMovies(SentimentFiles):
 
 
 def _characters(text: str, spans: Any, place: str) -> list[tuple[int, int]]:
-    """Convert spans of tokens of a text to spans of its characters."""
+    """Convert spans of the tokens of a text to spans of its characters."""
     tokens = [match.span() for match in re.finditer(r"\S+", text)]
     try:
         bounds = [(span["start"], span["end"]) for span in spans]

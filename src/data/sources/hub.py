@@ -1,4 +1,4 @@
-"""Text-classification data sets of the Hugging Face hub."""
+"""Text-classification data sets on the Hugging Face hub."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from src.suggestions import suggestion
 
 @dataclass(frozen=True)
 class HubSet:
-    """A data set of the hub, downloaded on first access.
+    """A data set on the hub, which is downloaded on first access.
 
     Args:
         name: owner/name.
-        config: configuration of the data set; None if it has only one.
-        splits: for train, and optionally val and test, the name of the data set's split; missing splits are held out
-            from train.
+        config: configuration of the data set; None for a data set with only one configuration.
+        splits: names of the data set's splits by role: train, and optionally val and test; the data module holds out
+            rows of train for a missing role.
         text: name of the column of texts.
         label: name of the column of labels.
         on_bad_rows: "error" or "drop".
-        classes: the allowed classes in order; None means those of the data set.
+        classes: the allowed classes in order; None means the classes of the data set.
     """
 
     name: str
@@ -46,7 +46,7 @@ class HubSet:
         """The `datasets.DatasetDict`, whose texts stay on disk until they are read.
 
         Raises:
-            UserError: if there is no such data set or configuration, or neither a network nor a local copy.
+            UserError: if there is no such data set, configuration or split, or neither a network nor a local copy.
         """
         import datasets
 
@@ -68,7 +68,7 @@ class HubSet:
         return f"hub {self.name} {versions} {(self.text, self.label, self.on_bad_rows, self.classes)}"
 
     def read(self, folder: Path) -> Corpus:
-        """Read the data set; temporary files are written to `folder`."""
+        """Read the data set; the texts are stored in temporary files in `folder`."""
         examples = {role: self._examples(split, folder) for role, split in self.splits.items()}
         names = self.classes or self._own_classes() or distinct_classes(examples["train"].labels, self.name)
         splits = {role: Split(rows.texts, encode_labels(rows, names)) for role, rows in examples.items()}
@@ -83,7 +83,7 @@ class HubSet:
         data = data.select_columns([self.text, self.label])
         for start in range(0, max(len(data), 1), CHUNK):
             columns = data[start : start + CHUNK]
-            if names := self._own_classes():  # -1 is the hub's number of an unknown label
+            if names := self._own_classes():  # -1 marks an unknown label
                 columns[self.label] = [names[i] if i is not None and i >= 0 else None for i in columns[self.label]]
             yield Rows(source, "row", range(start + 1, start + len(columns[self.text]) + 1), columns)
 
@@ -97,14 +97,14 @@ class HubSet:
     def _offline_message(self) -> str:
         return (
             f"The data set {self.name!r} comes from the Hugging Face hub, which does not respond (or "
-            "HF_HUB_OFFLINE is set), and there is no local copy. Download one elsewhere with "
-            f"`hf download {self.name} --repo-type dataset --local-dir <folder>`, then set its path: "
+            "HF_HUB_OFFLINE is set), and there is no local copy. Download it on another machine with "
+            f"`hf download {self.name} --repo-type dataset --local-dir <folder>`, then set the path: "
             "data=imdb data.path=<folder> for IMDb, data=csv data.path=<file> for others"
         )
 
 
 class Hub(TextDataModule):
-    """Texts and labels from the hub, or from its local cache.
+    """Texts and labels of a data set on the Hugging Face hub or in its local cache.
 
     Args:
         name: name of the data set, such as owner/name.
@@ -115,8 +115,8 @@ class Hub(TextDataModule):
         val_split: name of the validation split; None holds out `val_fraction` of the training rows.
         test_split: name of the test split; None holds out `test_fraction`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
-        labels: the allowed classes in order; None means those of the data set.
-        loading: options of `TextDataModule`.
+        labels: the allowed classes in order; None means the classes of the data set.
+        options: passed to `TextDataModule`.
     """
 
     def __init__(
@@ -130,9 +130,9 @@ class Hub(TextDataModule):
         test_split: str | None = "test",
         on_bad_rows: str = "error",
         labels: Sequence[Any] | None = None,
-        **loading: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(**loading)
+        super().__init__(**options)
         if name.startswith((".", "/", "~")) or name.count("/") > 1:
             raise UserError(
                 f"data.name={name}: is a path, not a name on the hub. For a file, use data=csv data.path={name}"

@@ -19,7 +19,7 @@ from src.errors import UserError
 
 CLASSES = ("negative", "positive")
 COLUMNS = ("text", "label")
-NUMBERS = ("0", "1")  # the classes in the files
+NUMBERS = ("0", "1")  # the labels in the files
 
 
 class Imdb(TextDataModule):
@@ -28,11 +28,11 @@ class Imdb(TextDataModule):
     Args:
         path: a folder with `train*.parquet` and `test*.parquet` at any depth, as on the hub; None loads the data from
             the hub.
-        loading: options of `TextDataModule`.
+        options: passed to `TextDataModule`.
     """
 
-    def __init__(self, path: str | None = None, **loading: Any) -> None:
-        super().__init__(**loading)
+    def __init__(self, path: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
         self.files = None if path is None else _files(existing_path(path, "data.path"))
         self.hub = HubSet("stanfordnlp/imdb", None, {"train": "train", "test": "test"})
 

@@ -15,7 +15,7 @@ from src.data.files import content_hash, existing_file
 from src.data.readers import read_chunks
 
 CLASSES = ("negative", "somewhat negative", "neutral", "somewhat positive", "positive")
-NUMBERS = ("0", "1", "2", "3", "4")  # the classes in the file
+NUMBERS = ("0", "1", "2", "3", "4")  # the labels in the file
 
 
 class RottenTomatoes(TextDataModule):
@@ -23,11 +23,11 @@ class RottenTomatoes(TextDataModule):
 
     Args:
         path: the contest's `train.tsv`, with columns PhraseId, SentenceId, Phrase and Sentiment (0 to 4).
-        loading: options of `TextDataModule`.
+        options: passed to `TextDataModule`.
     """
 
-    def __init__(self, path: str, **loading: Any) -> None:
-        super().__init__(**loading)
+    def __init__(self, path: str, **options: Any) -> None:
+        super().__init__(**options)
         self.path = existing_file(path, "data.path")
 
     def fingerprint(self) -> str:
@@ -35,7 +35,7 @@ class RottenTomatoes(TextDataModule):
 
     def read(self) -> Corpus:
         rows = read_chunks(self.path, ("Phrase", "Sentiment", "SentenceId"))
-        # "drop", because one phrase is blank
+        # one phrase is blank, and is dropped
         phrases = select_examples(rows, "Phrase", "Sentiment", "drop", self.cache_dir, "SentenceId")
         _, groups = np.unique(phrases.groups, return_inverse=True)
         return Corpus(Split(phrases.texts, encode_labels(phrases, NUMBERS), groups), None, None, CLASSES)

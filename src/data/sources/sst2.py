@@ -22,17 +22,17 @@ HUB_SPLITS = {"train": "train", "val": "validation", "test": "test"}
 class SentimentFiles(TextDataModule):
     """Texts in two classes, negative and positive, from `train.parquet`, `validation.parquet` and `test.parquet`.
 
-    A subclass sets `kind`.
+    A subclass sets `kind`, the name of the data set in the fingerprint.
 
     Args:
         path: the folder of the files.
-        loading: options of `TextDataModule`.
+        options: passed to `TextDataModule`.
     """
 
     kind: ClassVar[str]
 
-    def __init__(self, path: str, **loading: Any) -> None:
-        super().__init__(**loading)
+    def __init__(self, path: str, **options: Any) -> None:
+        super().__init__(**options)
         folder = existing_path(path, "data.path")
         self.files = {split: folder / file for split, file in FILES.items()}
         missing = [file.name for file in self.files.values() if not file.is_file()]
@@ -56,18 +56,18 @@ class Sst2(SentimentFiles):
 
     Args:
         path: the folder of the files; None loads `SetFit/sst2` from the hub.
-        loading: options of `TextDataModule`.
+        options: passed to `TextDataModule`.
     """
 
     kind = "sst2"
 
-    def __init__(self, path: str | None = None, **loading: Any) -> None:
+    def __init__(self, path: str | None = None, **options: Any) -> None:
         self.hub: HubSet | None = None
         if path is None:
-            TextDataModule.__init__(self, **loading)
+            TextDataModule.__init__(self, **options)
             self.hub = HubSet("SetFit/sst2", None, HUB_SPLITS, label="label_text", classes=CLASSES)
         else:
-            super().__init__(path, **loading)
+            super().__init__(path, **options)
 
     def fingerprint(self) -> str:
         return super().fingerprint() if self.hub is None else self.hub.fingerprint()

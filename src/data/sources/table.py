@@ -1,4 +1,4 @@
-"""Data files of the user: CSV, TSV, JSON or Parquet."""
+"""A user's data files: CSV, TSV, JSON or Parquet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,19 +16,19 @@ from src.errors import UserError
 
 
 class Table(TextDataModule):
-    """Texts and labels from a file; its extension determines the format.
+    """Texts and labels from a file whose extension determines the format.
 
     Args:
-        path: the file to train on; relative to the current working directory.
+        path: the file to train on; a relative path starts at the current working directory.
         text: name of the column of texts.
         label: name of the column of labels: strings, numbers or booleans.
-        val_path: a file with the same columns to validate on; None holds out `val_fraction` of `path`.
-        test_path: a file with the same columns to test on; None holds out `test_fraction` of `path`.
+        val_path: a validation file with the same columns; None holds out `val_fraction` of `path`.
+        test_path: a test file with the same columns; None holds out `test_fraction` of `path`.
         on_bad_rows: "error", or "drop" to drop rows without text or label.
-        labels: the allowed classes in order; None means those of the training file, sorted.
-        delimiter: delimiter of CSV and TSV files, as a character or its name; None detects it in CSV files, and means a
+        labels: the allowed classes in order; None means the sorted classes of the training file.
+        delimiter: delimiter of CSV and TSV files, a character or its name; None detects it in CSV files, and means a
             tab in TSV files.
-        loading: options of `TextDataModule`.
+        options: passed to `TextDataModule`.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Table(TextDataModule):
         on_bad_rows: str = "error",
         labels: Sequence[Any] | None = None,
         delimiter: str | None = None,
-        **loading: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(**loading)
+        super().__init__(**options)
         files = {"path": path, "val_path": val_path, "test_path": test_path}
         self.paths = {
             split: existing_file(file, f"data.{option}")
@@ -59,7 +59,7 @@ class Table(TextDataModule):
             raise ValueError(f"delimiter={delimiter!r}: only for {' and '.join(DELIMITED)} files; set delimiter=null")
 
     def require_columns(self) -> None:
-        """Check that all files have the columns of texts and labels; only the headers are read.
+        """Check that all files have the columns of texts and labels, by reading only their headers.
 
         Raises:
             UserError: if a column is missing.
