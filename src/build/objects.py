@@ -15,7 +15,7 @@ from src.errors import UserError
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
-    """Create the object that the node `cfg.<key>` describes; `args` and `kwargs` are arguments of its constructor, too.
+    """Create the object that the node `cfg.<key>` describes, with `args` and `kwargs` as further arguments.
 
     Raises:
         UserError: if the constructor rejects an option (the message starts with the option's dotted path), or if the

@@ -14,6 +14,7 @@ from src.config.keys import paths_in, present_name
 from src.config.mistakes import Mistake
 from src.config.options import WITHIN
 from src.config.places import place_at
+from src.config.plain import written_values
 from src.config.required import required_message
 from src.config.validation import option_at
 from src.formatting import format_names
@@ -24,7 +25,7 @@ Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as
 
 def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
     """Check an override's key in `cfg`, composed without the override; return a mistake, or None for a valid key."""
-    paths = paths_in(OmegaConf.to_container(cfg, resolve=False))
+    paths = paths_in(written_values(cfg))
     group = override.key.replace(".", "/")
     is_mapping = any(isinstance(value, dict) for value in override.values)
     if group in groups and not is_mapping and override.prefix != "~":
@@ -107,7 +108,7 @@ def _may_be_option(cfg: DictConfig, path: str) -> bool:
     node = OmegaConf.select(cfg, parent) if parent else None
     if not isinstance(node, DictConfig) or "_target_" not in set(node):
         return True
-    options: Any = OmegaConf.to_container(node, resolve=False)
+    options = written_values(node)
     place = place_at(parent)
     word = re.compile(rb"\b" + re.escape(name.encode(errors="replace")) + rb"\b")
     packages = {_package(str(options["_target_"])), _package(place.base) if place else None}

@@ -1,4 +1,4 @@
-"""Describe errors of Hydra and YAML in one line, without their advice to programmers."""
+"""Describe errors of Hydra and YAML in one line, and leave out advice to programmers."""
 
 import re
 

@@ -24,7 +24,7 @@ KNOWN_PACKAGES = ("src.", "pytorch_lightning.")
 
 @cache
 def default_metrics() -> dict[str, dict[str, Any]]:
-    """Return the nodes of the default metrics by name. Their definitions are the same in all runs."""
+    """Return the nodes of the default metrics by name; no run may change their definitions."""
     nodes: dict[str, dict[str, Any]] = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))
     return nodes
 

@@ -17,7 +17,7 @@ def quote_values(arguments: list[str], keys: Collection[str]) -> list[str]:
 
 
 def quote(text: str) -> str:
-    """Write `text` as a value in Hydra's grammar, which preserves all characters."""
+    """Write `text` as a value in Hydra's grammar, so that all characters are preserved."""
     if text == "???":  # OmegaConf's symbol for a missing value
         return """${oc.decode:"'???'"}"""
     return QuotedString(escape_references(text), Quote.double).with_quotes()

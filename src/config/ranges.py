@@ -12,7 +12,7 @@ from src.formatting import format_value
 
 LARGEST_INTEGER = 2**63 - 1  # int64
 MAX_DEVICES = 1024  # per machine; Lightning creates a list of this length before it starts any process on the CPU
-FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # their classes never accept infinity
+FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
 class Range(NamedTuple):

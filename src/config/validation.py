@@ -25,9 +25,9 @@ from src.suggestions import did_you_mean, nearest
 # Keys of a node with `_target_` that are not options of its class
 HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")
 
-Bases = Collection[type] | None  # classes of which one is the base class of any object at a place
+Bases = Collection[type] | None  # an object must have one of these base classes
 NO_OBJECT: Bases = ()  # only plain values are allowed
-UNKNOWN: Bases = None  # the class of the enclosing object is missing or wrong, which is a mistake of its own
+UNKNOWN: Bases = None  # the class of the enclosing object is missing or wrong, which is reported separately
 
 _validated: weakref.ref[DictConfig] | None = None  # the configuration that this process runs
 
@@ -113,7 +113,7 @@ def trusted_modules(cfg: DictConfig, built_in: Set[str] = targets.TRUSTED) -> Se
 
 
 def _records(node: Node, command: str) -> Iterator[Mistake]:
-    """Check the keys of the command, and of those of its nodes whose keys are fixed."""
+    """Check the top-level keys of a command, and the keys of its nodes with fixed keys."""
     record, values = COMMANDS[command], node.value
     yield from _options(node, of_record(record), "")
     for name in WITHIN:
@@ -138,7 +138,7 @@ def _nodes(node: Node, path: str, trusted: Collection[str], bases: Bases) -> Ite
 
 
 def _bases(accepted: Signature | None, name: str) -> Bases:
-    """Return the classes that the option `name` of an object accepts."""
+    """Return the base classes that the option `name` of an object accepts."""
     if accepted is None:
         return UNKNOWN
     return accepted_classes(accepted.options[name].hint) if name in accepted.options else NO_OBJECT

@@ -8,7 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-BATCHES_PER_BUCKET = 50  # batches whose rows are sorted together: many save padding, few keep the order random
+BATCHES_PER_BUCKET = (
+    50  # batches whose rows are sorted together; more would save padding, but make the order less random
+)
 
 Plan = list[np.ndarray]
 

@@ -32,7 +32,7 @@ class Codec:
         return BatchBuilder(*self.tokenizer.encode(texts), np.full(len(texts), NO_LABEL), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """Return a builder as from `builder`, and the original spelling of each text's tokens after truncation."""
+        """Return the same builder as `builder`, and the original spelling of each text's tokens after truncation."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)
@@ -49,7 +49,7 @@ class Codec:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """Return the codec whose state `to_dict` returned.
+        """Return the codec with a state that `to_dict` returned.
 
         Raises:
             ValueError: if a value is missing, has the wrong type or is out of range.

@@ -63,7 +63,7 @@ def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> S
     if len(outside := np.flatnonzero((labels < 0) | (labels >= num_classes))):
         raise UserError(
             f"{place}.labels: {format_count(len(outside), 'label')} out of range, the first is labels[{outside[0]}] = "
-            f"{labels[outside[0]]}; with {num_classes} class_names, labels must lie in 0 to {num_classes - 1}"
+            f"{labels[outside[0]]}; with {num_classes} class_names, labels must be 0 to {num_classes - 1}"
         )
     groups = None if split.groups is None else np.asarray(split.groups)
     if groups is not None and groups.shape != labels.shape:

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 class TextDataModule(pl.LightningDataModule, ABC):
     """Base class of all sources: a subclass reads the texts; this class splits, tokenizes, caches and batches them.
 
-    `setup()` sets `codec`, `class_names`, `vocabulary`, `sizes` and `data_fingerprint`; after that, `tokenized(split)`
-    returns data. The tokenizer is trained on the training split alone.
+    `setup()` sets `codec`, `class_names`, `vocabulary`, `sizes` and `data_fingerprint`; afterwards,
+    `tokenized(split)` may be called. The tokenizer is trained on the training split alone.
 
     Args:
         tokenizer: trains or loads the tokenizer.
@@ -43,11 +43,11 @@ class TextDataModule(pl.LightningDataModule, ABC):
             split; in (0, 1).
         split_seed: seed of the held-out rows and of the sample for `limit`; runs that differ only in `seed` share the
             splits and the cache.
-        limit: maximum number of texts per split, which are a stratified sample; None means all texts.
+        limit: maximum number of texts per split; a larger split is reduced to a stratified sample. None means no limit.
         folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
             `test_fraction`.
         fold: index of the fold that is the test split, from 0 to folds - 1.
-        length_buckets: train on batches of texts of similar length, which need less padding.
+        length_buckets: train on batches of texts of similar length, to save padding.
         on_device: store all tokens of a split on the Trainer's device.
         cache_dir: folder of the tokenized data; None means the folder `heed` in the user's cache folder.
         seed: seed of the training order; None means torch's seed.
@@ -177,7 +177,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.sizes = {split: len(self.tokenized(split).labels) for split in SPLITS}
 
     def tokenized(self, split: str) -> TokenizedSplit:
-        """Return the tokenized split "train", "val" or "test"; `Batch.index` contains row numbers of this split."""
+        """Return the tokenized split "train", "val" or "test"; `Batch.index` contains indices of its rows."""
         assert self._data is not None, "call setup() first"
         return getattr(self._data, split)
 

@@ -16,7 +16,7 @@ def connection() -> Iterator[bool]:
     In online mode, they retry for half a minute before they fail; in offline mode, they use their local cache at once.
 
     Yields:
-        Whether the libraries are in online mode, which is False if they already were in offline mode.
+        Whether the libraries are in online mode. If they were in offline mode before, they stay in it.
     """
     import datasets
     from huggingface_hub import constants

@@ -13,7 +13,7 @@ from src.data.files import content_hash, existing_file, read_text
 from src.data.glove import bundled_words
 from src.data.hub import connection
 from src.data.paths import local_path
-from src.data.trained_tokenizer import MOST_IDS, PAD, UNKNOWN, Tokenizer, text_blocks
+from src.data.trained_tokenizer import MAX_IDS, PAD, UNKNOWN, Tokenizer, text_blocks
 from src.errors import UserError
 
 LINE_BREAK = Regex(r"<br\s*/?>")
@@ -21,7 +21,7 @@ WORD = Regex(r"\w+(?:['\x{2019}]\w+)*|[^\w\s]")  # x2019 is the typographic apos
 
 
 class TokenizerBuilder(ABC):
-    """The options of a tokenizer, which `train` trains or loads."""
+    """The options of a tokenizer, and the method `train` that trains or loads the tokenizer."""
 
     @abstractmethod
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
@@ -176,7 +176,7 @@ class Pretrained(TokenizerBuilder):
         ids = backend.get_vocab().values()
         if not ids:
             raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; choose another tokenizer")
-        if max(ids) >= MOST_IDS:
+        if max(ids) >= MAX_IDS:
             raise UserError(
                 f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, and such a large vocabulary "
                 "exceeds any memory; check that the file is not damaged"

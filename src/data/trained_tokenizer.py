@@ -14,7 +14,7 @@ from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
-MOST_IDS = 1 << 24  # maximum number of ids in a vocabulary, gaps included
+MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, gaps included
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # tests a loaded tokenizer with all kinds of characters
 BLOCK = 1000  # texts that are encoded together, between two updates of the progress bar
 
@@ -37,8 +37,8 @@ class Tokenizer:
         """The tokens in the order of their ids; an id without a token has an empty string."""
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
-        if not 0 < size <= MOST_IDS:
-            raise ValueError(f"its ids go up to {size - 1:,}, but must be between 0 and {MOST_IDS - 1:,}")
+        if not 0 < size <= MAX_IDS:
+            raise ValueError(f"its ids go up to {size - 1:,}, but must be between 0 and {MAX_IDS - 1:,}")
         tokens = [""] * size  # the ids of a pretrained model may have gaps
         for token, i in ids.items():
             tokens[i] = token
@@ -141,7 +141,9 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
     except Exception as error:
         if type(error) is not Exception:  # `tokenizers` raises plain Exception for its own errors
             raise
-        raise UserError(f"the tokenizer cannot encode a text ({error}); choose one with an unknown token") from None
+        raise UserError(
+            f"the tokenizer cannot encode a text ({error}); choose a tokenizer with an unknown token"
+        ) from None
 
 
 def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from src.errors import UserError
 
 BLOCK = 1 << 20  # bytes checked at a time
 SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
-SEPARATORS = (*b"\t\n\r", *range(32, 48))  # codes of spaces and punctuation; rare in UTF-16 after swapping the bytes
+SEPARATORS = (*b"\t\n\r", *range(32, 48))  # codes of spaces and punctuation; with swapped bytes, rare characters
 BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
     "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
     "UTF-16": (b"\xff\xfe", b"\xfe\xff"),

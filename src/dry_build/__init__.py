@@ -48,7 +48,7 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = ()) -> list[Mis
     """Find mistakes in the components of a training run, such as incompatible sizes or missing columns.
 
     An invalid option is reset to its default, so that further errors are found, too. A missing component is skipped,
-    and so is a component that raises another exception than `UserError`, such as a user's own class that needs real
+    and so is a component that raises an exception other than `UserError`, such as a user's own class that needs real
     data.
 
     Args:

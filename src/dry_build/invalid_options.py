@@ -85,7 +85,7 @@ def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
 
 
 def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
-    """Return a copy of the configuration without the options that `mistakes` names, so that their defaults apply."""
+    """Return a copy of the configuration without the options that `mistakes` name, so that their defaults apply."""
     cfg = copy_config(cfg)
     OmegaConf.set_struct(cfg, False)
     OmegaConf.set_readonly(cfg, False)

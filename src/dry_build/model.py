@@ -50,7 +50,7 @@ def is_pretrained(cfg: DictConfig) -> bool:
 def _component_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
     """Find mistakes in the model's components; each component's input size is the previous component's output size."""
     input_dim = FEATURES
-    is_exact = True  # False if `input_dim` is a guess, because the previous component could not be built
+    is_exact = True  # False after a mistake, because `input_dim` is then a guess
     for name in MODEL_COMPONENTS:
         key = f"model.{name}"
         component, mistakes = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim))

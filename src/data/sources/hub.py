@@ -109,7 +109,7 @@ class Hub(TextDataModule):
     Args:
         name: name of the data set, such as owner/name.
         text: name of the column of texts.
-        label: name of the column of labels: class numbers with names, strings, numbers or booleans.
+        label: name of the column of labels: indices of named classes, strings, numbers or booleans.
         config: configuration of the data set, if it has several.
         train_split: name of the training split.
         val_split: name of the validation split; None holds out `val_fraction` of the training rows.
