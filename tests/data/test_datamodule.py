@@ -272,8 +272,8 @@ def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
         assert warnings[0].startswith("classes with only one row, which stays in the training split: 'fair', 'rare'.")
-        assert "The val scores do not cover" in warnings[0]
-        assert "training split: 'fair'. The test scores do not cover them" in warnings[1]
+        assert "The val scores do not include these classes" in warnings[0]
+        assert "training split: 'fair'. The test scores do not include these classes" in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
     module = Table(str(path), **loading)
@@ -325,7 +325,7 @@ def test_classes_with_fewer_rows_than_folds_are_named(
         set_up(path, loading, folds=3, fold=fold)
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert sum(text.startswith("classes with fewer rows than the 3 folds: 'rare'.") for text in warnings) == 3
-    single = [text for text in warnings if "test scores do not cover" in text]
+    single = [text for text in warnings if "test scores do not include" in text]
     assert len(single) == 3 and all("training split: 'fair'." in text for text in single)
 
 

@@ -63,7 +63,7 @@ def test_a_zip_of_one_file_is_read(tmp_path: Path) -> None:
 
 
 def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glove, "LARGE", 0)
+    monkeypatch.setattr(glove, "LARGE_FILE", 0)
     monkeypatch.setattr(glove, "REPORT", 2)
     assert read_glove(text(tmp_path, LINES), ["film"])[0] == ["film"]
 

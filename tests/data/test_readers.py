@@ -121,7 +121,7 @@ def test_a_set_delimiter_is_used(tmp_path: Path) -> None:
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 100_000, mtime=0))
     assert len(read_rows(path, None).places) == 100_000
-    monkeypatch.setattr(files, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(files, "MAX_UNPACKED", 1000)
     with pytest.raises(UserError, match=r"a\.csv\.gz: unpacks to more than .* unpack it yourself"):
         read_rows(path, None)
 
@@ -149,8 +149,8 @@ NESTED = "[" * 100_000 + "]" * 100_000
             r"line 1: column 'text' holds an unpaired surrogate.*a\\ud83d",
         ),
         ("a.jsonl", '{"text": "a", "label": "\\ude00"}\n', "line 1: column 'label' holds an unpaired surrogate"),
-        ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: its JSON is nested too deep"),
-        ("a.json", f'[{{"text": "a", "label": 1, "x": {NESTED}}}]', "its JSON is nested too deep"),
+        ("a.jsonl", f'{{"text": "a", "label": 1, "x": {NESTED}}}\n', "line 1: the JSON is nested too deep"),
+        ("a.json", f'[{{"text": "a", "label": 1, "x": {NESTED}}}]', "the JSON is nested too deep"),
         ("a.json", '[{"text": "a", "label": 1}, {"text": "a", "text": "b"}]', "record 2: 2 columns are called 'text'"),
         ("a.json", '[{"text": "a", "label": ' + "7" * 5000 + "}]", "a number cannot be read"),
         ("a.jsonl", '{"text": "a", "label": [1]}\n', r"line 1: column 'label' holds a value of type list, \[1\]"),
