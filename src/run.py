@@ -31,7 +31,7 @@ from src.process.startup import announce
 from src.reports.draw import draw_all
 from src.run_folder import RunFolder, is_main_process, trim_logs
 from src.run_log import write_end, write_start
-from src.run_result import Best, ClassScore, Parameters, RunResult, Score, Seconds
+from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_data, print_summary, warn_of_single_class
 
 
@@ -172,13 +172,7 @@ class Run:
         module: Any = trainer.lightning_module
         counts = module.card["class_counts"]
         metrics, classes = evaluate_splits(self.path, counts.index(max(counts)), module.metrics)
-        self._record(
-            metrics={name: Score(*metric) for name, metric in metrics.items()},
-            classes={
-                split: {name: ClassScore(*scores) for name, scores in by_name.items()}
-                for split, by_name in classes.items()
-            },
-        )
+        self._record(metrics=metrics, classes=classes)
         self._write_result()  # before the figures, in case they fail
         figures = draw_all(self.path)
         self.trackers.show(Report.of(self.path, metrics, figures, trainer.global_step))

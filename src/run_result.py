@@ -92,7 +92,10 @@ class Best:
 
 @dataclass(frozen=True)
 class Score:
-    """A final metric with its 95 % interval and the number of texts."""
+    """A final metric with its 95 % interval and the number of texts.
+
+    The value is None if the metric is undefined on the texts. The bounds are None also if it does not vary.
+    """
 
     value: float | None = nullable()
     low: float | None = nullable()

@@ -8,21 +8,21 @@ import numpy as np
 from torchmetrics import MetricCollection
 
 from src.analysis.added_metrics import AddedMetric
-from src.analysis.metrics import ClassScores, Metric, class_scores, evaluate
+from src.analysis.metrics import class_scores, evaluate
 from src.config.metrics import default_metrics
 from src.files.arrays import read_arrays
 from src.process.console import OutputConsole
 from src.reports.data_table import data_table
 from src.reports.files import read_predictions
 from src.reports.tables import class_table, files_table, metric_table
-from src.run_result import Data, RunResult
+from src.run_result import ClassScore, Data, RunResult, Score
 
 log = logging.getLogger(__name__)
 
 
 def evaluate_splits(
     folder: Path, majority: int, metrics: MetricCollection
-) -> tuple[dict[str, Metric], dict[str, dict[str, ClassScores]]]:
+) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]]]:
     """Return all metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
 
     Args:
@@ -33,8 +33,8 @@ def evaluate_splits(
     names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
     added = {name: AddedMetric(metrics[name]) for name in names_of_run if name not in default_metrics()}
     removed = default_metrics().keys() - set(names_of_run)
-    results: dict[str, Metric] = {}
-    classes: dict[str, dict[str, ClassScores]] = {}
+    results: dict[str, Score] = {}
+    classes: dict[str, dict[str, ClassScore]] = {}
     for split, probabilities, labels, names in _predictions(folder):
         scores = evaluate(probabilities, labels, names, majority=majority)
         scores |= {name: metric.with_interval(probabilities, labels) for name, metric in added.items()}

@@ -4,9 +4,9 @@ from copy import deepcopy
 
 import numpy as np
 import torch
-from torchmetrics import Metric as TorchMetric
+from torchmetrics import Metric
 
-from src.analysis.metrics import Metric
+from src.run_result import Score
 
 GROUPS = 100  # groups of texts, each of which is left out once
 
@@ -18,9 +18,9 @@ class AddedMetric:
         metric: accepts probabilities and labels, and returns a number.
     """
 
-    def __init__(self, metric: TorchMetric) -> None:
+    def __init__(self, metric: Metric) -> None:
         self._metric = deepcopy(metric).cpu()
-        metrics = [module for module in self._metric.modules() if isinstance(module, TorchMetric)]
+        metrics = [module for module in self._metric.modules() if isinstance(module, Metric)]
         for nested in metrics:
             nested.distributed_available_fn = _is_never_distributed
         innermost = metrics[-1]
@@ -33,24 +33,24 @@ class AddedMetric:
         self._metric.update(p, y)
         return float(self._metric.compute())
 
-    def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Metric:
+    def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Score:
         """Return the score with its 95 % interval, which is Student's t interval of the values of `by_group`.
 
         The score and the bounds are None if undefined, and the bounds also if the values of `by_group` do not vary.
         """
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):
-            return Metric(None, None, None, n)
+            return Score(None, None, None, n)
         values = self.by_group(probabilities, labels)
         if values is None or np.ptp(values) < 1e-6:
-            return Metric(value, None, None, n)
+            return Score(value, None, None, n)
         from scipy.stats import t as student_t  # the import takes a second
 
         margin = float(student_t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
         high = value + margin
         if self.upper_bound is not None:
             high = max(value, min(high, self.upper_bound))
-        return Metric(value, value - margin, high, n)
+        return Score(value, value - margin, high, n)
 
     def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
         """Return a value for each group of texts; the mean of the values is the score.

@@ -3,34 +3,16 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
 from src.analysis.auroc import auroc
 from src.analysis.calibration import calibration_bins, calibration_error
 from src.analysis.resampling import confusion_scores, replicates
+from src.run_result import ClassScore, Score
 
 # lower bound of a probability in nll: smaller values are rounding errors of float32
 SMALLEST = float(np.finfo(np.float32).eps)
-
-
-class ClassScores(NamedTuple):
-    """The scores of one class; None if the class is neither the true nor the predicted class of any text."""
-
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    support: int  # texts of the class
-
-
-class Metric(NamedTuple):
-    """A score with its 95 % interval; the value is None if undefined, the bounds also if the score does not vary."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
 
 
 def evaluate(
@@ -40,7 +22,7 @@ def evaluate(
     *,
     majority: int | None = None,
     seed: int = 0,
-) -> dict[str, Metric]:
+) -> dict[str, Score]:
     """Compute the scores of predicted probabilities against the true classes.
 
     - acc: the share of correct predictions.
@@ -77,27 +59,27 @@ def evaluate(
     metrics = {name: _proportion(count, n) for name, count in correct.items()}
     for name, value in _compute_scores(probabilities, labels).items():
         if value is None:
-            metrics[name] = Metric(None, None, None, n)
+            metrics[name] = Score(None, None, None, n)
         else:
             low, high = _percentiles(samples[name])
             if name == "ece" and low is not None and high is not None:
                 is_calibrated = value <= np.percentile(samples["calibrated_ece"], 97.5)
                 low, high = 0.0 if is_calibrated else max(0.0, 2 * value - high), max(value, 2 * value - low)
-            metrics[name] = Metric(value, low, high, n)
+            metrics[name] = Score(value, low, high, n)
     return metrics
 
 
-def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScores]:
+def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScore]:
     """Return the scores of each class, by name.
 
     Precision is 0 if the class is never predicted, and recall is 0 if it has no texts; if both hold, all are None.
     """
     table = confusion_matrix(probabilities, labels)
-    scores: dict[str, ClassScores] = {}
+    scores: dict[str, ClassScore] = {}
     for name, hits, predicted, true in zip(class_names, np.diag(table), table.sum(0), table.sum(1), strict=True):
         parts = ((hits, predicted), (hits, true), (2 * hits, predicted + true))
         precision, recall, f1 = (float(part / max(whole, 1)) if predicted + true else None for part, whole in parts)
-        scores[name] = ClassScores(precision, recall, f1, int(true))
+        scores[name] = ClassScore(precision, recall, f1, int(true))
     return scores
 
 
@@ -144,8 +126,8 @@ def wilson_interval(count: int, n: int) -> tuple[float, float]:
     return (0.0 if count == 0 else low), (1.0 if count == n else high)
 
 
-def _proportion(count: int, n: int) -> Metric:
-    return Metric(count / n, *wilson_interval(count, n), n)
+def _proportion(count: int, n: int) -> Score:
+    return Score(count / n, *wilson_interval(count, n), n)
 
 
 def _percentiles(samples: np.ndarray) -> tuple[float, float] | tuple[None, None]:

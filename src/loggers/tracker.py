@@ -8,10 +8,9 @@ from typing import Any
 
 from pytorch_lightning.loggers import Logger
 
-from src.analysis.metrics import Metric
 from src.reports.examples import Example, read_examples
 from src.reports.files import Predictions, read_predictions
-from src.run_result import RunResult
+from src.run_result import RunResult, Score
 
 log = logging.getLogger(__name__)
 TEXT_PICTURES = ("strip", "heatmap", "heads")  # kinds of pictures that show one text
@@ -30,7 +29,7 @@ class Report:
         examples: texts with the weights of their words.
     """
 
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Score]
     step: int
     pictures: Mapping[str, Path]
     pages: Mapping[str, Path]
@@ -38,7 +37,7 @@ class Report:
     examples: Sequence[Example]
 
     @classmethod
-    def of(cls, run: Path, metrics: Mapping[str, Metric], files: Sequence[Path], step: int) -> "Report":
+    def of(cls, run: Path, metrics: Mapping[str, Score], files: Sequence[Path], step: int) -> "Report":
         """Create the report of a run from its folder, its metrics and its drawn files."""
         predictions = read_predictions(run)
         names = predictions.class_names if predictions else []
@@ -49,8 +48,9 @@ class Report:
     def numbers(self) -> dict[str, float]:
         """Return the defined values, the bounds of 95 % intervals, and each split's number of texts, by name."""
         numbers: dict[str, float] = {}
-        for name, (value, low, high, n) in self.metrics.items():
-            values = {name: value, f"{name}_low": low, f"{name}_high": high, f"{name.split('/')[0]}/n": n}
+        for name, score in self.metrics.items():
+            values = {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
+            values[f"{name.split('/')[0]}/n"] = score.n
             numbers |= {key: number for key, number in values.items() if number is not None}
         return numbers
 

@@ -20,11 +20,11 @@ def added(target: str, num_classes: int, **options: object) -> AddedMetric:
 )
 def test_score_and_interval_agree_with_those_of_the_default_metric(target: str, name: str) -> None:
     probabilities, labels = predictions(997, 3, seed=1)
-    value, low, high, n = added(target, 3).with_interval(probabilities, labels)
+    score = added(target, 3).with_interval(probabilities, labels)
     expected = evaluate(probabilities, labels, list("abc"))[name]
-    assert (value, n) == (pytest.approx(expected.value, abs=1e-6), 997)
-    assert low is not None and high is not None and expected.low is not None and expected.high is not None
-    assert high - low == pytest.approx(expected.high - expected.low, rel=0.25)
+    assert (score.value, score.n) == (pytest.approx(expected.value, abs=1e-6), 997)
+    assert score.low is not None and score.high is not None and expected.low is not None and expected.high is not None
+    assert score.high - score.low == pytest.approx(expected.high - expected.low, rel=0.25)
 
 
 def test_a_binary_metric_scores_the_second_class() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from src.analysis.metrics import Metric, class_scores, confusion_matrix, evaluate, wilson_interval
+from src.analysis.metrics import class_scores, confusion_matrix, evaluate, wilson_interval
+from src.run_result import ClassScore, Score
 from tests.reports.runs import predictions
 
 ONES = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
@@ -18,7 +19,7 @@ def names(classes: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def by_hand() -> dict[str, Metric]:
+def by_hand() -> dict[str, Score]:
     return evaluate(np.stack([1 - ONES, ONES], 1), LABELS, names(2), majority=1)
 
 
@@ -38,7 +39,7 @@ def by_hand() -> dict[str, Metric]:
         ("nll", -math.log(0.91 * 0.77 * 0.41 * 0.82 * 0.43) / 5),
     ],
 )
-def test_values_by_hand(by_hand: dict[str, Metric], name: str, value: float) -> None:
+def test_values_by_hand(by_hand: dict[str, Score], name: str, value: float) -> None:
     assert by_hand[name].value == pytest.approx(value, abs=1e-6)
     assert by_hand[name].n == 5
 
@@ -87,7 +88,7 @@ def test_values_against_plain_references(classes: int) -> None:
 def test_wilson_interval_of_eight_out_of_eight() -> None:
     metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
     z = 1.959964
-    assert metrics["acc"] == (1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
+    assert metrics["acc"] == Score(1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
 
 
 def test_intervals_contain_the_value_and_narrow_with_n() -> None:
@@ -165,10 +166,10 @@ def test_balanced_accuracy_omits_classes_without_texts() -> None:
 def test_class_scores_by_hand() -> None:
     scores = class_scores(np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), names(4))
     assert scores == {
-        "class 0": (1 / 2, 1, 2 / 3, 1),
-        "class 1": (1, pytest.approx(1 / 3), 1 / 2, 3),
-        "class 2": (0, 0, 0, 0),  # predicted for one text, and has none
-        "class 3": (None, None, None, 0),
+        "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
+        "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
+        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, and has none
+        "class 3": ClassScore(None, None, None, 0),
     }
 
 
@@ -190,8 +191,8 @@ def test_nll_of_a_confident_error_is_finite() -> None:
 
 def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
     metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
-    assert metrics["auroc"] == (None, None, None, 8)
-    assert metrics["f1_macro"] == (1.0, None, None, 8)  # class 0 is neither true nor predicted
+    assert metrics["auroc"] == Score(None, None, None, 8)
+    assert metrics["f1_macro"] == Score(1.0, None, None, 8)  # class 0 is neither true nor predicted
 
 
 def test_one_text() -> None:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from src.analysis.metrics import Metric
 from src.loggers.tracker import Report, final_numbers, name_pictures
-from src.run_result import Best, Parameters, PeakMemory, RunResult, Seconds
+from src.run_result import Best, Parameters, PeakMemory, RunResult, Score, Seconds
 
 
 def test_pictures_of_texts_are_numbered() -> None:
@@ -32,7 +31,7 @@ def test_pictures_of_texts_are_numbered() -> None:
 
 
 def test_unknown_numbers_are_omitted() -> None:
-    metrics = {"test/acc": Metric(0.5, 0.25, 0.75, 8), "test/auroc": Metric(None, None, None, 8)}
+    metrics = {"test/acc": Score(0.5, 0.25, 0.75, 8), "test/auroc": Score(None, None, None, 8)}
     report = Report(metrics, 3, {}, {}, None, [])
     assert report.numbers() == {"test/acc": 0.5, "test/acc_low": 0.25, "test/acc_high": 0.75, "test/n": 8}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from src.analysis.metrics import ClassScores, class_scores, confusion_matrix
+from src.analysis.metrics import class_scores, confusion_matrix
 from src.faithfulness.records import Record
 from src.files.atomic import replace_atomically
 from src.reports.data_table import data_notes, data_rows
@@ -20,7 +20,7 @@ from src.reports.page.formatting import format_compact, format_count, format_int
 from src.reports.page.rankings import ranked_texts
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
-from src.run_result import RunResult, Score
+from src.run_result import ClassScore, RunResult, Score
 
 MAX_CLASSES = 5  # maximum number of classes listed for a text
 UNBOUNDED = ("brier", "nll")  # scores that can exceed 1
@@ -120,8 +120,8 @@ def _scores(metrics: Mapping[str, Score]) -> dict[str, ChartTable]:
     return {split: ChartTable(scale, heads, rows, description) for split, rows in by_split.items()}
 
 
-def _class_row(name: str, scores: ClassScores) -> list[str]:
-    return [name, *(format_score(value) for value in scores[:3]), f"{scores.support:,}"]
+def _class_row(name: str, score: ClassScore) -> list[str]:
+    return [name, *map(format_score, (score.precision, score.recall, score.f1)), f"{score.support or 0:,}"]
 
 
 def _example(example: Example) -> dict[str, Any]:
