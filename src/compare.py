@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from src.cli.output_folder import default_folder, named_folder
-from src.errors import UserError
+from src.cli.output_folder import add_folders, report_folder, write_report
 from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
@@ -17,29 +16,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Compare the runs, write the files, and print the tables and the paths of the files."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
-        out = args.out or (args.folders[0] if len(args.folders) == 1 else default_folder("compare"))
-
-        from src.config.paths import unwritable_reason
-
-        if (args.out or out.is_dir()) and (reason := unwritable_reason(out)):
-            raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")
+        out = report_folder(args.folders, args.out, "compare")
 
         from src.comparison.comparison import compare
-        from src.comparison.tables import print_comparison, write
+        from src.comparison.tables import FILES, render_terminal
 
         comparison = compare(args.folders, args.baseline, args.metric, args.study)
-        print_comparison(comparison, write(comparison, out))
+        texts = {name: render(comparison) for name, render in FILES.items()}
+        write_report(out, texts, render_terminal(comparison))
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m src.compare", description=DESCRIPTION)
-    parser.add_argument(
-        "folders",
-        nargs="+",
-        type=named_folder,
-        metavar="FOLDER",
-        help="a run, a sweep, or a folder with runs or sweeps",
-    )
     parser.add_argument(
         "--baseline",
         metavar="NAME",
@@ -58,12 +46,7 @@ def arguments() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file of the claims to test; default: claims of studies/twenty_variants.yaml whose variants are compared",
     )
-    parser.add_argument(
-        "--out",
-        type=named_folder,
-        metavar="FOLDER",
-        help="output folder; default: the compared folder, or outputs/compare/<time> for several folders",
-    )
+    add_folders(parser, "compare")
     return parser
 
 

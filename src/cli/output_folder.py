@@ -1,36 +1,76 @@
-"""The folder into which a command writes its tables and pages."""
+"""The folders that a report reads, and the folder into which it is written."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from src.errors import UserError
 
-
-def named_folder(text: str) -> Path:
-    """Convert a command-line argument to the path of a folder, as a type for argparse."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError("is empty: name a folder")
-    return Path(text)
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
-def default_folder(command: str) -> Path:
-    """Return the default output folder, `outputs/<command>/<time>`, of a command that reads several folders."""
-    return Path("outputs") / command / datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
+    """Add the folders of the runs, and `--out`, to the options of a command."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=_folder,
+        metavar="FOLDER",
+        help="a run, a sweep, or a folder with runs or sweeps",
+    )
+    parser.add_argument(
+        "--out",
+        type=_folder,
+        metavar="FOLDER",
+        help=f"output folder; default: the folder of the runs, or outputs/{command}/<time> for several folders",
+    )
 
 
-def write_texts(texts: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write a file in `folder` for each file name and its text, and return the paths of the files.
+def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Path:
+    """Return the output folder: `out` if given, the only folder of the runs, or `outputs/<command>/<time>`.
 
     Raises:
         UserError: if the folder cannot be written to.
     """
+    from src.config.paths import unwritable_reason
+
+    time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+    folder = out or (folders[0] if len(folders) == 1 else Path("outputs") / command / time)
+    if (out or folder.is_dir()) and (reason := unwritable_reason(folder)):
+        raise _unwritable(folder, reason)
+    return folder
+
+
+def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType") -> None:
+    """Write the texts to files in the folder, by file name, and print the tables and the paths of the files.
+
+    Raises:
+        UserError: if the folder cannot be written to.
+    """
+    from src.process.console import OutputConsole
+    from src.reports.tables import files_table
+
     paths = [folder / name for name in texts]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values(), strict=True):
             path.write_text(text, encoding="utf-8")
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise UserError(f"{folder} cannot be written to ({error.strerror}): name another folder with --out") from None
-    return paths
+        raise _unwritable(folder, str(error.strerror)) from None
+    console = OutputConsole()
+    console.print(tables)
+    console.print(files_table(folder, paths))
+
+
+def _folder(text: str) -> Path:
+    """Convert a command-line argument to the path of a folder."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty: name a folder")
+    return Path(text)
+
+
+def _unwritable(folder: Path, reason: str) -> UserError:
+    return UserError(f"{folder} cannot be written to ({reason}): name another folder with --out")

@@ -1,22 +1,18 @@
-"""Render a comparison for the terminal and as Markdown, LaTeX and CSV, and write its files."""
+"""Render a comparison for the terminal and as Markdown, LaTeX and CSV."""
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from src.cli.output_folder import write_texts
 from src.comparison.comparison import Comparison, Row
 from src.comparison.page import render
 from src.comparison.sections import RULES, sections
 from src.comparison.statistics import Interval
-from src.process.console import OutputConsole
-from src.reports.tables import files_table
 
 MARKDOWN_ESCAPES = str.maketrans({"|": r"\|", "\\": r"\\", "<": "&lt;", "*": r"\*", "`": r"\`", "\n": " "})
 LATEX_ESCAPES = str.maketrans(
@@ -54,10 +50,7 @@ def render_markdown(comparison: Comparison) -> str:
     """Render all tables, the claims with their evidence, and the excluded runs as Markdown."""
     blocks = ["# Comparison"]
     for title, head, rows, note in sections(comparison):
-        rules = ["---", *["---:"] * (len(head) - 1)]
-        lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
-        lines.insert(1, " | ".join(rules))
-        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", "\n".join(f"| {line} |" for line in lines), note]
+        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", markdown_table(head, rows), note]
     if comparison.claims:
         blocks += ["## Claims", RULES]
         for claim in comparison.claims:
@@ -72,6 +65,13 @@ def render_markdown(comparison: Comparison) -> str:
             "\n".join(line.translate({**MARKDOWN_ESCAPES, ord("\\"): "\\"}) for line in lines),
         ]
     return "\n\n".join(blocks) + "\n"
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table with its special characters escaped; the columns after the first are right-aligned."""
+    lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
+    lines.insert(1, " | ".join(["---", *["---:"] * (len(head) - 1)]))
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 def render_latex(comparison: Comparison) -> str:
@@ -128,20 +128,9 @@ def _with_bounds(name: str, interval: Interval | None) -> Iterator[tuple[str, fl
     yield from zip((name, f"{name}_low", f"{name}_high"), interval or (None, None, None), strict=True)
 
 
-FORMATS = {"md": render_markdown, "csv": render_csv, "tex": render_latex, "html": render}
-
-
-def write(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write comparison.md, .csv, .tex and .html.
-
-    Raises:
-        UserError: if the folder cannot be written to.
-    """
-    return write_texts({f"comparison.{suffix}": draw(comparison) for suffix, draw in FORMATS.items()}, folder)
-
-
-def print_comparison(comparison: Comparison, written: Sequence[Path]) -> None:
-    """Print the tables and the paths of the files."""
-    console = OutputConsole()
-    console.print(render_terminal(comparison))
-    console.print(files_table(written[0].parent, written))
+FILES = {
+    "comparison.md": render_markdown,
+    "comparison.csv": render_csv,
+    "comparison.tex": render_latex,
+    "comparison.html": render,
+}

@@ -5,8 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from src.cli.output_folder import default_folder, named_folder
-from src.errors import UserError
+from src.cli.output_folder import add_folders, report_folder, write_report
 from src.faithfulness.names import MEASURES, TRAINING
 from src.process.exits import exit_with_message
 
@@ -20,35 +19,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure the runs, write the files, and print the tables and the paths of the files."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
-        out = args.out or (args.folders[0] if len(args.folders) == 1 else default_folder("faithfulness"))
+        out = report_folder(args.folders, args.out, "faithfulness")
 
-        from src.config.paths import unwritable_reason
         from src.extras import require
 
-        if (args.out or out.is_dir()) and (reason := unwritable_reason(out)):
-            raise UserError(f"{out} cannot be written to ({reason}): name another folder with --out")
         require("captum", by="python -m src.faithfulness", extra="faithfulness")
 
         from src.faithfulness.measurement import measure
-        from src.faithfulness.report import print_report, write
+        from src.faithfulness.report import FILES, render_terminal
 
         command = shlex.join(["python", "-m", "src.faithfulness", *(sys.argv[1:] if argv is None else argv)])
         training = (args.train_texts, args.epochs)
         report = measure(
             args.folders, args.texts, args.seed, args.measures, training, args.trusted_modules, args.data_path, command
         )
-        print_report(report, write(report, out))
+        texts = {name: render(report) for name, render in FILES.items()}
+        write_report(out, texts, render_terminal(report))
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m src.faithfulness", description=DESCRIPTION)
-    parser.add_argument(
-        "folders",
-        nargs="+",
-        type=named_folder,
-        metavar="FOLDER",
-        help="a run, a sweep, or a folder with runs or sweeps",
-    )
     parser.add_argument(
         "--texts",
         type=_positive,
@@ -79,12 +69,7 @@ def arguments() -> argparse.ArgumentParser:
         metavar="PACKAGE",
         help="your own packages whose classes the checkpoints may name",
     )
-    parser.add_argument(
-        "--out",
-        type=named_folder,
-        metavar="FOLDER",
-        help="output folder; default: the measured folder, or outputs/faithfulness/<time> for several folders",
-    )
+    add_folders(parser, "faithfulness")
     return parser
 
 

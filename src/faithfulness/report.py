@@ -1,18 +1,15 @@
-"""Render a measurement for the terminal and as Markdown and CSV, and write its files."""
+"""Render a measurement for the terminal and as Markdown and CSV."""
 
 import csv
 import io
-from collections.abc import Sequence
-from pathlib import Path
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from src.cli.output_folder import write_texts
 from src.comparison.sections import Section
-from src.comparison.tables import MARKDOWN_ESCAPES
+from src.comparison.tables import MARKDOWN_ESCAPES, markdown_table
 from src.faithfulness.names import ATTENTION
 from src.faithfulness.page import render_html
 from src.faithfulness.tables import (
@@ -26,9 +23,7 @@ from src.faithfulness.tables import (
     title_of,
     variant_sections,
 )
-from src.process.console import OutputConsole
 from src.reports.page.formatting import MINUS
-from src.reports.tables import files_table
 
 MAX_COLUMNS = 6  # measures in a table of 100 characters
 
@@ -75,10 +70,8 @@ def render_markdown(report: Report) -> str:
     """Render all tables as Markdown."""
     blocks = ["# Faithfulness", f"`{report.command}`", NOTE.translate(MARKDOWN_ESCAPES)]
     for title, head, rows, note in sections(report):
-        lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
-        lines.insert(1, " | ".join(["---", *["---:"] * (len(head) - 1)]))
-        table = "\n".join(f"| {line} |" for line in lines)
-        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", table, *filter(None, [note.translate(MARKDOWN_ESCAPES)])]
+        blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", markdown_table(head, rows)]
+        blocks += filter(None, [note.translate(MARKDOWN_ESCAPES)])
     if report.excluded:
         lines = [f"- {run.folder}: {run.status}: {run.error}".translate(MARKDOWN_ESCAPES) for run in report.excluded]
         blocks += ["## Not measured", "\n".join(lines)]
@@ -100,20 +93,4 @@ def render_csv(report: Report) -> str:
     return out.getvalue()
 
 
-FORMATS = {"md": render_markdown, "csv": render_csv, "html": render_html}
-
-
-def write(report: Report, folder: Path) -> list[Path]:
-    """Write faithfulness.md, .csv and .html.
-
-    Raises:
-        UserError: if the folder cannot be written to.
-    """
-    return write_texts({f"faithfulness.{suffix}": draw(report) for suffix, draw in FORMATS.items()}, folder)
-
-
-def print_report(report: Report, written: Sequence[Path]) -> None:
-    """Print the tables and the paths of the files."""
-    console = OutputConsole()
-    console.print(render_terminal(report))
-    console.print(files_table(written[0].parent, written))
+FILES = {"faithfulness.md": render_markdown, "faithfulness.csv": render_csv, "faithfulness.html": render_html}
