@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks.measure import Spread
-from src.reports.figures.colours import COLOURS, GREY, INK
-from src.reports.figures.style import name_axes, new_figure
+from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
 
 ROW, HEADER = 0.33, 0.75  # heights in inches of a bar with its margin, and of a panel's title and ticks
 OTHERS = "#b6bcc6"

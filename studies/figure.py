@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from src.comparison.statistics import mean_over_seeds
-from src.reports.figures.colours import COLOURS, GREY, INK
-from src.reports.figures.style import name_axes, new_figure
+from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
 
 Accuracies = Mapping[tuple[str, str], Sequence[float]]  # accuracy of each seed, in %, by encoder and attention
 DETAIL = 5  # the second panel starts about this many points below the best mean

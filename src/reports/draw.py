@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from src.analysis.calibration import calibration_bins
 from src.analysis.metrics import confusion_matrix
-from src.errors import UserError
 from src.reports.examples import read_examples
 from src.reports.figures.attention import draw_entropy, draw_lexicon, draw_position
 from src.reports.figures.evaluation import draw_confusion, draw_reliability
@@ -22,16 +21,14 @@ from src.run_result import RunResult
 def draw_all(run: Path) -> list[Path]:
     """Draw the figures of a run into `pictures/` and write its `page.html`.
 
-    If a file of the run is missing, only the figures that show its content are omitted.
+    A figure is omitted if the file that it shows is missing.
 
     Returns:
         Paths of the written files.
 
     Raises:
-        UserError: if the folder does not exist, or a file in it cannot be read.
+        UserError: if a file of the run cannot be read.
     """
-    if not run.is_dir():
-        raise UserError(f"{run} is not a folder: pass the folder of a run.")
     result, predictions = RunResult.load(run), read_predictions(run)
     history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
     lexicon = read_lexicon_weights(run)

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from src.errors import UserError
 from src.reports.draw import draw_all
 from tests.reports.runs import example
 
@@ -61,8 +60,3 @@ def test_absent_file_omits_its_figures_only(
 def test_empty_run_has_no_figures(tmp_path: Path) -> None:
     assert draw_all(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nowhere"):
-        draw_all(tmp_path / "nowhere")

@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogFormatter, PercentFormatter
 
-from src.reports.figures.colours import COLOURS, GREY
-from src.reports.figures.style import name_axes, new_figure, user_text
+from src.reports.figures.style import COLOURS, GREY, name_axes, new_figure, user_text
 from src.reports.files import Statistics
 from src.reports.words import clean_text
 

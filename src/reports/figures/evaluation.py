@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 
 from src.analysis.calibration import Bins, calibration_error
 from src.analysis.metrics import wilson_interval
-from src.reports.figures.colours import COLOURS, GREY, INK, WEIGHTS
-from src.reports.figures.style import name_axes, new_figure, user_text
+from src.reports.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
 MAX_NUMBERED = 25  # maximum number of classes with numbers in the cells; with more, the cells are too small

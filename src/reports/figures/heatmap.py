@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from src.reports.figures.colours import INK, WEIGHTS
-from src.reports.figures.style import label_words, new_figure, user_text
+from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
 from src.reports.words import clean_text, colour_limit
 
 MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # maximum number of words on an axis: in a single map, and in the grid of heads
@@ -17,24 +16,21 @@ MAX_NUMBERED = 12  # maximum number of words with numbers in the cells; with mor
 
 
 def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> dict[str, Figure]:
-    """Return the figure "heatmap" and, for several heads, the figure "heads", by name; empty without a matrix."""
+    """Return, by name, the figure "heatmap" and, for several heads, the figure "heads"; {} if the matrix is None."""
     if matrix is None:
         return {}
     heatmap = {"heatmap": draw_heatmap(words, matrix, title)}
     return heatmap | ({"heads": draw_heads(words, matrix, title)} if len(matrix) > 1 else {})
 
 
-def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """Draw the mean map over heads of one text; if it has more than 40 words, also the map of the 40 most attended.
+def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
+    """Draw the mean map over the heads of one text; with more than 40 words, also the map of the 40 most attended.
 
     Args:
-        words: L words, at least one.
-        matrix: weights L×L or H×L×L; rows are queries and sum to 1.
-
-    Raises:
-        ValueError: if the matrix does not have one row and one column for each word.
+        words: L words, L ≥ 1.
+        matrix: weights H×L×L; rows are queries and sum to 1.
     """
-    heads = _heads(words, matrix)
+    heads = np.nan_to_num(matrix.astype(np.float64))
     mean, note = heads.mean(0), ""
     columns = most_attended(mean, MAX_NAMED)
     submatrix = mean[np.ix_(columns, columns)]
@@ -60,17 +56,14 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str = "") -> F
     return figure
 
 
-def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str = "") -> Figure:
-    """Draw a map for each head (at most 16) on one colour scale; of more than 20 words, show the 20 most attended.
+def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
+    """Draw a map of each head (of the first 16 at most), with one colour scale and at most the 20 most attended words.
 
     Args:
-        words: L words, at least one.
+        words: L words, L ≥ 1.
         matrix: weights H×L×L.
-
-    Raises:
-        ValueError: if the matrix does not have one row and one column for each word.
     """
-    heads = _heads(words, matrix)
+    heads = np.nan_to_num(matrix.astype(np.float64))
     columns = most_attended(heads.mean(0), MAX_NAMED_IN_GRID)
     names = _names(words, columns)
     selected = heads[:MAX_HEADS][:, columns][:, :, columns]
@@ -100,23 +93,15 @@ def most_attended(matrix: np.ndarray, count: int) -> np.ndarray:
     return np.sort(np.argsort(-matrix.sum(0), kind="stable")[:count])
 
 
-def _heads(words: Sequence[str], matrix: np.ndarray) -> np.ndarray:
-    heads = np.nan_to_num(np.asarray(matrix, dtype=np.float64))
-    heads = heads[None] if heads.ndim == 2 else heads
-    if len(words) == 0 or heads.ndim != 3 or heads.shape[1:] != (len(words), len(words)):
-        raise ValueError(f"matrix has shape {np.shape(matrix)} for {len(words)} words: pass L×L or H×L×L with L > 0")
-    return heads
-
-
 def _names(words: Sequence[str], columns: np.ndarray) -> list[str]:
-    """The words of the columns, with their position in the text (from 1) if words are omitted."""
+    """Return the words of the columns; if some words are omitted, each with its position in the text, from 1."""
     if len(columns) == len(words):
         return [clean_text(word, 20) for word in words]
     return [f"{clean_text(words[column], 20)} {column + 1}" for column in columns]
 
 
 def _overview(axes: Axes, matrix: np.ndarray) -> None:
-    """Draw the whole map; the colour scale ends at the 99.5th percentile, so that small weights remain visible."""
+    """Draw the whole map; the full colour starts at the 99.5th percentile, so that small weights remain visible."""
     length = len(matrix)
     limit = max(float(np.percentile(matrix, 99.5)), min(1.0, 3 / length))
     axes.imshow(matrix, cmap=WEIGHTS, vmin=0, vmax=limit, extent=(0.5, length + 0.5, length + 0.5, 0.5))
@@ -134,7 +119,7 @@ def _number(axes: Axes, matrix: np.ndarray, limit: float) -> None:
 
 
 def _finish(figure: Figure, image: AxesImage, panels: list[Axes], heading: str, title: str) -> None:
-    figure.suptitle(f"{heading}\n{clean_text(title, 200)}" if title else heading, x=0.01, ha="left", **user_text(10.5))
+    figure.suptitle(f"{heading}\n{clean_text(title, 200)}", x=0.01, ha="left", **user_text(10.5))
     bar = figure.colorbar(image, ax=panels, shrink=0.7, pad=0.01, panchor=False)
-    bar.set_label("attention weight (each full row sums to 1)", fontsize=8)
+    bar.set_label("attention weight (each row of the whole map sums to 1)", fontsize=8)
     bar.ax.tick_params(labelsize=7.5)

@@ -14,8 +14,16 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
-from src.reports.figures.colours import COLOURS, INK, WEIGHTS
-from src.reports.figures.style import DPI, families, missing_glyphs_allowed, new_figure, user_text
+from src.reports.figures.style import (
+    COLOURS,
+    DPI,
+    INK,
+    WEIGHTS,
+    families,
+    missing_glyphs_allowed,
+    new_figure,
+    user_text,
+)
 from src.reports.words import WeightedWord, clean_text, clean_weights, colour_limit, top_words
 
 TEXT, SIDE, MARGIN = 7.6, 2.9, 0.25  # widths in inches: text, panel beside it, margins

@@ -4,8 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from src.reports.figures.colours import COLOURS, GREY
-from src.reports.figures.style import name_axes, new_figure
+from src.reports.figures.style import COLOURS, GREY, name_axes, new_figure
 from src.reports.files import History
 
 PANELS = (("loss", "Loss", "loss"), ("acc", "Accuracy", "accuracy"))

@@ -5,8 +5,8 @@ import pytest
 from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from src.reports.figures.colours import WEIGHTS
 from src.reports.figures.strip import GAP, TEXT, draw_strip, lay_out
+from src.reports.figures.style import WEIGHTS
 
 
 def test_lines_fill_from_the_left() -> None:
