@@ -56,11 +56,6 @@ class Explanation:
             "layers": {name: _rounded(matrix) for name, matrix in self.layers.items()},
         }
 
-    def top(self, count: int = 10) -> list[tuple[str, float]]:
-        """Return the words with the highest weights, in descending order of weight."""
-        pairs = zip(self.words, self.weights, strict=True)
-        return sorted(pairs, key=lambda pair: -pair[1])[:count]
-
 
 def _rounded(matrix: np.ndarray) -> Any:
     return matrix.astype(np.float64).round(4).tolist()

@@ -63,14 +63,6 @@ def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.sign(np.bincount(bins, gaps))[bins] * gaps
 
 
-def nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    return losses(probabilities, labels)["nll"]
-
-
-def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    return losses(probabilities, labels)["brier"]
-
-
 ScoreByText = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 SCORES: dict[str, ScoreByText] = {
     "acc": accuracy,
@@ -79,8 +71,8 @@ SCORES: dict[str, ScoreByText] = {
     "mcc": mcc,
     "auroc": auroc_by_text,
     "ece": ece,
-    "nll": nll,
-    "brier": brier,
+    "nll": lambda probabilities, labels: losses(probabilities, labels)["nll"],
+    "brier": lambda probabilities, labels: losses(probabilities, labels)["brier"],
 }
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from src.analysis.explanation import Explanation
 from src.reports.tables import prediction_table
-from src.reports.words import clean_text
+from src.reports.words import clean_text, top_words
 
 
 def print_predictions(
@@ -75,6 +75,9 @@ def _record(text: str, explanation: Explanation | None, class_names: Sequence[st
         "text": text,
         "label": explanation.predicted,
         "probabilities": dict(zip(class_names, probabilities, strict=True)),
-        "words": [{"word": word, "weight": round(weight, 6)} for word, weight in explanation.top(top)],
+        "words": [
+            {"word": word, "weight": round(weight, 6)}
+            for _, word, weight in top_words(explanation.words, np.array(explanation.weights), top)
+        ],
         "only_unknown": explanation.is_unknown,
     }

@@ -127,11 +127,6 @@ def test_record_is_rounded() -> None:
     assert (record["weights"], record["matrix"]) == ([0.333333], [[[0.3333]]])
 
 
-def test_top_words_in_descending_order() -> None:
-    explanation = Explanation("good", [1.0], ["a", "b", "c"], [0.2, 0.5, 0.3], None)
-    assert explanation.top(2) == [("b", 0.5), ("c", 0.3)]
-
-
 def test_one_pass_equals_separate_logits_and_weights() -> None:
     """Logits and weights from one forward pass equal those from two passes, with dropped words."""
     embedding = GloveEmbedding(("<pad>", "<unk>", "red", "xylographic", "price"), unknown="drop")
