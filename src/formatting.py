@@ -11,8 +11,8 @@ LONGEST_VALUE = 40  # characters of a value in a data file
 
 
 def format_count(number: int, noun: str) -> str:
-    """A number of things: "1 job", "3 jobs"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Format a count with its noun: "1 job", "3,000 jobs"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def format_names(names: Iterable[str]) -> str:

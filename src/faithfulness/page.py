@@ -18,9 +18,9 @@ from src.faithfulness.tables import (
     remarks,
     variant_sections,
 )
+from src.formatting import format_count
 from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, log_scale
 from src.reports.page.document import render_page
-from src.reports.page.formatting import format_count
 from src.reports.page.rankings import ranked_texts
 
 # the charts show the first of these measures that was computed

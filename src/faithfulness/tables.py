@@ -11,7 +11,7 @@ from src.faithfulness.claims import judge_claims
 from src.faithfulness.names import ACCURACY, ADVERSARIES, AGREEMENT, COLUMNS, RANDOM, SEED_AGREEMENT, Column
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
-from src.reports.page.formatting import format_count
+from src.formatting import format_count
 from src.reports.tables import UNKNOWN
 
 NOTE = (

@@ -13,11 +13,11 @@ from src.comparison.page.grid import grid
 from src.comparison.page.ranking import differences, numbers, ranking, score_names
 from src.comparison.sections import RULES
 from src.comparison.statistics import MIN_SEEDS
+from src.formatting import format_count
 from src.reports.files import read_history, read_or_warn
 from src.reports.page.confusion import Confusion, confusion
 from src.reports.page.curves import SCORES, CurveChart, variant_curves
 from src.reports.page.document import render_page
-from src.reports.page.formatting import format_count
 
 
 def render(comparison: Comparison) -> str:

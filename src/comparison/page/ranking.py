@@ -7,7 +7,7 @@ from src.comparison.formatting import format_p_value, format_with_margin, headin
 from src.comparison.measurements import FAITHFULNESS
 from src.comparison.rows import METRICS
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
-from src.reports.page.formatting import format_compact, format_difference, format_interval, format_score
+from src.reports.page.formatting import format_compact, format_interval, format_score
 from src.reports.tables import UNKNOWN
 
 
@@ -15,7 +15,7 @@ class Numbers(NamedTuple):
     """The table of the scores, size and cost of all variants."""
 
     heads: list[str]
-    rows: list[tuple[str, list[str]]]  # variant and cells
+    rows: list[list[str]]  # the first cell is the variant
 
 
 def score_names(comparison: Comparison) -> list[str]:
@@ -51,6 +51,7 @@ def numbers(comparison: Comparison) -> Numbers:
     rows = []
     for row in comparison.rows:
         cells = [
+            row.variant.name,
             *(format_with_margin(row.metrics.get(metric)) for metric in metrics),
             *(format_with_margin(row.faithfulness.get(name)) for name in measured),
             format_score(row.ensemble),
@@ -59,7 +60,7 @@ def numbers(comparison: Comparison) -> Numbers:
             UNKNOWN if row.peak_memory_mb is None else f"{row.peak_memory_mb:,.0f}",
             str(row.seeds),
         ]
-        rows.append((row.variant.name, cells))
+        rows.append(cells)
     ensemble = f"{heading(comparison.metric)} of the seeds' ensemble"
     heads = [
         *map(heading, (*metrics, *measured)),
@@ -79,8 +80,8 @@ def differences(comparison: Comparison) -> ChartTable | None:
         if row.difference is not None:
             value, low, high = row.difference
             cells = (
-                format_difference(value),
-                format_interval(low, high, signed=True),
+                format_score(value, "+"),
+                format_interval(low, high, "+"),
                 format_p_value(row.p_adjusted),
                 UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
                 row.verdict,

@@ -8,20 +8,14 @@ from src.reports.tables import UNKNOWN
 MINUS = "\N{MINUS SIGN}"
 
 
-def format_score(value: float | None) -> str:
-    """Format a score with three decimals."""
-    return UNKNOWN if value is None else f"{value:.3f}".replace("-", MINUS)
+def format_score(value: float | None, sign: str = "") -> str:
+    """Format a score with three decimals; the sign "+" marks positive values too, and UNKNOWN stands for None."""
+    return UNKNOWN if value is None else f"{value:{sign}.3f}".replace("-", MINUS)
 
 
-def format_difference(value: float | None) -> str:
-    """Format a difference with its sign and three decimals."""
-    return UNKNOWN if value is None else f"{value:+.3f}".replace("-", MINUS)
-
-
-def format_interval(low: float | None, high: float | None, signed: bool = False) -> str:
-    """Format an interval; return a dash if it is undefined."""
-    format_end = format_difference if signed else format_score
-    return UNKNOWN if low is None or high is None else f"{format_end(low)} to {format_end(high)}"
+def format_interval(low: float | None, high: float | None, sign: str = "") -> str:
+    """Format the bounds of an interval like scores; return UNKNOWN if it is undefined."""
+    return UNKNOWN if low is None or high is None else f"{format_score(low, sign)} to {format_score(high, sign)}"
 
 
 def format_compact(value: float) -> str:
@@ -30,11 +24,6 @@ def format_compact(value: float) -> str:
         if abs(value) >= size * 0.9995:
             return f"{value / size:.3g}{suffix}"
     return f"{value:.3g}" if math.isfinite(value) else UNKNOWN
-
-
-def format_count(number: int, singular: str) -> str:
-    """Format a count with its noun: "1 run", "3 runs"."""
-    return f"{number:,} {singular if number == 1 else f'{singular}s'}"
 
 
 def format_time(iso: str) -> str:

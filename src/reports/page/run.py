@@ -7,6 +7,7 @@ from typing import Any
 from src.analysis.metrics import class_scores, confusion_matrix
 from src.faithfulness.records import Record
 from src.files.atomic import replace_atomically
+from src.formatting import format_count
 from src.reports.data_table import data_notes, data_rows
 from src.reports.examples import Example, read_examples
 from src.reports.files import read_history, read_or_warn, read_predictions
@@ -16,7 +17,7 @@ from src.reports.page.confusion import confusion
 from src.reports.page.curves import run_curves
 from src.reports.page.document import render_page
 from src.reports.page.errors import read_errors
-from src.reports.page.formatting import format_compact, format_count, format_interval, format_score, format_time
+from src.reports.page.formatting import format_compact, format_interval, format_score, format_time
 from src.reports.page.rankings import ranked_texts
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
@@ -57,7 +58,7 @@ def run_page(run: Path) -> str | None:
         counts = confusion_matrix(predictions.probabilities, predictions.labels)
         table = confusion(counts, names, f"{predictions.split} split, {counts.sum():,} texts")
     scores = _scores(result.metrics)
-    rows = data_rows(result.data)
+    rows = [[name, *cells] for name, cells in data_rows(result.data)]
     sections = {
         "data": {"splits": list(result.data.splits), "rows": rows, "notes": data_notes(result.data)} if rows else None,
         "scores": scores,
@@ -132,5 +133,8 @@ def _example(example: Example) -> dict[str, Any]:
         "classes": ", ".join(f"{name} {probability:.3f}" for name, probability in likeliest),
         "strip": coloured_words(example.words, example.weights),
         "maps": token_maps(example),
-        "top": top_words(example.words, example.weights),
+        "top": [
+            (word, f"{weight:.4f}", position + 1)
+            for position, word, weight in top_words(example.words, example.weights)
+        ],
     }
