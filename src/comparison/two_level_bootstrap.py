@@ -21,12 +21,12 @@ RESAMPLES = 2000
 
 
 class Sample(NamedTuple):
-    """A variant's score for every seed, and for resampled texts."""
+    """A variant's score for each of its S seeds, and the variation of the mean score over resampled texts."""
 
-    scores: np.ndarray  # S, the score of each run
-    text_deviations: np.ndarray | None = None  # RESAMPLES, deviations of resampled means; None if not scored by text
-    interaction: np.ndarray | None = None  # S×n, the residual of each score after removing the effects of seed and text
-    seeds: tuple[int, ...] | None = None  # S; variants share the draws of common seeds; None if no seeds are common
+    scores: np.ndarray  # S, the score of each seed
+    text_deviations: np.ndarray | None = None  # RESAMPLES, resampled mean - mean; None if there are no scores by text
+    interaction: np.ndarray | None = None  # S×n, residuals after removing the effects of seed and text
+    seeds: tuple[int, ...] | None = None  # S; a seed is drawn jointly for all variants that have it; None: not shared
 
 
 class Difference(NamedTuple):
@@ -46,8 +46,8 @@ def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[
     """Return a sample for each variant; all variants share the resampled texts.
 
     Args:
-        variant_scores: S×n for each variant. S may differ between variants; the n texts are the same for all.
-        seeds: the S seeds of each variant's runs; None if no two variants share a seed.
+        variant_scores: scores by seed and text, S×n for each variant. The n texts are the same for all; S may differ.
+        seeds: the S seeds of each variant; None if no two variants share a seed.
     """
     profiles = np.stack([scores.mean(0) for scores in variant_scores])  # V×n
     texts = profiles.shape[1]
@@ -60,55 +60,78 @@ def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[
     ]
 
 
+class _SeedVariance(NamedTuple):
+    """The variance of a weighted sum of scores that is due to the seeds of a group of terms."""
+
+    estimate: float  # without the variance of the interaction
+    with_interaction: float
+    freedom: int  # degrees of freedom
+
+
 def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, level: float = LEVEL) -> Difference:
     """Estimate the sum of weight × score over variants, by a two-level bootstrap of seeds and texts.
 
     - Texts: each resample draws n of the n texts with replacement. All runs share the drawn texts, so that variants are
       compared on the same texts.
-    - Seeds: each resample draws S - 1 of the S seeds with replacement and scales the sum of their contributions by
+    - Seeds: each resample draws S - 1 of the S seeds with replacement, and scales the sum of their contributions by
       √(S / (S - 1)). The ordinary bootstrap mean of S draws would underestimate the variance by a fraction of 1/S (Rao
-      and Wu 1988, where the factor of a mean of S - 1 draws is 1). Runs of the same seed share their initial state and
-      the order of their texts, so a seed is drawn jointly for all variants that have a run with it.
-    - Interaction of seed and text: the interaction adds σ²/(S·n) to the variance of both levels, so this amount is
-      subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction
-      more than once).
+      and Wu 1988, whose scale factor for a mean of S - 1 draws is 1). Runs of the same seed share their initial state
+      and the order of their texts, so a seed is drawn jointly for all variants that have a run with it.
+    - Interaction of seed and text: it adds σ²/(S·n) to the variance of both levels, so this amount is subtracted from
+      the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction more than
+      once).
     - Interval and test: the interval is value ± t · e, where e is the standard deviation of the resamples and t a
       quantile of Student's t; the test statistic is value / e. Percentile intervals would be too narrow with five
-      seeds. The degrees of freedom are (Σ v)² / Σ (v² / f) for variances v with f degrees of freedom each
-      (Satterthwaite 1946). They are computed with an upper bound on the seeds' variance, because this variance is often
-      underestimated if the test statistic is large. With the estimate itself, the rate of false positives at
-      5 % was up to 5.8 % with five seeds, and up to 12 % with two.
+      seeds.
 
-    A variant with one seed adds no between-seed variance: the result then applies only to that trained model.
+    A variant with one seed adds no variance between seeds: the result then applies only to that trained model.
 
     Args:
         terms: weights and samples; each sample occurs once.
         seed: seed of the resampling.
-        level: the interval contains the true value with probability 1 - level.
+        level: 1 minus the coverage of the interval.
     """
     rng = np.random.default_rng(seed)
     value = float(sum(weight * sample.scores.mean() for weight, sample in terms))
     with_texts = [weight * sample.text_deviations for weight, sample in terms if sample.text_deviations is not None]
     resampled = np.sum(with_texts, axis=0) if with_texts else np.zeros(RESAMPLES)
-    variance_margin = 0.0  # distance of the seeds' variance from its upper 75 % confidence bound
-    squares = 0.0  # sum of variance² / degrees of freedom; texts add nothing, since there are many
+    seed_variances = []
     for group in _group_by_shared_seeds([(weight, sample) for weight, sample in terms if len(sample.scores) > 1]):
-        contributions, noise = _seed_contributions(group)
-        count, variance = len(contributions), float((contributions**2).sum())  # Σ c² = the variance of the sum
-        seed_variance = max(0.0, variance - noise)
-        scale = np.sqrt(seed_variance / variance) if variance > 0 else 0.0
+        contributions, interaction = _seed_contributions(group)
+        count, variance = len(contributions), float((contributions**2).sum())
+        estimate = max(0.0, variance - interaction)
+        scale = np.sqrt(estimate / variance) if variance > 0 else 0.0
         drawn = contributions[rng.integers(0, count, (RESAMPLES, count - 1))].sum(1) * np.sqrt(count / (count - 1))
         resampled = resampled + scale * drawn
         freedom = min(len(sample.scores) for _, sample in group) - 1
-        margin = (freedom / float(chi2.ppf(0.25, freedom)) - 1) * seed_variance
-        variance_margin += margin
-        squares += (variance + margin) ** 2 / freedom  # subtracting the noise does not make the estimate more certain
+        seed_variances.append(_SeedVariance(estimate, variance, freedom))
     error = float(resampled.std())
     if error < 1e-12:  # no variance: identical predictions, or run statistics that do not vary by seed
         return Difference(value, None, None, 1.0 if with_texts else None)
-    freedom_of_sum = (error**2 + variance_margin) ** 2 / squares if squares > 0 else np.inf
+    freedom_of_sum = _degrees_of_freedom(error**2, seed_variances)
     half = float(student.ppf(1 - level / 2, freedom_of_sum)) * error
     return Difference(value, value - half, value + half, float(2 * student.sf(abs(value) / error, freedom_of_sum)))
+
+
+def _degrees_of_freedom(variance: float, seed_variances: Sequence[_SeedVariance]) -> float:
+    """Return the degrees of freedom (Σ v)² / Σ (v² / f) of a sum of variances v (Satterthwaite 1946).
+
+    Each v has f degrees of freedom. For the variance between seeds, v is its upper 75 % confidence bound, because the
+    estimate is often too small if the test statistic is large. With the estimate itself, the rate of false positives
+    at 5 % was up to 5.8 % with five seeds, and up to 12 % with two. The variance between texts adds nothing to the
+    second sum, since there are many texts.
+
+    Args:
+        variance: the variance of the sum over both levels.
+        seed_variances: the part of it that is due to each group of seeds.
+    """
+    margins = [(f / float(chi2.ppf(0.25, f)) - 1) * estimate for estimate, _, f in seed_variances]
+    # the subtraction of the interaction does not make an estimate more certain, so the squares include it
+    squares = sum(
+        (with_interaction + margin) ** 2 / f
+        for (_, with_interaction, f), margin in zip(seed_variances, margins, strict=True)
+    )
+    return (variance + sum(margins)) ** 2 / squares if squares > 0 else np.inf
 
 
 def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[tuple[float, Sample]]]:
@@ -127,10 +150,10 @@ def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[t
 
 
 def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarray, float]:
-    """Return each seed's contribution to the sum of weight × mean, and the variance of the sum due to the interaction.
+    """Return each seed's contribution to the sum of weight × mean, and the sum's variance due to the interaction.
 
-    The sum of the squared contributions estimates the variance of the sum, without bias if all terms have the same
-    seeds.
+    The sum of the squared contributions estimates the variance of the sum; the estimate is unbiased if all terms have
+    the same seeds.
     """
     seeds_by_term: list[Sequence[int]] = [sample.seeds or range(len(sample.scores)) for _, sample in terms]
     rows = {seed: row for row, seed in enumerate(dict.fromkeys(seed for seeds in seeds_by_term for seed in seeds))}
@@ -146,7 +169,7 @@ def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarr
 
 
 def _interaction(values: np.ndarray) -> np.ndarray | None:
-    """Return the residuals x_ij - x_i. - x_.j + x_.. of seed i and text j: S×n; None with one seed or one text."""
+    """Return the residuals x_ij - x_i. - x_.j + x_.. of seed i and text j, S×n; None with one seed or one text."""
     if min(values.shape) < 2:
         return None
     return values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
