@@ -9,12 +9,13 @@ import pytest
 
 from src.comparison.claims import Claim, Verdict
 from src.comparison.comparison import Comparison, compare
-from src.comparison.page import render, reviews
+from src.comparison.page import render
+from src.comparison.page.texts import MAX_OPEN
 from tests.comparison.sweeps import text, write_failed, write_whole_sweep
 from tests.reports.page.browser import needs_browser, visit
 from tests.reports.page.reader import Reader, check_page
 
-ALL_SECTIONS = ["ranking", "differences", "claims", "grid", "cost", "curves", "reviews", "confusion", "failures"]
+ALL_SECTIONS = ["ranking", "differences", "claims", "grid", "cost", "curves", "texts", "confusion", "failures"]
 INJECTION = "</script><script>document.title='broken'</script>"
 LONG = text(37)
 
@@ -82,7 +83,7 @@ def test_variants_are_ranked_by_each_score_and_by_calibration_error_ascending(
 
 
 def test_every_variant_has_the_same_texts(html: str, comparison: Comparison) -> None:
-    section = html.split('<section id="reviews"')[1].split("</section>")[0]
+    section = html.split('<section id="texts"')[1].split("</section>")[0]
     assert section.count("<details") == 2 * len(comparison.rows)
     assert section.count('<p class="strip"') == 2 * len(comparison.rows)
 
@@ -92,20 +93,20 @@ def test_strips_of_uniform_weights_are_closed_initially(tmp_path: Path) -> None:
     for path in sweep.glob("*_attention-none_*/attention.json"):
         (example,) = json.loads(path.read_text())
         path.write_text(json.dumps([example | {"weights": [round(1 / len(LONG), 6)] * len(LONG)}]))
-    page = render(compare([sweep])).split('<section id="reviews"')[1].split("</section>")[0]
+    page = render(compare([sweep])).split('<section id="texts"')[1].split("</section>")[0]
     opened = [strip.split("</span>")[0] for strip in page.split("<details open>")[1:]]
-    assert len(opened) == reviews.MAX_OPEN and not any("none" in name for name in opened)
+    assert len(opened) == MAX_OPEN and not any("none" in name for name in opened)
 
 
 def test_the_number_of_texts_is_limited(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews, "MAX_WORDS", 4 * 11)
+    monkeypatch.setattr("src.comparison.page.texts.MAX_WORDS", 4 * 11)
     assert render(comparison).count('<p class="strip"') == len(comparison.rows)
 
 
 def test_a_single_run_has_the_sections_of_one_run(tmp_path: Path) -> None:
     html = render(compare([write_whole_sweep(tmp_path, ["lstm"], ["none"], [1])]))
     check_page(html)
-    assert section_ids(html) == ["ranking", "curves", "reviews", "confusion"]
+    assert section_ids(html) == ["ranking", "curves", "texts", "confusion"]
     assert "the variation between seeds is unknown" in html
 
 
@@ -141,20 +142,20 @@ const press = (element) => {  // click on the topmost element at its centre, as 
   const {left, top, width, height} = element.getBoundingClientRect();
   document.elementFromPoint(left + width / 2, top + height / 2).click();
 };
-const result = {start: ["ranking", "grid", "cost", "curves", "review"].map(shown)};
+const result = {start: ["ranking", "grid", "cost", "curves", "text"].map(shown)};
 for (const [name, value] of Object.entries({ranking: "ece", grid: "auroc", cost: "memory", curves: "loss"})) {
   press(document.querySelector(`input[name="${name}"][value="${value}"]`));
 }
 press(document.querySelector("[data-step='1']"));
-result.end = ["ranking", "grid", "cost", "curves", "review"].map(shown);
+result.end = ["ranking", "grid", "cost", "curves", "text"].map(shown);
 const bars = [...document.querySelectorAll("canvas.bars")].filter((canvas) => canvas.checkVisibility());
 const inked = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data.some((byte) => byte > 0);
 result.bars = bars.map((canvas) => [canvas.width, inked(canvas)]);
 const word = [...document.querySelectorAll(".strip span")].find((word) => word.checkVisibility());
 word.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
-result.reading = document.querySelector("#reviews .readout").textContent === `${word.textContent}: ${word.title}`;
+result.reading = document.querySelector("#texts .readout").textContent === `${word.textContent}: ${word.title}`;
 press(document.querySelector("[data-step='1']"));
-result.around = shown("review");
+result.around = shown("text");
 result.wide = document.documentElement.scrollWidth - innerWidth;
 result.width = innerWidth;
 result.paper = getComputedStyle(document.body).backgroundColor;

@@ -6,11 +6,11 @@ from src.analysis.metrics import confusion_matrix
 from src.comparison.comparison import Comparison
 from src.comparison.folds import NOTE as FOLDS
 from src.comparison.formatting import heading, label
-from src.comparison.page import reviews
 from src.comparison.page.cost import cost
 from src.comparison.page.facts import facts, title
 from src.comparison.page.grid import grid
 from src.comparison.page.ranking import differences, numbers, ranking, score_names
+from src.comparison.page.texts import shared_texts
 from src.comparison.sections import RULES
 from src.comparison.statistics import MIN_SEEDS
 from src.formatting import format_count
@@ -21,7 +21,7 @@ from src.reports.page.document import render_page
 
 
 def render(comparison: Comparison) -> str:
-    """Render the HTML page, without the sections that have no content (such as differences of a single variant)."""
+    """Render the HTML page; sections without content are omitted, such as the differences of a single variant."""
     return render_page(
         "comparison.html.j2",
         comparison=comparison,
@@ -37,7 +37,7 @@ def render(comparison: Comparison) -> str:
         grid=grid(comparison),
         cost=cost(comparison),
         curves=_curves(comparison),
-        reviews=reviews.reviews(comparison),
+        shared=shared_texts(comparison),
         confusions=_confusions(comparison),
         heading=heading,
         count=format_count,
@@ -48,7 +48,7 @@ def render(comparison: Comparison) -> str:
 
 
 def _curves(comparison: Comparison) -> dict[str, dict[str, str] | dict[str, list[CurveChart]]] | None:
-    """Return the names of the scores, and a small chart for each variant and score; None if no run has curves."""
+    """Return the names of the scores and, by score, a small chart of each variant; None if no run has curves."""
     variants = []
     for variant in comparison.variants:
         histories = [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))]
@@ -58,7 +58,7 @@ def _curves(comparison: Comparison) -> dict[str, dict[str, str] | dict[str, list
 
 
 def _confusions(comparison: Comparison) -> list[Confusion]:
-    """The confusion matrix of each variant, summed over its seeds."""
+    """Return the confusion matrix of each variant, summed over its runs."""
     tables = []
     for variant in comparison.variants:
         predictions = [run.predictions() for run in variant.runs]

@@ -15,13 +15,13 @@ from src.reports.files import read_or_warn
 from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
-MAX_WORDS = 45_000  # maximum number of words over all texts and variants, which limits the size of the page
-MAX_OPEN = 3  # number of strips of a text that are open initially; uniform strips are closed unless all are uniform
-UNIFORM_RANGE = 1e-5  # weights that differ by at most this amount are uniform; attention.json rounds to a tenth of it
+MAX_WORDS = 45_000  # maximum number of words over all texts and variants, to limit the size of the page
+MAX_OPEN = 3  # maximum number of initially open strips of a text; uniform strips are closed, unless all are uniform
+UNIFORM_RANGE = 1e-5  # weights that differ by at most this amount count as uniform; attention.json has six decimals
 
 
 class RunExamples(NamedTuple):
-    """One run of a variant, with its example texts."""
+    """A run of a variant with its example texts."""
 
     variant: Variant
     run: FinishedRun
@@ -32,7 +32,7 @@ class Strip(NamedTuple):
     """The attention of one variant on a text."""
 
     variant: str
-    other_seed: int | None  # the seed of the run; None if it is the seed of the section
+    other_seed: int | None  # the run's seed if it differs from the seed of the section, otherwise None
     prediction: str
     mark: str  # "right", "wrong", or "" without a true class
     words: list[Word]
@@ -46,16 +46,16 @@ class Text(NamedTuple):
     strips: list[Strip]
 
 
-class Reviews(NamedTuple):
-    """The content of the section: titles and texts by name."""
+class SharedTexts(NamedTuple):
+    """The content of the section."""
 
-    seed: int
-    titles: dict[str, str]
+    seed: int  # seed of the shown runs; a strip of another run names the run's own seed
+    titles: dict[str, str]  # by name of the text
     texts: dict[str, Text]
 
 
-def reviews(comparison: Comparison) -> Reviews | None:
-    """Return the texts saved by the largest number of variants, with each variant's attention, best variant first."""
+def shared_texts(comparison: Comparison) -> SharedTexts | None:
+    """Return the texts that the most variants saved, with each variant's attention, the best variant first."""
     seed = comparison.variants[0].runs[0].seed
     examples_by_run = [_run_examples(variant, seed, comparison.class_names) for variant in comparison.variants]
     titles, texts = {}, {}
@@ -64,10 +64,10 @@ def reviews(comparison: Comparison) -> Reviews | None:
         first = with_text[0].examples[name]
         titles[name] = f"{_title(first)}: {clean_text(' '.join(first.words[:12]), 60)}"
         varied = [run for run in with_text if float(np.ptp(run.examples[name].weights)) > UNIFORM_RANGE] or with_text
-        opened = {run.variant.name for run in varied[:MAX_OPEN]}
-        strips = [_strip(run, run.examples[name], seed, run.variant.name in opened) for run in with_text]
+        open_variants = {run.variant.name for run in varied[:MAX_OPEN]}
+        strips = [_strip(run, run.examples[name], seed, run.variant.name in open_variants) for run in with_text]
         texts[name] = Text(_title(first), strips)
-    return Reviews(seed, titles, texts) if texts else None
+    return SharedTexts(seed, titles, texts) if texts else None
 
 
 def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> RunExamples:
@@ -78,7 +78,7 @@ def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> Ru
 
 
 def _shared_examples(runs: Sequence[RunExamples]) -> list[str]:
-    """Return the names of the texts that the largest number of variants saved, up to MAX_WORDS words in total."""
+    """Return the names of the texts that the most variants saved: at least one, with up to MAX_WORDS words in all."""
     variants = Counter(name for run in runs for name in run.examples)
     most = max(variants.values(), default=0)
     if most < min(2, len(runs)):
