@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison import two_level_bootstrap
-from src.comparison.evidence import Evidence, find_twins, gather_evidence, match_pairs_by_rival
+from src.comparison.evidence import Evidence, NoEvidence, gather_evidence, match_pairs_by_rival
 from src.comparison.runs import FinishedRun
 from src.comparison.statistics import LEVEL
 from src.comparison.study import DEFAULT_STUDY, load_study
+from src.comparison.twins import find_twins
 from src.comparison.two_level_bootstrap import draw_samples
 from src.comparison.variants import Variant
 from src.run_result import RunResult
@@ -102,7 +103,7 @@ def _is_significant(variants: list[Variant], correct: list[np.ndarray]) -> tuple
     }
     claim = load_study(DEFAULT_STUDY, variants).claims[0]
     pairs = match_pairs_by_rival(claim, variants)
-    assert not isinstance(pairs, str), pairs
+    assert not isinstance(pairs, NoEvidence), pairs
     joint = draw_samples(correct, seeds=seeds)
     separate = [sample._replace(seeds=None) for sample in joint]
     p_values = []

@@ -1,21 +1,23 @@
-"""Judge the claims of a study by the compared runs."""
+"""Judge the claims of a study by the evidence of the compared runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from src.comparison.evidence import (
+    ALL_RIVALS,
     Evidence,
+    NoEvidence,
     Pair,
+    PairsByRival,
     Samples,
-    Twins,
     gather_evidence,
     match_pairs_by_rival,
-    twin_names,
 )
 from src.comparison.formatting import format_p_value
 from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
 from src.comparison.study import ClaimDefinition, choice_of
+from src.comparison.twins import Twins, twin_names
 from src.comparison.two_level_bootstrap import Difference
 from src.comparison.variants import Variant
 
@@ -31,7 +33,7 @@ class Claim:
     source: str  # the document that makes the claim
     verdict: Verdict
     numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
-    evidence: tuple[str, ...]  # lines: the differences of the pairs, or the reason why there is no verdict
+    evidence: tuple[str, ...]  # lines: reasons against a verdict, and the differences of the pairs
     merged: tuple[str, ...] = ()  # lines about variants that count once because their predictions are identical
 
 
@@ -40,7 +42,7 @@ class ClaimTest(NamedTuple):
 
     text: str
     definition: ClaimDefinition
-    evidence: Evidence | str  # str: the reason why there is no evidence
+    evidence: Evidence | NoEvidence
 
 
 def judge_claims(
@@ -49,36 +51,36 @@ def judge_claims(
     """Judge each claim by the mean difference over the pairs of variants that differ only in the claim's components.
 
     Pairs of twins (variants with identical predictions) count once. Two methods are applied to the m claims with
-    evidence, each with a family-wise error rate of 5 %. Holm's test shows whether the mean differs from zero (p
-    below 5 % after the adjustment). Simultaneous intervals (Bonferroni's, each at 1 - 5 %/m) show the range in
-    which the mean lies. If an interval includes zero although Holm's test, which has more power, excludes zero, the
-    interval is cut at zero. The verdict is the first in this list that applies:
+    evidence, each with a family-wise error rate of 5 %. Holm's test decides whether the mean differs from zero (p
+    below 5 % after the adjustment). Simultaneous intervals (Bonferroni's, each with a confidence level of 1 - 5 %/m)
+    estimate the mean. Holm's test is the more powerful; if it excludes a zero that the interval contains, the interval
+    is cut at zero. The verdict is the first in this list that applies:
 
     - inconclusive: a variant has fewer than 5 seeds, or the necessary variants or files are missing.
     - not supported: the mean is significantly below zero.
-    - inconclusive: the mean is significantly above zero, but a pair significantly shows the opposite (Holm's test
+    - inconclusive: the mean is significantly above zero, but a single pair is significantly below zero (Holm's test
       over the claim's pairs).
     - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
     - supported: the mean is significantly above zero.
     - not supported: the interval ends below the negligible size.
     - inconclusive: all other cases.
 
-    A claim that is also judged for each choice of a component is followed by one claim for each choice. The
-    claims for the choices are tested together at 5 %, and do not change the adjustment of the other claims.
+    A claim that is also judged for each choice of a component is followed by one claim for each choice. The claims
+    about the choices are tested together at 5 %, and do not change the adjustment of the other claims.
 
     Args:
-        definitions: the claims of a study.
-        variants: the compared variants.
-        scores: samples by metric of the claims; metrics that are not defined on the test texts are omitted.
+        scores: samples of the claims' metrics; metrics that are not defined on the test texts are omitted.
         twins: result of `find_twins`.
     """
     averages: list[ClaimTest] = []
     parts: list[list[ClaimTest]] = []
     for definition in definitions:
         pairs = match_pairs_by_rival(definition, variants)
-        evidence = pairs if isinstance(pairs, str) else gather_evidence(definition, pairs, scores, twins)
+        evidence = pairs if isinstance(pairs, NoEvidence) else gather_evidence(definition, pairs, scores, twins)
         averages.append(ClaimTest(definition.claim, definition, evidence))
-        by_choice = {} if isinstance(pairs, str) else _split_by_choice(definition, pairs.get("", []), twins)
+        by_choice: Mapping[str, PairsByRival] = {}
+        if definition.also_for_each and not isinstance(pairs, NoEvidence):
+            by_choice = _split_by_choice(definition.also_for_each, pairs[ALL_RIVALS], twins)
         parts.append(
             [
                 ClaimTest(
@@ -91,24 +93,23 @@ def judge_claims(
     return tuple(claim for average, of_choices in judged for claim in (average, *of_choices))
 
 
-def _split_by_choice(
-    definition: ClaimDefinition, pairs: Sequence[Pair], twins: Twins
-) -> dict[str, dict[str, list[Pair]]]:
-    """Return pairs by choice of the component `also_for_each`; twins share an entry. Empty if there is only one."""
-    component = definition.also_for_each
+def _split_by_choice(component: str, pairs: Sequence[Pair], twins: Twins) -> dict[str, PairsByRival]:
+    """Return the pairs for each choice of a component, with twins in one entry; {} if there is only one entry."""
     by_choice: dict[str, list[Pair]] = {}
-    for pair in pairs if component else ():
-        by_choice.setdefault(str(choice_of(pair[0], str(component))), []).append(pair)
+    for pair in pairs:
+        by_choice.setdefault(str(choice_of(pair[0], component)), []).append(pair)
     names: dict[frozenset[tuple[str, ...]], list[str]] = {}
     for choice, of_choice in by_choice.items():
         names.setdefault(frozenset(twin_names(pair, twins) for pair in of_choice), []).append(choice)
     if len(names) < 2:
         return {}
-    return {", ".join(same): {"": [pair for name in same for pair in by_choice[name]]} for same in names.values()}
+    return {
+        ", ".join(same): {ALL_RIVALS: [pair for name in same for pair in by_choice[name]]} for same in names.values()
+    }
 
 
 def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
-    """Judge claims together, with a family-wise error rate of 5 %."""
+    """Judge claims with a joint family-wise error rate of 5 %."""
     p_values = {
         index: p_value
         for index, test in enumerate(tests)
@@ -119,10 +120,14 @@ def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
 
 
 def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
-    """Judge one claim by its p-value after Holm's adjustment; `p_value` is None if the claim has none."""
+    """Judge one of `num_tests` claims.
+
+    Args:
+        p_value: after Holm's adjustment; None if the claim has no test.
+    """
     text, definition, evidence = test
-    if isinstance(evidence, str):
-        return Claim(text, definition.source, "inconclusive", "", (evidence,))
+    if isinstance(evidence, NoEvidence):
+        return Claim(text, definition.source, "inconclusive", "", (evidence.reason,))
     significant = p_value is not None and p_value < LEVEL
     difference = evidence.difference(LEVEL / max(1, num_tests))
     value, low, high, unadjusted = difference

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from src.comparison.claims import Claim, judge_claims
-from src.comparison.evidence import find_twins, match_pairs_by_rival
+from src.comparison.evidence import NoEvidence, match_pairs_by_rival
 from src.comparison.folds import pool_folds, with_complete_folds
 from src.comparison.measurements import Measurement, measure, require_same_data
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import LOWER_IS_BETTER, SCORES, added_metric, added_names
 from src.comparison.study import DEFAULT_STUDY, load_study
+from src.comparison.twins import find_twins
 from src.comparison.two_level_bootstrap import Sample, draw_samples
 from src.comparison.variants import Variant, group_runs
 from src.config.metrics import default_metrics
@@ -77,7 +78,7 @@ def compare(
     definitions = [
         claim
         for claim in load_study(study or DEFAULT_STUDY, variants).claims
-        if study or not isinstance(match_pairs_by_rival(claim, variants), str)
+        if study or not isinstance(match_pairs_by_rival(claim, variants), NoEvidence)
     ]
     claim_scores = [claim.metric for claim in definitions if claim.metric in SCORES]
     tested = list(dict.fromkeys((metric, "acc", *claim_scores)))

@@ -1,6 +1,10 @@
-"""Labels of scores, and formats of intervals and p-values, for tables, sentences and the page."""
+"""Labels of scores, and formats of intervals, differences and p-values, for tables, sentences and the page."""
+
+import numpy as np
 
 from src.comparison.statistics import Interval
+from src.comparison.study import ClaimDefinition
+from src.comparison.two_level_bootstrap import Difference
 from src.reports.tables import UNKNOWN
 
 LABELS = {
@@ -29,7 +33,7 @@ def heading(metric: str) -> str:
 
 
 def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
-    """Format a value as "0.882 ± 0.003", or without a margin if it has no bounds; UNKNOWN if `interval` is None."""
+    """Format a value as "0.882 ± 0.003", or without the margin if there are no bounds; UNKNOWN if there is no value."""
     if interval is None:
         return UNKNOWN
     value = f"{interval.value:{sign}.{digits}f}"
@@ -41,3 +45,35 @@ def format_p_value(p_value: float | None) -> str:
     if p_value is None:
         return UNKNOWN
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def format_difference(
+    definition: ClaimDefinition, difference: Difference, favoured: str | None = None, rival: str | None = None
+) -> str:
+    """Format a difference, such as "+1.20 (+0.40 to +2.00) points of accuracy".
+
+    Args:
+        definition: the claim.
+        difference: a positive value supports the claim.
+        favoured, rival: names of the compared variants; default: the selectors of the claim.
+    """
+    metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
+    if metric == "gradient_variation":  # a difference of logarithms
+        names = (favoured or definition.favoured, rival or definition.rivals)
+        sentence = "the gradient norm varies {{}} times as much with {} as with {}".format(
+            *names[:: -1 if is_lower else 1]
+        )
+        texts = [f"{np.exp(number):.2f}" for number in (value, low, high) if number is not None]
+    else:
+        if is_lower:
+            value, low, high = 0 - value, high and 0 - high, low and 0 - low
+        factor, digits, unit = {
+            "attended_share": (100, 1, "percentage points of the words attended to, exp(entropy) / length"),
+            "attention_faithfulness": (1, 3, f"in {label('attention_faithfulness')}"),
+            "gradient_agreement": (1, 3, f"in {label('gradient_agreement')}"),
+            "nll": (1, 4, "in negative log-likelihood"),
+            "brier": (1, 4, "in Brier score"),
+        }.get(metric, (100, 2, f"points of {label(metric)}"))
+        texts = [f"{factor * number:+.{digits}f}" for number in (value, low, high) if number is not None]
+        sentence = f"{{}} {unit}"
+    return sentence.format(f"{texts[0]} ({texts[1]} to {texts[2]})" if len(texts) > 1 else texts[0])

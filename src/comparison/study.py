@@ -135,6 +135,16 @@ class ClaimDefinition(_Record):
                 raise ValueError("decided_by: strongest_rival requires one entry in `pairs`, one name in `against`")
         return self
 
+    @property
+    def favoured(self) -> str:
+        """The selectors of the favoured variants, such as "encoder=lstm or encoder=bilstm"."""
+        return " or ".join(dict.fromkeys(_describe(pairing.variants) for pairing in self.pairs))
+
+    @property
+    def rivals(self) -> str:
+        """The selectors of the favoured variants' rivals."""
+        return " or ".join(dict.fromkeys(_describe(pairing.against) for pairing in self.pairs))
+
 
 class Study(_Record):
     """The content of a study file."""

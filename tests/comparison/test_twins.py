@@ -1,6 +1,6 @@
 """Detection of variants with identical predictions."""
 
-from src.comparison.evidence import find_twins
+from src.comparison.twins import find_twins
 
 
 def test_identical_predictions_under_every_seed_make_twins() -> None:
