@@ -44,7 +44,7 @@ def arguments() -> argparse.ArgumentParser:
         "--study",
         type=Path,
         metavar="FILE",
-        help="file of the claims to test; default: claims of studies/twenty_variants.yaml whose variants are compared",
+        help="file with the claims to test; default: those in studies/twenty_variants.yaml whose variants are compared",
     )
     add_folders(parser, "compare")
     return parser

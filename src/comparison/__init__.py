@@ -1,1 +1,1 @@
-"""Compare the variants of finished runs, with intervals and tests; imports neither a Trainer nor torch."""
+"""Compare the variants of finished runs, with intervals and tests; only added metrics import torch."""

@@ -27,13 +27,13 @@ Verdict = Literal["supported", "real but negligible", "not supported", "inconclu
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim and its verdict."""
+    """A claim and its verdict."""
 
     text: str  # such as "Attention beats no attention"
     source: str  # the document that makes the claim
     verdict: Verdict
     numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
-    evidence: tuple[str, ...]  # lines: reasons against a verdict, and the differences of the pairs
+    evidence: tuple[str, ...]  # lines: reasons for an inconclusive verdict, if any, and the differences of the pairs
     merged: tuple[str, ...] = ()  # lines about variants that count once because their predictions are identical
 
 

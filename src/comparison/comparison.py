@@ -36,9 +36,9 @@ class Comparison:
     excluded: tuple[ExcludedRun, ...]  # folders that are not compared
     is_single_run: bool  # whether there is one variant with one seed, so that nothing can be compared
     folds: int  # number of folds; 1 without cross-validation
-    texts: int  # number of texts in the test split, or in all folds
+    texts: int  # number of test texts, in all folds together
     class_names: tuple[str, ...]
-    lower_is_better: frozenset[str]  # names of scores
+    lower_is_better: frozenset[str]  # names of the scores for which lower values are better
     num_tests: int  # number of tests for which the p-values are adjusted
     command: str  # the command line of this comparison
 
@@ -51,18 +51,17 @@ class Comparison:
 def compare(
     folders: Sequence[Path], baseline: str | None = None, metric: str = "acc", study: Path | None = None
 ) -> Comparison:
-    """Compare every run below the folders.
+    """Compare all runs below the folders.
 
     Args:
-        folders: folders of runs or sweeps.
         baseline: name of the variant to compare with. None: the variant without attention that has the best validation
             accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: an element of SCORES, or a metric added in the config group `metrics` of the runs.
-        study: file with the claims to judge. None: those claims of the twenty-model report whose variants are compared.
+        study: file with the claims to judge. None: the claims in DEFAULT_STUDY whose variants are compared.
 
     Raises:
         UserError: if there is nothing to compare, the test texts differ, the baseline or the metric does not exist, or
-            the study is invalid.
+            the study file is invalid.
     """
     runs, excluded = find_runs(folders)
     scores = [*SCORES, *(name for name in added_names(runs) if name not in default_metrics())]

@@ -1,4 +1,4 @@
-"""Cross-validation: the predictions of a seed's folds are joined and count as the predictions of one model."""
+"""Cross-validation: the predictions of the folds of a seed are joined, and count as the predictions of one model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,8 +13,8 @@ from src.formatting import LISTED_NAMES, format_names
 from src.reports.files import Predictions
 
 NOTE = (
-    "Cross-validation: {folds} folds per seed. Each text is predicted by the run that tested its fold, and a score is "
-    "computed over the texts of all folds together. The intervals resample texts and seeds. They do not resample the "
+    "Cross-validation: {folds} folds per seed. Each text is predicted by the run whose test split contains it, and a "
+    "score is computed over the texts of all folds. The intervals resample texts and seeds. They do not resample the "
     "folds, which share most of their training texts and are not independent repetitions: the variation that other "
     "training texts or another division into folds would add is not included (Bengio and Grandvalet 2004)."
 )
@@ -24,7 +24,7 @@ def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
     """Return the predictions for all texts of a cross-validation, each from the run whose test split contains it.
 
     Args:
-        runs: the runs of all folds, in order, or the only run if there is no cross-validation. Each file is read once.
+        runs: the runs of all folds, in the order of the folds; without cross-validation, the only run.
     """
     parts = [run.predictions() for run in runs]
     arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("probabilities", "labels", "index"))
@@ -54,10 +54,12 @@ def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], lis
 
 
 def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
-    """Return the reason why the runs of a seed are not compared; "" if all folds are present."""
+    """Return the reason for excluding the runs of a seed; "" if all folds are present."""
     folds, present = runs[0].folds, {run.fold for run in runs}
     missing = (str(fold) for fold in range(folds) if fold not in present)
     names = format_names(islice(missing, LISTED_NAMES + 1))
     if not names:
         return ""
-    return f"seed {seed} lacks data.fold={names} of {folds} folds, so some texts have no prediction: run them too"
+    return (
+        f"seed {seed} lacks data.fold={names} of {folds} folds, so some texts have no prediction: run these folds too"
+    )

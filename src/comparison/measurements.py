@@ -1,4 +1,4 @@
-"""Measurements of the variants: scores text by text, and statistics from the runs' files."""
+"""Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,19 +18,19 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # maximum number of folders that a message lists for each group of runs
+MAX_FOLDERS = 3  # maximum number of folders of each group of runs that a message lists
 MIN_MEASUREMENTS = 10  # minimum number of gradient norms that `gradient_variation` requires
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Scores of a variant on the test texts, one for each of S seeds; folds are scored together."""
+    """The scores of a variant with S seeds on n test texts; the folds of a seed are scored together."""
 
     variant: Variant
-    scores: dict[str, np.ndarray]  # S each; scores that are not defined on these texts are omitted
-    by_text: dict[str, np.ndarray]  # S×n by score, the contribution of each text to the score
+    scores: dict[str, np.ndarray]  # score → S values; scores that are not defined on these texts are omitted
+    by_text: dict[str, np.ndarray]  # score → S×n numbers whose mean over texts is the score
     ensemble: float | None  # the compared score of the probabilities averaged over seeds; None for one seed
-    digests: dict[int, str]  # seed → digest of its probabilities
+    digests: dict[int, str]  # seed → digest of the predicted probabilities
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -45,12 +45,11 @@ def measure(
     tested: Collection[str],
     added: Mapping[str, ScoreByText] | None = None,
 ) -> list[Measurement]:
-    """Compute the scores of the variants' predictions, by seed and by text.
+    """Compute scores of the variants' predictions, by seed and by text.
 
     Args:
-        variants: the compared variants.
         names: scores to compute.
-        metric: the score that is compared, an element of `names`.
+        metric: the compared score, an element of `names`.
         tested: scores whose values by text are also returned, elements of `names`.
         added: scores besides those in `src.comparison.scores.SCORES`.
 
@@ -70,12 +69,12 @@ def measure(
             same_index = np.array_equal(predictions.index, first.index)
             if not (same_index and np.array_equal(predictions.labels, first.labels)):
                 raise UserError(
-                    f"{runs[0].folder} was tested on {len(predictions.labels):,} texts, and {first_runs[0].folder} "
-                    f"on {len(first.labels):,} different texts: compare runs with the same test texts"
+                    f"{runs[0].folder} ({len(predictions.labels):,} texts) and {first_runs[0].folder} "
+                    f"({len(first.labels):,}) were tested on different texts: compare runs with the same test texts"
                 )
             by_name = scores_by_text(predictions.probabilities, predictions.labels, names, added)
             if metric not in by_name:
-                raise UserError(f"--metric {metric}: not defined on these test texts, because a class is missing")
+                raise UserError(f"--metric {metric}: not defined on these test texts, because a class has no text")
             for name, values in by_name.items():
                 scores.setdefault(name, []).append(float(values.mean()))
                 if name in tested:
@@ -91,10 +90,10 @@ def measure(
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:
-    """Raise an error for runs on different data, since their scores are not comparable.
+    """Require that all runs have the same data, since scores on different data are not comparable.
 
     Raises:
-        UserError: if the data differ; the message lists the data and some folders of each group of runs.
+        UserError: if the data differ; the message describes each group of runs with the same data.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[FinishedRun]] = {}
     for run in runs:
@@ -115,14 +114,14 @@ def require_same_data(runs: Sequence[FinishedRun]) -> None:
 
 
 class RunStatistic(NamedTuple):
-    """A statistic of one run, which does not depend on the test texts."""
+    """A statistic that is computed from a file of the run instead of its predictions."""
 
     file: str
-    compute: Callable[[Path], float | None]  # returns None if the run's file does not contain the statistic
+    compute: Callable[[Path], float | None]  # from the folder of the run; None if the file has too little data
 
 
 def attended_share(run: Path) -> float | None:
-    """Return the effective share of words, exp(entropy) / length, 0 to 1: the mean over texts with several words."""
+    """Return the effective share of words, exp(entropy) / length, 0 to 1, averaged over texts of several words."""
     statistics = read_or_warn(read_statistics, run)
     if statistics is None:
         return None
@@ -139,13 +138,13 @@ def gradient_variation(run: Path) -> float | None:
 
 
 def attention_faithfulness(run: Path) -> float | None:
-    """Return the normalized comprehensiveness of attention, 0 to 1: the mean over texts for which it is defined."""
+    """Return the normalized comprehensiveness of attention, 0 to 1, averaged over the texts for which it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Return Kendall's τ between attention and |gradient × input|, -1 to 1: the mean over texts where τ is defined."""
+    """Return Kendall's τ between attention and |gradient × input|, -1 to 1, averaged over texts where it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
 
@@ -164,7 +163,7 @@ RUN_STATISTICS = {
 
 
 def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Return samples of a statistic by variant name; a variant is omitted if one of its runs lacks the statistic."""
+    """Return samples of a statistic by variant name; variants with a run that lacks the statistic are omitted."""
     samples = {}
     for variant in variants:
         compute = RUN_STATISTICS[statistic].compute

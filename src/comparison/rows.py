@@ -11,7 +11,7 @@ from src.comparison.statistics import LEVEL, MIN_SEEDS, Interval, holm, mcnemar,
 from src.comparison.two_level_bootstrap import Difference, Sample, estimate_difference
 from src.comparison.variants import Variant
 
-METRICS = ("acc", "f1_macro", "auroc", "ece")  # the columns of every table
+METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
 
 
@@ -27,12 +27,12 @@ class Row:
     seconds_per_epoch: Interval | None  # None if no epoch was completed
     peak_memory_mb: float | None  # the maximum over the variant's runs
     difference: Interval | None  # from the baseline in the compared metric; None for the baseline
-    p_value: float | None
+    p_value: float | None  # of the difference, unadjusted
     p_adjusted: float | None  # after Holm's adjustment
-    # (k, n): McNemar's test is significant, with the same sign as the mean difference, for k of the n shared seeds
+    # (k, n): for k of the n shared seeds, McNemar's test is significant with the same sign as the mean difference
     mcnemar: tuple[int, int] | None
     verdict: Verdict
-    faithfulness: dict[str, Interval]  # means over seeds by name in FAITHFULNESS; empty without records
+    faithfulness: dict[str, Interval]  # means over seeds of FAITHFULNESS; empty if not measured
 
 
 def rank_variants(
@@ -45,11 +45,8 @@ def rank_variants(
     """Return a row for each variant, best first.
 
     Args:
-        measurements: measurements of all variants.
         samples: samples of the compared metric, by variant name.
-        baseline: the variant to compare with.
-        metric: the compared metric.
-        lower_is_better: whether the lowest value of the metric is the best.
+        lower_is_better: whether the lowest value of the compared metric is the best.
     """
     base = next(measurement for measurement in measurements if measurement.variant is baseline)
     differences = {
@@ -73,7 +70,7 @@ def _row(
     measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
 ) -> Row:
     results = [run.result for run in measurement.variant.runs]
-    # the median over epochs, since the first epoch includes warm-up
+    # the median over epochs, because the first epoch includes warm-up
     medians = [
         [float(np.median(run.result.seconds.per_epoch)) for run in runs if run.result.seconds.per_epoch]
         for runs in measurement.variant.runs_by_seed.values()
@@ -110,10 +107,10 @@ def _variant_verdict(
 
 
 def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Verdict:
-    """The verdict on a difference.
+    """Return the verdict on a difference.
 
     Args:
-        gain: the difference, positive where the variant is better.
+        gain: the difference, positive if the variant is better.
         p_adjusted: p-value after Holm's adjustment; None if there was no test.
         seeds: the smaller of the two variants' numbers of seeds.
     """
@@ -125,7 +122,7 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
-    """Return the number of shared seeds whose exact test confirms the mean difference, and of all shared seeds."""
+    """Return the value of `Row.mcnemar`; None if the variants share no seed."""
     baseline_correct = dict(zip(baseline.seeds, baseline.by_text["acc"] > 0, strict=True))
     correct_by_seed = zip(measurement.seeds, measurement.by_text["acc"] > 0, strict=True)
     pairs = [(correct, baseline_correct[seed]) for seed, correct in correct_by_seed if seed in baseline_correct]

@@ -1,4 +1,4 @@
-"""Discover finished runs by the files in their folders."""
+"""Find finished runs by the files in their folders."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ class FinishedRun:
 
     @property
     def fold(self) -> int:
-        """The number of the fold that is the test split, from 0; 0 without cross-validation."""
+        """The index of the fold that is the test split; 0 without cross-validation."""
         return self.result.data.fold or 0
 
     @property
@@ -47,7 +47,6 @@ class FinishedRun:
 
     @property
     def parameters(self) -> int:
-        """The number of parameters."""
         return cast(int, self.result.parameters.total)
 
     @property
@@ -56,14 +55,14 @@ class FinishedRun:
         return dict(self.result.choices)
 
     def predictions(self) -> Predictions:
-        """The predictions for the test split. Each call reads the file."""
+        """Read the predictions for the test split."""
         predictions = read_predictions(self.folder)
         assert predictions is not None, f"{self.folder} had predictions when it was discovered"
         return predictions
 
 
 class ExcludedRun(NamedTuple):
-    """A folder that is not compared, with the reason."""
+    """The folder of a run that is not compared, and the reason."""
 
     folder: Path
     status: str  # failed, interrupted, unfinished, unreadable, untested, incomplete or repeated
@@ -71,14 +70,14 @@ class ExcludedRun(NamedTuple):
 
 
 class DiscoveredRuns(NamedTuple):
-    """Runs to compare, and folders that are not compared."""
+    """The runs to compare, and the runs that are not compared."""
 
     runs: tuple[FinishedRun, ...]
     excluded: tuple[ExcludedRun, ...]
 
 
 def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
-    """Find every run below the folders, each once, in the order of their paths.
+    """Find all runs below the folders, each once, in the order of the folders and paths.
 
     Raises:
         UserError: if a folder does not exist, or no run can be compared.

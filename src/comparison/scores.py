@@ -1,4 +1,4 @@
-"""Scores as means of one number per text, so that the same resamples of the texts apply to all scores."""
+"""Scores, each written as the mean of one number per text, so that all scores can share resamples of the texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the linearized terms, one per text, of macro F1 over the classes that are true or predicted for a text."""
+    """Return n linearized terms of macro F1 over the classes that are true or predicted for at least one text."""
     predicted = probabilities.argmax(1)
     by_class = []
     for c in range(probabilities.shape[1]):
@@ -37,14 +37,14 @@ def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the linearized terms, one per text, of the mean recall of the classes that have texts."""
+    """Return n linearized terms of the mean recall over the classes that have texts."""
     hit = accuracy(probabilities, labels)
     recalls = [(hit[labels == c].mean(), labels == c) for c in np.unique(labels)]
     return np.mean([recall + (hit - recall) * is_true / is_true.mean() for recall, is_true in recalls], axis=0)
 
 
 def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the linearized terms, one per text, of Matthews' correlation (Gorodkin 2004); 0 if it is undefined."""
+    """Return n linearized terms of Matthews' correlation (Gorodkin 2004); zeros if it is undefined."""
     hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
     p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
     covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
@@ -56,7 +56,7 @@ def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the terms, one per text, of the calibration error of the predicted class (Guo et al. 2017, eq. 3)."""
+    """Return n terms of the calibration error of the predicted class (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
     gaps = confidence - accuracy(probabilities, labels)
     bins = assign_bins(confidence)
@@ -79,16 +79,16 @@ SCORES: dict[str, ScoreByText] = {
 def scores_by_text(
     probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str], added: Mapping[str, ScoreByText] | None = None
 ) -> dict[str, np.ndarray]:
-    """Compute, for each score that is defined on these texts, n numbers whose mean is the score.
+    """Return n numbers for each score that is defined on these texts; their mean is the score.
 
-    The mean of the resampled numbers is the resampled score: exactly for acc, nll and brier, to first order (the
+    The mean of the resampled numbers is the resampled score: exactly for acc, nll and brier, and to first order (the
     infinitesimal jackknife, Efron 1982) for balanced_acc, f1_macro, mcc, auroc and ece. An added metric has one
-    number per group of texts.
+    number per group of texts instead of n.
 
     Args:
         probabilities: n×C.
         labels: n.
-        names: scores to compute, elements of SCORES or `added`.
+        names: scores to compute, keys of SCORES or `added`.
         added: scores besides those in SCORES.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
@@ -105,7 +105,7 @@ def added_names(runs: Sequence[FinishedRun]) -> list[str]:
 def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
     """Create a metric from its definition in the runs' configurations.
 
-    The configurations may name classes of `torchmetrics.classification` only.
+    The configurations may name only classes of `torchmetrics.classification`.
 
     Raises:
         UserError: if the runs define the metric differently, or it cannot be created.

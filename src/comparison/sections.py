@@ -13,19 +13,19 @@ from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
 
 SCORES = (
-    "Mean over seeds ± the half-width of the 95 % interval of the mean over all seeds (Student's t), on these "
-    "{texts:,} test texts. For calibration error, lower is better. ensemble: {metric} of the averaged probabilities "
-    "of all seeds."
+    "Mean over seeds ± the half-width of the 95 % interval of the mean over all possible seeds (Student's t), on "
+    "these {texts:,} test texts. For calibration error, lower is better. ensemble: {metric} of the probabilities "
+    "averaged over seeds."
 )
 DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval, from a two-level bootstrap (seeds × texts) "
     "with Student's t. The interval and the first p are unadjusted; the second p is adjusted (Holm) for all "
-    "{num_tests} differences of the table, and decides the verdict. McNemar: in k of n seeds the exact test finds a "
+    "{num_tests} differences of the table, and decides the verdict. McNemar: for k of n seeds, the exact test finds a "
     "difference of the same sign at 5 %. Exploratory: fewer than {min_seeds} seeds."
 )
 COST = (
-    "Seconds: training time of an epoch without validation, median over epochs, mean over seeds. Memory: the maximum "
-    "over runs, measured on the accelerator or, without one, for the process."
+    "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
+    "maximum over runs, measured on the accelerator or, without one, for the process."
 )
 RULES = (
     "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no pair of "
@@ -45,7 +45,7 @@ FAITHFULNESS_NOTE = (
 
 
 class Section(NamedTuple):
-    """One table with its title and note; the first column is text."""
+    """A table with its title and note; the first column is text."""
 
     title: str
     head: Sequence[str]
@@ -54,7 +54,7 @@ class Section(NamedTuple):
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """Return the tables of scores, differences, cost and faithfulness, the best variant first, without empty tables."""
+    """Return the non-empty tables of scores, differences, cost and faithfulness, with the best variant first."""
     others = [row for row in comparison.rows if row is not comparison.baseline]
     tables = [_scores(comparison), _differences(comparison, others), _cost(comparison), _faithfulness(comparison)]
     return [table for table in tables if table.rows]

@@ -27,11 +27,11 @@ class Interval(NamedTuple):
 
 
 def mean_over_seeds(values: Sequence[float]) -> Interval:
-    """Return the mean of S runs, and the 95 % interval of the mean over all possible seeds (Student 1908).
+    """Return the mean over S seeds, with the 95 % interval of the mean over all possible seeds.
 
     The interval is mean ± t · s / √S, where s is the standard deviation and t the 97.5 % quantile of Student's t with
-    S - 1 degrees of freedom. The mean of S other seeds varies as much as this mean, so the interval contains the mean
-    of other seeds less often: in 93 % of cases for S = 2, 88 % for S = 5, 86 % for S = 10.
+    S - 1 degrees of freedom (Student 1908). The mean of S other seeds varies as much as this mean, so the interval
+    contains it less often: in 93 % of cases for S = 2, 88 % for S = 5, 86 % for S = 10.
     """
     count, mean = len(values), float(np.mean(values))
     if count < 2:
@@ -41,20 +41,20 @@ def mean_over_seeds(values: Sequence[float]) -> Interval:
 
 
 def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
-    """Return p of McNemar's exact test of equal accuracy, from the texts that only one of the two classifies correctly.
+    """Return the p-value of McNemar's exact test of the hypothesis that two runs have equal accuracy.
 
-    Under the hypothesis of equal accuracy, the number of these texts that the first run classifies correctly is
-    binomial with probability 1/2 (McNemar 1947).
+    Of the texts that only one of the runs classifies correctly, the number that the first run classifies correctly
+    is then binomial with probability 1/2 (McNemar 1947).
 
     Args:
-        correct, other_correct: n bool, whether each run classifies the text correctly.
+        correct, other_correct: n bool, true for the texts that the first or the second run classifies correctly.
     """
     first, second = int((correct & ~other_correct).sum()), int((other_correct & ~correct).sum())
     return float(binomtest(first, first + second).pvalue) if first + second else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust m p-values (Holm 1979): with a threshold of 5 %, the probability of any false positive is at most 5 %.
+    """Adjust m p-values (Holm 1979): with a threshold of 5 %, the probability of one or more false positives is ≤ 5 %.
 
     The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j).
     """

@@ -27,7 +27,7 @@ from src.suggestions import did_you_mean, nearest
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 MAX_BYTES = 1_000_000  # maximum size of a study file
-MAX_NAME, MAX_MISTAKES = 60, 20  # maximum number of characters of a name, and of mistakes, in a message
+MAX_NAME, MAX_MISTAKES = 60, 20  # in a message: maximum number of characters of a name, and of mistakes
 METRICS = (*SCORES, *RUN_STATISTICS)
 Value = TypeVar("Value", bound=Collection[Any])
 
@@ -61,7 +61,7 @@ def _parse_choices(value: Any) -> Any:
 
 
 def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
-    """Check that the components and options of a selector exist, and that its choices exist."""
+    """Check that the components, options and choices of a selector exist."""
     known: Mapping[str, Collection[str]] = info.context or {}
     for name, choices in selector.items():
         _require_name("component or varying option", name, known)
@@ -119,9 +119,11 @@ class ClaimDefinition(_Record):
     metric: Annotated[str, AfterValidator(_check_metric)]
     direction: Literal["higher", "lower"]
     pairs: Annotated[tuple[Pairing, ...], FILLED]
-    decided_by: Literal["mean", "strongest_rival"] = "mean"  # mean of all pairs, or of pairs with the strongest rival
+    decided_by: Literal["mean", "strongest_rival"] = "mean"  # over all pairs, or those with the strongest rival
     also_for_each: str | None = None  # a component whose choices are also judged one by one
-    negligible: Annotated[float, Field(gt=0)] | None = None  # smaller differences are negligible
+    negligible: Annotated[float, Field(gt=0)] | None = (
+        None  # smaller differences are negligible; in units of the metric
+    )
 
     @model_validator(mode="after")
     def _check_rule(self) -> "ClaimDefinition":
@@ -132,7 +134,7 @@ class ClaimDefinition(_Record):
             if self.also_for_each is not None:
                 raise ValueError("also_for_each requires decided_by: mean")
             if len(self.pairs) > 1 or len(self.pairs[0].against) > 1:
-                raise ValueError("decided_by: strongest_rival requires one entry in `pairs`, one name in `against`")
+                raise ValueError("decided_by: strongest_rival requires one entry in `pairs` and one name in `against`")
         return self
 
     @property
@@ -169,12 +171,11 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file.
 
     Args:
-        path: path of the YAML file.
         variants: the compared variants; a study may name their options and choices, and the choices in `conf/`.
 
     Raises:
-        UserError: if the file is missing, unreadable or invalid; the message gives the path of each mistake and
-            suggests the nearest name.
+        UserError: if the file is missing, unreadable or invalid; for each mistake, the message names the key and, for
+            an unknown name, suggests a similar one.
     """
     if not path.is_file():
         guess = did_you_mean(nearest(str(path), map(str, path.parent.glob("*.yaml"))))
@@ -199,7 +200,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
 
 
 def choice_of(variant: Variant, name: str) -> str | None:
-    """The variant's choice of a component, or its value of a varying option."""
+    """Return the variant's choice of a component or value of a varying option; None if it has neither."""
     return variant.differs.get(name, variant.choices.get(name))
 
 
@@ -212,7 +213,7 @@ def _describe(selector: Mapping[str, Choices]) -> str:
 
 
 def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
-    """Return the known choices by component, from `conf/` and the variants; empty for options, which take any value."""
+    """Return the choices of each component in `conf/` and the variants; () for an option, which takes any value."""
     names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))

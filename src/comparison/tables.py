@@ -23,7 +23,7 @@ LATEX_ESCAPES = str.maketrans(
 
 
 def render_terminal(comparison: Comparison) -> RenderableType:
-    """Return the tables and claims for the terminal, which are readable without colour."""
+    """Render the tables and claims for the terminal, readable without colour."""
     parts: list[RenderableType] = []
     for title, head, rows, note in sections(comparison):
         table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, collapse_padding=True)
@@ -75,7 +75,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def render_latex(comparison: Comparison) -> str:
-    """Render the tables as LaTeX floats that need no packages."""
+    """Render the tables as LaTeX floats that require no packages."""
     blocks = []
     for title, head, rows, note in sections(comparison):
         first, *body = (" & ".join(cell.translate(LATEX_ESCAPES) for cell in line) + r" \\" for line in (head, *rows))
@@ -95,7 +95,7 @@ def render_latex(comparison: Comparison) -> str:
 
 
 def render_csv(comparison: Comparison) -> str:
-    """Render a CSV table for programs: one line per variant, with every number at full precision."""
+    """Render a CSV table for programs: a line for each variant, with all numbers in full precision."""
     lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")

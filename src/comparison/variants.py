@@ -14,12 +14,12 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
     key.rpartition(".")[2]: key
     for key in ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "scheduler", "trainer", "callbacks")
 }
-MAX_NAME_ITEMS = 4  # if more differ and each run has a preset, the preset's name replaces those it determines
+MAX_NAME_ITEMS = 4  # with more items and a preset in each run, the preset replaces the items that it determines
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One model, trained once for each seed, or once for each seed and fold of a cross-validation."""
+    """The runs that differ only in their seed and, in a cross-validation, their fold."""
 
     name: str  # such as "bilstm · bahdanau"; unique in a comparison
     differs: dict[str, str]  # such as {"encoder": "bilstm", "attention": "bahdanau"}
@@ -27,7 +27,7 @@ class Variant:
 
     @property
     def runs_by_seed(self) -> dict[int, tuple[FinishedRun, ...]]:
-        """The runs of each seed, in the order of the folds; a single run if there is no cross-validation."""
+        """The runs of each seed, in the order of the folds; one run per seed without cross-validation."""
         by_seed: dict[int, tuple[FinishedRun, ...]] = {}
         for run in self.runs:
             by_seed[run.seed] = (*by_seed.get(run.seed, ()), run)
@@ -45,18 +45,18 @@ class Variant:
 
 
 class Settings(NamedTuple):
-    """The settings of a variant that may differ from those of other variants."""
+    """The settings of a variant in which it may differ from other variants."""
 
     choices: dict[str, str]  # the choice of each config group
     options: dict[str, str | None]  # varying options as JSON by dotted path; None if the variant lacks the option
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, by start time; if runs of a variant agree in seed and fold, only the last is used.
+    """Group runs into variants, ordered by start time; of runs with the same seed and fold, only the last is used.
 
     Runs belong to one variant if they agree in every option that affects a result (not the seed, a path or a logger).
-    The differences of a variant are its choices in the config groups that vary, such as `bilstm`, and those options
-    that the choices do not determine, such as `hidden_dim=64`.
+    `Variant.differs` contains the choices in the config groups that vary, such as `bilstm`, and the varying options
+    that these choices do not determine, such as `hidden_dim=64`.
     """
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
@@ -92,7 +92,7 @@ def _varies(mappings: Sequence[Mapping[str, Any]], key: str) -> bool:
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
-    """Return the differences of each variant; if there are many and each variant has a preset, the preset's name."""
+    """Return `Variant.differs` of each variant, with presets in place of many choices if each variant has a preset."""
     choices = [variant.choices for variant in variants]
     groups = {
         name: prefix
@@ -110,8 +110,7 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
     """Return, for each variant, the choices in these groups and the options that the choices do not determine.
 
     Args:
-        variants: all variants.
-        groups: the dotted path below which a group sets options, by the group's name; "" for all options.
+        groups: group → dotted path below which the group sets options; "" for all options.
     """
     undetermined = []
     for key in variants[0].options:

@@ -20,7 +20,7 @@ Row = tuple[str, list[str]]  # the name of a value, and the value in each split
 
 
 def data_rows(data: Data) -> list[Row]:
-    """Return the rows of the table, with a cell for each split; an empty list if the record has no splits."""
+    """Return the rows of the table, with a cell for each split; [] if the record has no splits."""
     splits = list(data.splits.values())
 
     def row(name: str, cell: Callable[[SplitSummary], str]) -> Row:
@@ -54,7 +54,7 @@ def data_rows(data: Data) -> list[Row]:
 
 
 def data_notes(data: Data) -> list[str]:
-    """Return sentences about texts that are cut, and about evaluated texts that are also training texts."""
+    """Return sentences about cut texts, and about validation and test texts that are also training texts."""
     notes = []
     splits = data.splits.values()
     tokens = sum(split.tokens or 0 for split in splits)
@@ -68,8 +68,8 @@ def data_notes(data: Data) -> list[str]:
     for name, split in data.splits.items():
         if split.in_train:
             notes.append(
-                f"{name}: {split.in_train:,} of {_count(split.texts)} texts are also in the training split, so its "
-                "scores may be too high"
+                f"{name}: {split.in_train:,} of {_count(split.texts)} texts are also in the training split, so the "
+                "scores on this split may be too high"
             )
     return notes
 

@@ -39,7 +39,7 @@ class Example:
     weights: np.ndarray  # L
     matrix: np.ndarray | None  # H×L×L; None if there is no word × word map
     cut: str = ""  # the part of a truncated text that was read, such as "first 500 of 20,000 tokens"
-    layers: dict[str, np.ndarray] = field(default_factory=dict)  # H×L×L of each encoder layer, by layer name
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # encoder layer → its weights H×L×L
 
     @property
     def maps(self) -> dict[str, np.ndarray]:
@@ -48,7 +48,7 @@ class Example:
 
     @property
     def name(self) -> str:
-        """Split and row number, for file names."""
+        """Split and row number, as part of file names."""
         return f"{PurePath(self.split).name}_{self.index}"
 
     @property
@@ -61,10 +61,9 @@ class Example:
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Read the texts with their attention weights; return an empty list if the file is absent.
+    """Read the texts with their attention weights; return [] if the file is absent.
 
     Args:
-        run: folder of the run.
         class_names: the classes in the order of the probabilities.
     """
 
@@ -92,7 +91,7 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
 
 
 def _to_map(matrix: Any, length: int) -> np.ndarray | None:
-    """Return weights H×T×L as an array; None unless each word has a row (T = L)."""
+    """Return weights H×T×L as an array if each word has a row (T = L), otherwise None."""
     if matrix is None:
         return None
     weights = np.asarray(matrix, dtype=np.float64)

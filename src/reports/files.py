@@ -1,4 +1,4 @@
-"""Read the files of a run. Readers return None if the file is absent and raise UserError if it is unreadable."""
+"""Read the files of a run. The functions return None if the file is absent, and raise UserError if it is damaged."""
 
 import csv
 import logging
@@ -28,9 +28,9 @@ class Predictions(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Attention statistics of many texts: mean weight by position, and the entropy of each text's weights."""
+    """Attention statistics of n texts: mean weight by position, and the entropy of each text's weights."""
 
-    position: np.ndarray  # mean weight by relative position, from the first to the last word
+    position: np.ndarray  # mean weight in each of several equal parts of the texts, from the first to the last word
     entropy: np.ndarray  # n, nats
     effective: np.ndarray  # n, exp(entropy), the effective number of words
     length: np.ndarray  # n, number of words
@@ -65,9 +65,9 @@ def read_predictions(run: Path) -> Predictions | None:
 
 
 def read_history(run: Path) -> History | None:
-    """Read loss and accuracy by epoch: the mean of the epoch's training values, and its last validation value.
+    """Read loss and accuracy by epoch: the mean of the training values, and the last of the validation values.
 
-    The history does not contain the validation of the best checkpoint after training.
+    The validation of the best checkpoint after training is omitted.
     """
 
     def read(path: Path) -> History:
@@ -93,7 +93,7 @@ def read_history(run: Path) -> History | None:
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
-    """Read the gradient norms: component → array with a row (step, norm) for each measured step, sorted by step."""
+    """Read the gradient norms: component → array with a row (step, norm) for each measurement, sorted by step."""
 
     def read(path: Path) -> dict[str, np.ndarray]:
         norms: dict[str, list[tuple[float, float]]] = {}
@@ -114,14 +114,14 @@ def read_statistics(run: Path) -> Statistics | None:
         if statistics.position.ndim != 1 or len({array.shape for array in statistics[1:]}) > 1:
             raise ValueError("the shapes of the arrays do not match")
         if statistics.length.ndim != 1 or not all(np.isfinite(array).all() for array in statistics):
-            raise ValueError("the arrays must contain one finite number for each text")
+            raise ValueError("the arrays must be one-dimensional and finite")
         return statistics
 
     return read_existing(run / "attention_stats.npz", read)
 
 
 def read_lexicon_weights(run: Path) -> dict[str, Any] | None:
-    """Read the attention weights of lexicon words."""
+    """Read the statistics of the attention weights of lexicon words."""
     return read_existing(run / "lexicon.json", lambda path: read_json(path, LEXICON))
 
 

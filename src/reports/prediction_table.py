@@ -1,4 +1,4 @@
-"""The file of predictions: all columns of the input, the predicted class and the probability of each class."""
+"""The file of predictions: the columns of the input, and columns that describe the prediction for each row."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,6 @@ def output_path(out: str, file: str | None) -> Path:
     """Return the absolute path of `out`, the file for the predictions.
 
     Args:
-        out: path from the command line.
         file: path of the input file; None if the texts come from elsewhere.
 
     Raises:
@@ -38,8 +37,7 @@ class PredictionColumns:
     """The columns `predicted`, `probability_<class>` for each class, and `only_unknown`.
 
     Args:
-        class_names: C names.
-        others: names of the input columns; if the name of a new column is among them, a number is appended to it.
+        others: names of the input columns; if the name of a new column is among them, the new name gets a number.
     """
 
     def __init__(self, class_names: Sequence[str], others: Sequence[str]) -> None:
@@ -53,13 +51,13 @@ class PredictionColumns:
             self._names.append(unique)
 
     def examples(self) -> dict[str, list[Any]]:
-        """Return the columns with one dummy row, from which `Schema` determines the types."""
+        """Return the columns with a dummy row, from which `Schema` determines the types."""
         return self.values(1, [0], np.zeros((1, len(self._class_names))), np.zeros(1, dtype=bool))
 
     def values(
         self, size: int, rows: Sequence[int], probabilities: np.ndarray, is_unknown: np.ndarray
     ) -> dict[str, list[Any]]:
-        """Return the columns that describe the predictions of n rows, with None in rows without a prediction.
+        """Return the columns for n rows, with None in rows without a prediction.
 
         Args:
             size: n.

@@ -21,14 +21,13 @@ def print_predictions(
     as_json: bool | None,
     top: int,
 ) -> None:
-    """Print each text's label, probabilities and most attended words.
+    """Print the predicted class of each text, the probabilities and the most attended words.
 
     Args:
-        texts: the input texts.
         explanations: explanations by text number, counted from 0; blank texts have none.
         class_names: the classes in the order of the probabilities.
-        as_json: True prints one JSON object per line, and False prints tables; None prints JSON in a pipe and tables on
-            a terminal.
+        as_json: True prints one JSON object per text, on its own line, and False prints tables; None prints JSON in a
+            pipe and tables on a terminal.
         top: maximum number of most attended words to print.
     """
     console = Console()
@@ -46,12 +45,9 @@ def print_predictions(
 
 
 def draw_predictions(explanations: Mapping[int, Explanation], folder: Path) -> list[Path]:
-    """For each text, draw a strip of coloured words and, if the text has word × word weights, heat maps.
+    """Draw a strip of coloured words for each text and, if it has word × word weights, heat maps; return the paths.
 
     The heat maps show the mean over heads and, if there are several heads, each head.
-
-    Returns:
-        Paths of the written files.
     """
     from src.reports.figures.heatmap import draw_maps
     from src.reports.figures.strip import draw_strip

@@ -13,17 +13,14 @@ from src.errors import UserError
 from src.files.atomic import replace_atomically
 from src.formatting import format_repr
 
-ROW_GROUP = 8 << 20  # row data, in bytes, that is collected in memory before a row group is written to a Parquet file
+ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file
 Write = Callable[[Rows], None]
 
 
 class Schema:
     """The columns of a table, with Parquet types that fit all values.
 
-    A column has the common type of its values, such as float for integers and floats, or text if there is no such type.
-
-    Args:
-        path: path of the table.
+    A column has the common type of its values, such as float for integers and floats, or text if they have none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,7 +37,7 @@ class Schema:
 def write_table(path: Path, schema: Schema) -> Iterator[Write]:
     """Yield a function that appends rows to a temporary file, which replaces `path` at the end of the `with` block.
 
-    If rows lack a column of the schema, its values are None there. After an error, no part of the table remains.
+    A column of the schema that the rows lack has the value None in them. After an error, no part of the table remains.
 
     Raises:
         UserError: if a value does not fit the Parquet type of its column.
@@ -125,7 +122,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _common_type(previous: Any, values: Sequence[Any]) -> Any:
-    """Return an Arrow type that fits both the values and the type `previous`; text if there is no such type."""
+    """Return an Arrow type that fits the values and those of the type `previous`; text if there is no such type."""
     import pyarrow as pa
 
     try:
@@ -153,8 +150,8 @@ def _array(rows: Rows, name: str, values: Sequence[Any], arrow_type: Any) -> Any
             pa.array([value], arrow_type)
         except unfit:
             raise UserError(
-                f"{rows.source}: {rows.describe_places([i])}: column {name!r} holds {format_repr(value)}, which does "
-                f"not fit its Parquet type {arrow_type}; write a .csv or .jsonl file"
+                f"{rows.source}: {rows.describe_places([i])}: column {name!r} has the value {format_repr(value)}, "
+                f"which does not fit the Parquet type {arrow_type} of the column; write a .csv or .jsonl file"
             ) from None
     raise AssertionError(f"each value of {name!r} fits {arrow_type}, but not all do")
 

@@ -26,7 +26,7 @@ NOTE = (
 
 
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
-    """Return a table of metrics (keys such as test/acc): test scores with 95 % intervals, and validation scores."""
+    """Return a table of metrics, whose names are such as test/acc; the first split, test if present, has intervals."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     main, others = splits[:1], splits[1:]
     sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
@@ -45,7 +45,7 @@ def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
 
 
 def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
-    """Return a table of precision, recall, F1 and number of texts for at most 20 classes, those with the lowest F1."""
+    """Return a table of precision, recall, F1 and number of texts of each class, or of the 20 with the lowest F1."""
     caption = None
     shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
     if len(classes) > MAX_CLASSES:
@@ -67,14 +67,11 @@ def prediction_table(
     weights: np.ndarray,
     count: int = 10,
 ) -> RenderableType:
-    """The predicted class of a text, its ten largest probabilities and its most attended words.
+    """Return the predicted class of a text, the ten largest probabilities, and at most `count` most attended words.
 
     Args:
-        class_names: C names.
         probabilities: C, summing to 1.
-        words: L words.
-        weights: L weights, one for each word.
-        count: maximum number of words.
+        weights: L, one for each word.
     """
     likeliest = np.argsort(-probabilities, kind="stable")[:10]
     classes = Table("class", _right("probability"), "", box=box.SIMPLE_HEAD, pad_edge=False)
@@ -91,7 +88,7 @@ def prediction_table(
 
 
 def files_table(folder: Path, paths: Iterable[Path]) -> RenderableType:
-    """The files that a run wrote: its folder on the first line, then the files by subfolder."""
+    """Return a list of written files: the folder on the first line, then the files by subfolder."""
     by_folder: dict[str, list[str]] = {}
     for path in sorted(paths, key=lambda path: (path.parent != folder, path)):
         subfolder = path.relative_to(folder).parent

@@ -9,7 +9,7 @@ import numpy as np
 class WeightedWord(NamedTuple):
     """A word of a text with its position and weight."""
 
-    position: int  # 0 is the first word
+    position: int  # 0 for the first word
     word: str
     weight: float
 
@@ -34,9 +34,12 @@ def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
 
 
 def colour_limit(weights: np.ndarray) -> float:
-    """Return the weight that gets the darkest colour: the largest weight, but at least three times the uniform weight.
+    """Return the weight that gets the full colour: the largest weight, but at least three times the uniform weight.
 
-    Uniform weights therefore get a light colour. Weights sum to 1 over the last axis.
+    Uniform weights therefore get a light colour. The limit is at most 1.
+
+    Args:
+        weights: weights that sum to 1 over the last axis.
     """
     if weights.size == 0:
         return 1.0
@@ -44,6 +47,6 @@ def colour_limit(weights: np.ndarray) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and shorten to `max_length` characters; return “␣” if nothing remains."""
+    """Remove unprintable characters, and shorten to `max_length` characters; return “␣” if nothing remains."""
     printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
     return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"

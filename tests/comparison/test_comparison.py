@@ -138,7 +138,7 @@ def test_other_data_are_refused_with_both_folders(tmp_path: Path) -> None:
 def test_other_texts_of_the_same_data_are_refused(tmp_path: Path) -> None:
     for name, labels in {"one": np.array([0, 1, 1]), "two": np.array([0, 1])}.items():
         write_run(tmp_path / name, make_probabilities(labels, labels > 0), labels, encoder=name)
-    with pytest.raises(UserError, match=r"two was tested on 2 texts, and .*one on 3 different texts"):
+    with pytest.raises(UserError, match=r"two \(2 texts\) and .*one \(3\) were tested on different texts"):
         compare([tmp_path])
 
 

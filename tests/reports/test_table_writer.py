@@ -60,7 +60,9 @@ def test_a_parquet_type_fits_all_chunks(tmp_path: Path, first: Any, second: Any,
 
 def test_a_value_that_no_type_holds_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    message = r"in\.csv: line 5: column 'value' holds 1152921504606846977, which does not fit its Parquet type double"
+    message = (
+        r"in\.csv: line 5: column 'value' has the value 1152921504606846977, which does not fit the Parquet type double"
+    )
     with pytest.raises(UserError, match=message):
         write_chunks(path, {"value": [0.5, 1.5]}, {"value": [3, 2**60 + 1]})
     assert not list(tmp_path.iterdir())

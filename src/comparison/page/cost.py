@@ -14,12 +14,12 @@ from src.reports.words import clean_text
 MAX_COLOURS = 7  # number of colours that the style sheet defines
 SHAPES = ("circle", "square", "diamond", "triangle", "cross")  # shapes that the template can draw
 MAX_LABEL_LENGTH = 24  # characters
-LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # per cent of a narrow chart
+LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # size of a label in per cent of a narrow chart
 LETTER_WIDTH = 0.8  # width of a character in per cent of a wide chart
 
 
 class Kind(NamedTuple):
-    """One kind of cost of a variant."""
+    """A kind of cost."""
 
     label: str
     unit: str
@@ -42,7 +42,7 @@ class Point(NamedTuple):
     interval_bottom: float
     has_interval: bool
     shape: str
-    style: str  # CSS class of its colour
+    style: str  # CSS class of the colour
     tooltip: str
 
 
@@ -69,22 +69,22 @@ class Chart(NamedTuple):
 class PointStyle(NamedTuple):
     """Colours and shapes of the variants' marks."""
 
-    first: str | None  # the factor that determines the colour
-    second: str | None  # the factor that determines the shape
-    colours: dict[str, str]  # CSS class by value
-    shapes: dict[str, str]
+    first: str | None  # the factor that determines the colour; None if all marks have one colour
+    second: str | None  # the factor that determines the shape; None if all marks have one shape
+    colours: dict[str, str]  # value of the first factor → CSS class
+    shapes: dict[str, str]  # value of the second factor → name of the shape
 
 
 class Costs(NamedTuple):
-    """All charts with the names of their costs and the style of their marks."""
+    """The charts, the labels of the kinds of cost, and the style of the marks."""
 
-    names: dict[str, str]
+    names: dict[str, str]  # kind of cost → label
     style: PointStyle
-    charts: dict[str, Chart]
+    charts: dict[str, Chart]  # by kind of cost
 
 
 def cost(comparison: Comparison) -> Costs | None:
-    """Return a chart of the compared score against each cost; labels name the variants on the Pareto front."""
+    """Return a chart of the compared score against each kind of cost; labels name the variants on the Pareto front."""
     metric, style = comparison.metric, _point_style(comparison)
     charts = {}
     for name, kind in COSTS.items():
@@ -121,7 +121,7 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Compar
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Label]:
-    """Place names beside their marks in order of priority; omit a name if both sides are occupied or names overlap."""
+    """Place names beside their marks, in order of priority; omit names that would overlap a mark or another name."""
     labels: list[Label] = []
     for name, point in frontier:
         text = clean_text(name, MAX_LABEL_LENGTH)

@@ -1,4 +1,4 @@
-"""The head of the page: title, summary and facts about the runs."""
+"""The head of the page: its title, and facts about the runs."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -11,7 +11,7 @@ Number = TypeVar("Number", int, str)
 
 
 def factors(comparison: Comparison) -> dict[str, list[str]]:
-    """Return the components and options in which the variants differ, each with its values in the order of the runs."""
+    """Return the components and options in which the variants differ, with their values in the order of the runs."""
     variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].started)
     names = dict.fromkeys(name for variant in variants for name in variant.differs)
     values = {name: list(dict.fromkeys(factor_value(variant, name) for variant in variants)) for name in names}
@@ -19,7 +19,7 @@ def factors(comparison: Comparison) -> dict[str, list[str]]:
 
 
 def factor_value(variant: Variant, factor: str) -> str:
-    """Return the variant's value of a component or option; a dash if the variant has no such option."""
+    """Return the variant's value of a component or option; UNKNOWN if the variant has no such option."""
     return variant.differs.get(factor, UNKNOWN)
 
 

@@ -14,24 +14,28 @@ MIN_FILLED = 0.5  # minimum share of the cells that must contain a variant
 
 
 class Cell(NamedTuple):
-    """The score of one variant."""
+    """The score of a variant."""
 
     score: str
     margin: float | None  # half-width of the interval
-    depth: float  # depth of the colour: 0 for the worst variant, 1 for the best
+    depth: float  # depth of the colour, from 0 for the worst variant to 1 for the best
 
 
 class Grid(NamedTuple):
     """Tables whose rows and columns are the values of two factors."""
 
     title: str
-    corner: str
+    corner: str  # heading of the column of row names
     columns: list[str]
-    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]  # cells by score, by values of the other factors, by row
+    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]  # score → values of the other factors → row → cells
 
 
 def grid(comparison: Comparison) -> Grid | None:
-    """Return a table for each score and combination of the other factors' values; None if too few cells are filled."""
+    """Return a table for each score and combination of the other factors' values.
+
+    Returns:
+        The tables; None if fewer than two factors vary or too few cells are filled.
+    """
     varying = factors(comparison)
     if len(varying) < 2:
         return None

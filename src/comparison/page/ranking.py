@@ -12,20 +12,20 @@ from src.reports.tables import UNKNOWN
 
 
 class Numbers(NamedTuple):
-    """The table of the scores, size and cost of all variants."""
+    """The table of the scores, the size and the cost of all variants."""
 
     heads: list[str]
     rows: list[list[str]]  # the first cell is the variant
 
 
 def score_names(comparison: Comparison) -> list[str]:
-    """The scores that at least one variant has, the compared score first."""
+    """Return the names of the scores that at least one variant has, with the compared score first."""
     names = dict.fromkeys((comparison.metric, *METRICS))
     return [name for name in names if any(name in row.metrics for row in comparison.rows)]
 
 
 def ranking(comparison: Comparison) -> dict[str, ChartTable]:
-    """A table for each score, with the best variant first."""
+    """Return a table for each score, with the best variant first."""
     return {metric: _ranked(comparison, metric) for metric in score_names(comparison)}
 
 
@@ -45,7 +45,7 @@ def _ranked(comparison: Comparison, metric: str) -> ChartTable:
 
 
 def numbers(comparison: Comparison) -> Numbers:
-    """Return the table of all scores, the size and the cost of each variant."""
+    """Return the table of the scores, the size and the cost of all variants."""
     metrics = score_names(comparison)
     measured = [name for name in FAITHFULNESS if any(name in row.faithfulness for row in comparison.rows)]
     rows = []
@@ -74,7 +74,7 @@ def numbers(comparison: Comparison) -> Numbers:
 
 
 def differences(comparison: Comparison) -> ChartTable | None:
-    """Return the differences of the other variants from the baseline; None if there are no other variants."""
+    """Return the table of the other variants' differences from the baseline; None without other variants."""
     rows = []
     for row in comparison.rows:
         if row.difference is not None:

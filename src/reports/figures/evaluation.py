@@ -10,11 +10,11 @@ from src.analysis.metrics import wilson_interval
 from src.reports.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
-MAX_NUMBERED = 25  # maximum number of classes with numbers in the cells; with more, the cells are too small
+MAX_NUMBERED = 25  # maximum number of classes for which the cells contain numbers; with more, they are too small
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:
-    """Draw the confusion matrix C×C with a row for each true class; a cell's colour shows its fraction of the row."""
+    """Draw the confusion matrix C×C, with a row for each true class, coloured by the fraction of the row."""
     classes, labels = len(class_names), [clean_text(name) for name in class_names]
     rows = table.sum(1, keepdims=True)
     fraction = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)

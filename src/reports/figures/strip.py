@@ -34,11 +34,11 @@ MAX_WORDS = 1000
 def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
     """Draw a text and its ten most attended words.
 
-    A text of more than 1,000 words is cut after the first 1,000, and the title says so.
+    Of a text with more than 1,000 words, only the first 1,000 are drawn, and the title gives both numbers.
 
     Args:
         words: L words, L ≥ 0.
-        weights: L weights, one for each word.
+        weights: L, one for each word.
 
     Raises:
         ValueError: if the numbers of words and weights differ.
@@ -64,7 +64,7 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
 
 
 def lay_out(widths: Sequence[float], line_width: float, gap: float) -> list[tuple[int, float]]:
-    """Break words of these widths into lines; return the line number and the left edge in inches of each word."""
+    """Break words of these widths into lines; return the line number and the left edge, in inches, of each word."""
     positions, line, left = [], 0, 0.0
     for width in widths:
         if left > 0 and left + width > line_width:

@@ -27,12 +27,17 @@ SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaH
 def new_figure(
     width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
 ) -> Figure:
-    """An empty figure, sized in inches, outside pyplot's global state; the layout "compressed" suits square maps."""
+    """Create a figure without pyplot's global state.
+
+    Args:
+        width, height: in inches.
+        layout: "compressed" for maps with square cells, "constrained" for other plots, None for fixed positions.
+    """
     return Figure((width, height), dpi=DPI, layout=layout)
 
 
 def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
-    """Set title, axis labels and a light frame."""
+    """Set the title and the axis labels; show a light grid, and hide the top and the right spine."""
     axes.set_title(title, loc="left", fontsize=10.5)
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)
@@ -44,13 +49,13 @@ def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
 
 @cache
 def families() -> list[str]:
-    """DejaVu Sans, then the installed font families for scripts that it lacks."""
+    """Return DejaVu Sans, followed by the installed font families for scripts that it lacks."""
     installed = set(font_manager.get_font_names())
     return ["DejaVu Sans", *(family for family in SCRIPTS if family in installed)]
 
 
 def user_text(size: float) -> dict[str, Any]:
-    """Matplotlib properties for text from users: fonts for every script, no parsing of formulas."""
+    """Return matplotlib properties for text from users: fonts for all scripts, and no parsing of formulas."""
     return {"fontsize": size, "fontfamily": families(), "parse_math": False}
 
 
@@ -71,13 +76,13 @@ def missing_glyphs_allowed() -> Iterator[None]:
         yield
     for warning in caught:
         if match := re.match(r"Glyph (\d+) .*missing from font", str(warning.message)):
-            _name_font(_font_package(int(match[1])))
+            _suggest_font(_font_package(int(match[1])))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def _font_package(code: int) -> str:
-    """The Debian package of a font that has the character with this code point."""
+    """Return the Debian package of a font that has the character with this code point."""
     if 0x1F000 <= code < 0x20000 or 0x2600 <= code < 0x27C0:
         return "fonts-symbola"  # matplotlib cannot draw the bitmaps of Noto Color Emoji
     is_east_asian = 0x1100 <= code < 0x1200 or 0x2E80 <= code < 0xD800 or code >= 0xF900 or code >= 0x20000
@@ -85,10 +90,11 @@ def _font_package(code: int) -> str:
 
 
 @cache
-def _name_font(package: str) -> None:
-    """Warn, once for each package, that characters in figures need a font from this package."""
+def _suggest_font(package: str) -> None:
+    """Warn, once for each package, that a font for some characters is missing."""
     log.warning(
-        "Figures show some characters as empty boxes: install a font with them, such as the package %s", package
+        "Figures show some characters as empty boxes: install a font that has them, such as the Debian package %s",
+        package,
     )
 
 

@@ -34,10 +34,13 @@ def draw_curves(history: History, best_epoch: int | None = None) -> Figure:
 
 
 def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
-    """Draw the gradient norm of each component by step; each array has rows (step, norm).
+    """Draw the gradient norm of each component by step.
 
     In a long run, each point is the median of several measurements, and a band shows their minimum and maximum. A log
     axis cannot show 0, NaN or infinity, so the legend gives the number of these values.
+
+    Args:
+        norms: component → array with rows (step, norm).
     """
     figure = new_figure(10, 4.5)
     axes = figure.subplots()
@@ -60,7 +63,7 @@ def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
 
 
 def downsample(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Divide the rows (step, norm) into at most 200 groups.
+    """Summarize the rows (step, norm) in at most 200 groups.
 
     Returns:
         The mean step and the median, minimum and maximum norm of each group.

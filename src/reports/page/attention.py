@@ -31,16 +31,16 @@ class TokenMap(NamedTuple):
 
 
 class TokenMaps(NamedTuple):
-    """All maps of a text, and the options of the fields that select a map."""
+    """The maps of a text, and the choices of the pickers that select a map."""
 
     size: int  # L
-    layers: dict[str, str]
-    heads: dict[str, str]
+    layers: dict[str, str]  # value → label
+    heads: dict[str, str]  # value → label; empty if no layer has several heads
     maps: list[TokenMap]
 
 
 def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
-    """The words with the depth of their colour; the tooltip of a word shows its weight.
+    """Return the words with the depth of their colour and a tooltip that shows the weight.
 
     Raises:
         ValueError: if the numbers of words and weights differ.
@@ -56,7 +56,7 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
 def token_maps(example: Example) -> TokenMaps | None:
     """Return the maps of a text; None if it has none.
 
-    Each layer has a map of the mean over heads and, if there are several heads, one of each head.
+    Each layer has a map of the mean over heads and, if there are several heads, a map of each head.
     """
     if not example.maps:
         return None

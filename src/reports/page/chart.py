@@ -24,12 +24,12 @@ class Scale:
     log: bool = False
 
     def position(self, value: float) -> float:
-        """The position of a value, as a percentage of the axis."""
+        """Return the position of a value, as a percentage of the axis."""
         low, high, value = (math.log(x) if self.log else x for x in (self.low, self.high, value))
         return round(100 * (value - low) / (high - low), 2)
 
     def from_top(self, value: float) -> float:
-        """The position of a value on a vertical axis, as a percentage from the top."""
+        """Return the position of a value on a vertical axis, as a percentage from the top."""
         return round(100 - self.position(value), 2)
 
     def format_tick(self, value: float) -> str:
@@ -44,7 +44,7 @@ class ChartRow(NamedTuple):
     """One row of a table with interval charts."""
 
     name: str
-    value: float | None  # None omits the chart
+    value: float | None  # None if the row has no chart
     low: float | None
     high: float | None
     cells: Sequence[str | int]
@@ -61,7 +61,7 @@ class ChartTable(NamedTuple):
 
 
 def linear_scale(values: Iterable[float], ticks: int = 4, whole: bool = False) -> Scale:
-    """A linear scale that covers all values, with about `ticks` ticks; `whole` restricts ticks to whole numbers."""
+    """Return a linear scale over all values, with about `ticks` ticks; with `whole`, they are whole numbers."""
     low, high = _ends(values)
     if low == high:
         low, high = (low - 0.5, high + 0.5) if whole else (low - abs(low) / 20 - 0.01, high + abs(high) / 20 + 0.01)
@@ -76,7 +76,7 @@ def linear_scale(values: Iterable[float], ticks: int = 4, whole: bool = False) -
 
 
 def log_scale(values: Iterable[float]) -> Scale:
-    """A logarithmic scale that covers all values, which must be positive."""
+    """Return a logarithmic scale over all values, which must be positive."""
     low, high = _ends(values)
     padding = max((high / low) ** PADDING, 1.1)
     low, high = low / padding, high * padding

@@ -14,12 +14,12 @@ class CurveChart(NamedTuple):
     """A score by epoch with a line for each run and split."""
 
     title: str
-    label: str  # of the vertical axis
-    description: str  # for screen readers
+    label: str  # label of the vertical axis
+    description: str  # description for screen readers
     x: Scale
     y: Scale
-    lines: list[tuple[str, str]]  # split, points in per cent
-    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip; for runs of one epoch
+    lines: list[tuple[str, str]]  # split; points in per cent of the chart
+    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip: in place of a line with a single point
 
 
 def run_curves(history: History) -> list[CurveChart]:

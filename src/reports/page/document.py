@@ -1,4 +1,4 @@
-"""HTML pages from the templates: each is one self-contained file in which text from users cannot run scripts."""
+"""Render HTML pages from templates. Each page is a self-contained file, in which text from users cannot run scripts."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ def environment() -> Environment:
 
 
 def render_page(template: str, **context: Any) -> str:
-    """Render a page with its style and script.
+    """Render a page, including its style and script.
 
     Args:
         template: name of a template that extends `document.html.j2`.

@@ -16,7 +16,7 @@ KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain pred
 
 
 class ErrorRow(NamedTuple):
-    """One text with its class, its prediction and its coloured words."""
+    """A text with its class, its prediction and its coloured words."""
 
     number: str
     label: str
@@ -26,7 +26,7 @@ class ErrorRow(NamedTuple):
 
 
 def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
-    """Return the rows of the file, grouped by the heading of their kind; an empty dict if there is no file.
+    """Return the rows of the file by the heading of their kind; {} if there is no file.
 
     Raises:
         UserError: if the file is damaged.

@@ -1,4 +1,4 @@
-"""Example texts from a record written by `python -m src.faithfulness`, with each word's score in every ranking."""
+"""Example texts from a record of `python -m src.faithfulness`, with the score of each word in every ranking."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from src.reports.page.attention import Word
 
 
 class RankedText(NamedTuple):
-    """A text with its words' scores in every ranking."""
+    """A text with the scores of its words in every ranking."""
 
     title: str
     strips: dict[str, list[Word]]
 
 
 def ranked_texts(record: Record) -> list[RankedText]:
-    """The example texts of a record."""
+    """Return the example texts of a record."""
     texts, start = [], 0
     for example in record.options["examples"]:
         stop = start + len(example["words"])
@@ -29,7 +29,7 @@ def ranked_texts(record: Record) -> list[RankedText]:
 
 
 def _words(words: Sequence[str], scores: np.ndarray) -> list[Word]:
-    """Return the words with the depth of their colour; a score of at most 0 has no colour."""
+    """Return the words with the depth of their colour; words with a score of at most 0 have no colour."""
     highest = float(scores.max(initial=0)) or 1.0
     ranks = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
     return [

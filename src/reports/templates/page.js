@@ -1,6 +1,6 @@
 "use strict";
 
-// A picker shows the pane with its name and value and hides the others of that name.
+// When a picker changes, show the pane of its value, and hide its other panes.
 addEventListener("change", ({ target }) => {
   for (const pane of document.querySelectorAll(`[data-pane="${CSS.escape(target.name)}"]`)) {
     pane.hidden = pane.dataset.value !== target.value;
@@ -9,7 +9,7 @@ addEventListener("change", ({ target }) => {
   drawBars();
 });
 
-// Buttons that step through the list next to them.
+// The buttons step through the list next to them.
 addEventListener("click", ({ target }) => {
   if (!target.dataset.step) return;
   const list = target.closest(".pickers").querySelector("select");
@@ -27,7 +27,7 @@ addEventListener("pointerover", ({ target }) => {
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Overviews of strips: a bar for each word in the colour of its weight.
+// Draw an overview of each strip: a bar for each word, coloured by its weight.
 function drawBars() {
   for (const canvas of document.querySelectorAll("canvas.bars")) {
     if (canvas.getClientRects().length === 0) continue; // drawn when it becomes visible
@@ -42,7 +42,7 @@ function drawBars() {
   }
 }
 
-// An image with a pixel for each depth (0 to 1), in rows of `width` pixels.
+// Return an image with a pixel for each depth (0 to 1), in rows of `width` pixels.
 function colouredImage(depths, width) {
   const [red, green, blue] = style("--hue").split(" ").map(Number);
   const image = new ImageData(width, Math.max(1, depths.length / width));
@@ -66,7 +66,7 @@ class TokenMap {
     this.draw();
   }
 
-  // The weights of the selected layer and head; a layer without that head shows the mean of its heads.
+  // Return the template of the selected layer and head; if the layer lacks the head, that of the mean over heads.
   template() {
     const choice = (name) =>
       this.root.querySelector(`select[name^="${name}-"], input[name^="${name}-"]:checked`)?.value;

@@ -40,7 +40,7 @@ def test_drawing_imports_neither_torch_nor_pyplot() -> None:
 
 
 def test_missing_glyphs_name_one_font_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    style._name_font.cache_clear()
+    style._suggest_font.cache_clear()
     for name in ("a.png", "b.png"):
         figure = style.new_figure(2, 1)
         figure.text(0.1, 0.5, "\u6620\u753b \U0001f3ac good", fontfamily="DejaVu Sans")
