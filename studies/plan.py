@@ -19,7 +19,7 @@ class Document(_Record):
 
     Args:
         statement: the result in words; "none" if the document gives no number.
-        accuracy: accuracy from 0 to 1, if the document states one.
+        accuracy: accuracy from 0 to 1; None if the document states none.
     """
 
     statement: str
@@ -31,9 +31,9 @@ class PlannedSweep(_Record):
 
     Args:
         seeds: seeds of the study.
-        overrides: the command line of `src.train -m`, without seed and folders.
+        overrides: arguments of `src.train -m`, without the seed and the folders.
         data: source of the texts: imdb; rotten_tomatoes, which the user must download; or bundled (part of Heed).
-        document: the result in the source document, if the sweep is a preset of one.
+        document: the result in the source document; None if the sweep is not a preset of a document.
     """
 
     seeds: tuple[int, ...]
@@ -43,7 +43,7 @@ class PlannedSweep(_Record):
 
 
 class Plan(_Record):
-    """All sweeps by name, in the order in which they run."""
+    """The sweeps by name, in the order in which they run."""
 
     sweeps: dict[str, PlannedSweep]
 
@@ -54,5 +54,5 @@ def load_plan() -> Plan:
 
 
 def release_file(sweep: str, seed: int, results: Path = RESULTS) -> Path:
-    """The path of the released records of one seed of a sweep."""
+    """Return the path of the released records of a sweep with one seed."""
     return results / sweep / f"seed_{seed}.parquet"

@@ -8,13 +8,13 @@ split, the statistics of the attention weights, the gradient norms and the curve
 | `run` | name of the folder |
 | `result`, `config` | `result.json` and `config.yaml` as JSON, without paths or the command line |
 | `log_odds` | n×(C - 1) 16-bit floats, text by text: ln(p_c / p_C) of each class c except the last, clipped to ±40 |
-| `labels`, `index` | n integers: the class of each text, and its row in the test split |
+| `labels`, `index` | n integers each: the class of each text, and its row in the test split |
 | `class_names` | the C classes |
 | `position_mean`, `entropy`, `length` | the arrays of `attention_stats.npz`; empty if the file is missing |
 | `gradients`, `curves` | `gradients.csv` and `csv/metrics.csv`; empty if the file is missing |
 
-Probabilities from 16-bit log-odds differ from the original ones by at most 0.0002 with two classes and by at most 0.004
-with more; the most probable class is the same. `docs/run-folders.md` describes the files of a run.
+Probabilities from 16-bit log-odds differ from the original probabilities by at most 0.0002 with two classes, and by at
+most 0.004 with more; the most probable class is the same. `docs/run-folders.md` describes the files of a run.
 """
 
 import csv
@@ -56,7 +56,7 @@ SCHEMA = pa.schema(
 
 
 def write_release(sweep: Path, file: Path) -> int:
-    """Write the records of all completed runs below a folder, and return their number.
+    """Write the records of all completed runs below the folder of a sweep to a file, and return their number.
 
     Raises:
         UserError: if no run is completed, a run has no test predictions, or a setting contains a local path.
@@ -94,7 +94,7 @@ def unpack_release(file: Path, folder: Path) -> list[Path]:
 
 
 def pack_probabilities(probabilities: np.ndarray) -> np.ndarray:
-    """Convert probabilities n×C to 16-bit log-odds n×(C - 1) against the last class; the predicted class is kept."""
+    """Convert probabilities n×C to 16-bit log-odds n×(C - 1) against the last class, with the same predicted class."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-30))
     odds = (logs[:, :-1] - logs[:, -1:]).clip(-LIMIT, LIMIT).astype(np.float16)  # n×(C - 1)
     predicted = probabilities.argmax(1)
@@ -111,7 +111,7 @@ def unpack_probabilities(odds: np.ndarray) -> np.ndarray:
 
 
 def _separate(odds: np.ndarray, rows: np.ndarray, predicted: np.ndarray) -> None:
-    """Increase the log-odds of the predicted class by the smallest step; if that is the last class, decrease all."""
+    """Increase the log-odds of the predicted class by the smallest step; for the last class, decrease all log-odds."""
     is_last = predicted[rows] == odds.shape[1]
     others, last = rows[~is_last], rows[is_last]
     odds[others, predicted[others]] = np.nextafter(odds[others, predicted[others]], np.float16(np.inf))
@@ -140,7 +140,7 @@ def _record(run: FinishedRun) -> dict[str, Any]:
 
 
 def _portable_result(result: RunResult) -> dict[str, Any]:
-    """Return the result of a run without its command line, which may name local folders."""
+    """Return the result of a run without the command line, which may name local folders."""
     record: dict[str, Any] = plain_record(replace(result, command=None, overrides=()))
     return record
 

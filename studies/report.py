@@ -67,7 +67,6 @@ class StudyResults:
     """The released runs, unpacked below a folder.
 
     Args:
-        plan: the plan of the study.
         folder: contains a folder for each released sweep, in which each seed has a folder.
     """
 
@@ -75,11 +74,11 @@ class StudyResults:
     folder: Path
 
     def has(self, sweep: str) -> bool:
-        """Whether a sweep is released for at least one seed."""
+        """Return whether a sweep is released for at least one seed."""
         return (self.folder / sweep).is_dir()
 
     def runs(self, *sweeps: str) -> tuple[FinishedRun, ...]:
-        """The runs of sweeps with all their seeds; sweeps that are not released have no runs."""
+        """Return the released runs of the sweeps, with all seeds."""
         return tuple(run for name in sweeps for run in self._runs.get(name, ()))
 
     @cached_property
@@ -92,7 +91,7 @@ class StudyResults:
         return bool(self._folders(TWENTY))
 
     def seeds(self, *sweeps: str) -> str:
-        """The number of seeds of the sweeps' variants, such as "2 to 3 seeds"; default: those of the main table."""
+        """Return the number of seeds per variant, such as "2 to 3 seeds"; default: that of the main table's sweeps."""
         counts = sorted(len(variant.runs) for variant in group_runs(self.runs(*sweeps or TWENTY)))
         if counts[0] == counts[-1]:
             return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
@@ -117,24 +116,24 @@ class StudyResults:
         return 100 * mean_over_seeds([_score(run, metric) for run in variant.runs]).value if variant else nan
 
     def accuracy_by_variant(self) -> dict[tuple[str, str], list[float]]:
-        """The accuracy of each seed in %, in the order of the seeds, by encoder and attention of the main table."""
+        """Return the accuracies in %, in the order of the seeds, of each encoder and attention in the main table."""
         return {
             choices: [100 * _score(run) for run in sorted(variant.runs, key=lambda run: run.seed)]
             for choices, variant in self._twenty.items()
         }
 
     def accuracies(self, encoder: str, attention: str) -> str:
-        """The accuracy for each seed, in %, of a variant in the main table, in the order of the seeds."""
+        """Return the accuracies of a variant in the main table as text, in %, in the order of the seeds."""
         values = self.accuracy_by_variant().get((encoder, attention), [])
         *first, last = [f"{value:.1f}" for value in values] or [NOT_MEASURED]
         return " and ".join([", ".join(first), last] if first else [last])
 
     def gain(self, encoder: str, attention: str, baseline: str, metric: str = "acc") -> str:
-        """The difference between two mean scores in points, with its sign."""
+        """Return the difference between two mean scores, in points, with its sign."""
         return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
 
     def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Rows of mean scores ± the half-width of their intervals over seeds, by encoder and attention."""
+        """Yield a row for each encoder: the mean score with each attention ± the half-width of its interval."""
         by_choice = _by_choice(group_runs(self.runs(*sweeps or TWENTY)))
         for encoder in ENCODERS:
             variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
@@ -152,7 +151,7 @@ class StudyResults:
             yield [f"`{row.variant.choices['encoder']}`", f"`{row.variant.choices['attention']}`", *row.cells]
 
     def other_rows(self) -> Iterator[list[str]]:
-        """Yield rows for other attention mechanisms with a BiLSTM: accuracy, AUROC, and differences from baselines."""
+        """Yield a row for each other attention, with a BiLSTM: accuracy, AUROC, and differences from baselines."""
         seeds = {run.seed for variant in self._others.values() for run in variant.runs}
         baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
         rows = compare_pairs([(variant, baseline) for variant in self._others.values() for baseline in baselines])
@@ -163,7 +162,7 @@ class StudyResults:
             yield [name, format_mean(variant), format_mean(variant, "auroc"), *differences]
 
     def cost_rows(self) -> Iterator[list[str]]:
-        """Rows of the cost: seconds of the fastest and the median epoch, parameters and peak memory, by variant."""
+        """Yield a row for each variant: seconds of the fastest and the median epoch, parameters and peak memory."""
         variants = group_runs(self.runs(*TWENTY, "other_attentions"))
         for variant in sorted(variants, key=_row_order):
             runs = variant.runs
@@ -174,7 +173,7 @@ class StudyResults:
             yield [name, seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
 
     def preset_rows(self) -> Iterator[list[str]]:
-        """Yield rows of the presets: the document's result, Heed's accuracy, test texts, epochs and parameters."""
+        """Yield a row for each preset: the document's result, Heed's accuracy, test texts, epochs and parameters."""
         for name, sweep in self.plan.sweeps.items():
             if sweep.document is None:
                 continue
@@ -183,7 +182,7 @@ class StudyResults:
             yield [f"`{name}`", sweep.document.statement, *cells]
 
     def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
-        """Rows for sweeps with one variant: accuracy, the accuracy of each seed, and seconds of training."""
+        """Yield a row for each sweep, which has one variant: mean accuracy, accuracies, and seconds of training."""
         for name in sweeps:
             runs = self.runs(name)
             if not runs:
@@ -196,18 +195,18 @@ class StudyResults:
             yield [f"`{name}`", format_interval(mean_over_seeds(accuracies)), each, duration]
 
     def claim_rows(self) -> Iterator[list[str]]:
-        """Rows of the claims with their verdicts."""
+        """Yield a row for each claim, with its verdict."""
         for claim in self.comparison.claims:
             yield [claim.text, f"**{claim.verdict}**", claim.numbers or claim.evidence[0]]
 
     def has_equal_predictions(self) -> bool:
-        """Whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""
+        """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""
         (concat,) = self.runs("luong_concat")
         twin = next(run for run in self._twenty["bilstm", "bahdanau"].runs if run.seed == concat.seed)
         return bool((concat.predictions().probabilities == twin.predictions().probabilities).all())
 
     def hours(self) -> float:
-        """Hours of computation: the sum over all released runs."""
+        """Return the hours of computation, summed over all released runs."""
         runs = [run for name in self.plan.sweeps for run in self.runs(name)]
         return sum(run.result.seconds.total or 0.0 for run in runs) / 3600
 
@@ -225,7 +224,7 @@ class StudyResults:
 
 
 def compare_pairs(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc") -> list[DifferenceRow]:
-    """Return the difference of each pair of variants in a metric on the same texts, with p adjusted for all pairs."""
+    """Return the difference in a metric for each pair of variants, on the same texts, with p adjusted for all pairs."""
     variants = list({id(variant): variant for pair in pairs for variant in pair}.values())
     measurements = measure(variants, [metric], metric, [metric])
     drawn = draw_samples(
@@ -272,11 +271,11 @@ def render_report(results: StudyResults) -> str:
 
 
 def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
-    """Write the report, the page of the comparison and the figure; return the paths of the report and page if changed.
+    """Write the report, the page of the comparison and the figure; return which of report and page changed.
 
     Args:
         check: write nothing, and return the paths of the files that disagree with the records.
-        results: folder of the released records, of the page and of the figure.
+        results: folder of the released records, the page and the figure.
         report: path of the report.
     """
     plan = load_plan()

@@ -1,4 +1,4 @@
-"""Run the study's sweeps that are not released yet, and release each when it is completed.
+"""Run the sweeps of the study that are not yet released, and release each sweep when it is completed.
 
 python -m studies.run --path imdb=<folder> --path rotten_tomatoes=<train.tsv>
 
@@ -27,12 +27,12 @@ from studies.release import write_release
 
 OUTPUTS = Path("outputs/study")
 QUICK = ("data.limit=60", "trainer.max_epochs=1")  # options of --quick: every model once, on few texts
-QUICK_SECONDS = 17.0  # measured for one run with these options on two cores, with its share of the sweep's start-up
+QUICK_SECONDS = 17.0  # measured for a run with these options on two cores, including its share of the sweep's start-up
 IMDB, PHRASES = "imdb", "rotten_tomatoes"
 
 
 class Task(NamedTuple):
-    """One sweep with one seed."""
+    """A sweep with one seed."""
 
     name: str
     sweep: PlannedSweep
@@ -70,11 +70,10 @@ def missing_tasks(
     """Yield the sweeps that are not released, ordered by seed, then as in `names`.
 
     Args:
-        plan: the plan.
         results: folder of the released files.
         names: sweeps to run.
-        seeds: seeds to run; None means those of the plan.
-        is_quick: run the first seed of each sweep only.
+        seeds: seeds to run; None for those of the plan.
+        is_quick: run only the first seed of each sweep.
     """
     planned = {name: plan.sweeps[name].seeds[:1] if is_quick else plan.sweeps[name].seeds for name in names}
     for seed in sorted({seed for values in planned.values() for seed in values}):
@@ -85,12 +84,12 @@ def missing_tasks(
 
 
 def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS, is_quick: bool = False) -> str:
-    """Return a text that lists the sweeps, with durations estimated from released runs of the same sweep.
+    """List the sweeps as text, with durations estimated from released runs of the same sweep.
 
-    With `is_quick`, the estimate is `QUICK_SECONDS` for each run.
+    With `is_quick`, the estimate is `QUICK_SECONDS` per run.
     """
     if not tasks:
-        return "All sweeps are released; delete a file below docs/results to run its sweep again"
+        return "All sweeps are released; to run a sweep again, delete its file below docs/results"
     lines, total, unknown = [], 0.0, 0
     for task in tasks:
         runs = _count_runs(task.sweep)
@@ -101,13 +100,13 @@ def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESUL
         estimate = "no earlier run" if seconds is None else format_duration(duration)
         lines.append(f"  {task.name}, seed {task.seed}: {estimate}")
     known = f"about {format_duration(total)}" if unknown < len(tasks) else "an unknown time"
-    more = f", and an unknown time for {unknown} of them" if 0 < unknown < len(tasks) else ""
-    head = f"{len(tasks)} sweeps will take {known}{more}, if this machine is as fast as that of the released runs:"
+    more = f", plus an unknown time for {unknown} of them" if 0 < unknown < len(tasks) else ""
+    head = f"{len(tasks)} sweeps will take {known}{more}, if this machine is as fast as the one of the released runs:"
     return "\n".join([head, *lines])
 
 
 def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | None:
-    """Return the total seconds of a sweep's runs for one seed, averaged over released seeds; None if there are none."""
+    """Return the total seconds of a sweep's runs for one seed, averaged over the released seeds; None without any."""
     totals = []
     for file in (release_file(name, seed, results) for seed in plan.sweeps[name].seeds):
         if file.exists():
@@ -142,11 +141,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m studies.run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--path", action="append", default=[], metavar="NAME=PATH", help="local data, as above")
+    parser.add_argument(
+        "--path", action="append", default=[], metavar="NAME=PATH", help="local data, as described above"
+    )
     parser.add_argument("--only", action="append", metavar="SWEEP", help="a sweep to run; default: all")
     parser.add_argument("--seeds", type=_parse_seeds, metavar="1,2", help="seeds to run; default: all")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at once, each with its share of the threads (2)")
-    parser.add_argument("--quick", action="store_true", help="60 texts, one epoch, one seed, in outputs/study_quick")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="number of concurrent runs, which share the threads; default: 2"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="run with 60 texts, one epoch and one seed, in outputs/study_quick"
+    )
     parser.add_argument("--dry-run", action="store_true", help="only print the sweeps and the estimated time")
     return parser
 

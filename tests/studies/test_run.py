@@ -53,7 +53,7 @@ def test_estimate_is_the_mean_over_released_seeds_divided_by_jobs(tmp_path):
     text = run.describe(tasks, PLAN, 2, tmp_path)
     assert "first, seed 3: 2 min" in text
     assert "second, seed 1: no earlier run" in text
-    assert "3 sweeps will take about 2 min, and an unknown time for 2 of them" in text
+    assert "3 sweeps will take about 2 min, plus an unknown time for 2 of them" in text
 
 
 def test_estimate_of_a_quick_trial_counts_the_runs(tmp_path):
