@@ -1,13 +1,13 @@
-"""Formatting of values and lists in messages, with a limit on their number and length."""
+"""Format values and lists for messages, with limits on their number and length."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
 
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 LISTED_NAMES = 12  # names in a list before an ellipsis
-LISTED_VALUES = 5  # values in a list; the others are counted
+LISTED_VALUES = 5  # values in a list, which ends with the number of the other values
 LONGEST_OPTION = 60  # characters of an option's value
-LONGEST_VALUE = 40  # characters of a value in a data file
+LONGEST_VALUE = 40  # characters of a value from a data file
 
 
 def format_count(number: int, noun: str) -> str:
@@ -21,7 +21,7 @@ def format_names(names: Iterable[str]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value as it is written on the command line, truncated."""
+    """Format a value as on the command line, truncated to LONGEST_OPTION characters."""
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, dict):
@@ -34,7 +34,7 @@ def format_value(value: Any) -> str:
 
 
 def format_repr(value: Any) -> str:
-    """The repr of a value, truncated to a readable length."""
+    """Format a value as its repr, truncated to about LONGEST_VALUE characters."""
     if isinstance(value, str | bytes):
         value = value[: LONGEST_VALUE + 1]  # a text may be long
     text = repr(value)
@@ -42,11 +42,10 @@ def format_repr(value: Any) -> str:
 
 
 def format_list(values: Collection[Any], plain: bool = False) -> str:
-    """Format the first values and count the rest: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
+    """Format the first values, and count the rest: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
 
     Args:
-        values: values to list, in this order.
-        plain: omit the quotes around strings.
+        plain: whether to omit the quotes around strings.
     """
     first = [format_repr(value) for value, _ in zip(values, range(LISTED_VALUES), strict=False)]
     if plain:

@@ -28,7 +28,7 @@ def log_config(cfg: DictConfig) -> None:
 def write_start(result: RunResult) -> None:
     """Write the model, its size, the device and the data to the log file."""
     sizes = ", ".join(f"{split} {size:,}" for split, size in result.data.sizes.items())
-    facts = [result.variant, f"{result.parameters.total or 0:,} parameters", result.device, f"texts: {sizes}"]
+    facts = [result.architecture, f"{result.parameters.total or 0:,} parameters", result.device, f"texts: {sizes}"]
     write_log(f"Start of {result.task}: " + "; ".join(fact for fact in facts if fact))
 
 

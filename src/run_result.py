@@ -214,8 +214,8 @@ class RunResult:
         write_json(folder / RESULT_FILE, plain_record(self))
 
     @property
-    def variant(self) -> str:
-        """The names of encoder and attention."""
+    def architecture(self) -> str:
+        """The choices of encoder and attention, such as "bilstm · bahdanau"."""
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:

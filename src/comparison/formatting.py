@@ -1,5 +1,7 @@
 """Labels of scores, and formats of intervals, differences and p-values, for tables, sentences and the page."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from src.comparison.statistics import Interval
@@ -59,21 +61,23 @@ def format_difference(
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
     if metric == "gradient_variation":  # a difference of logarithms
-        names = (favoured or definition.favoured, rival or definition.rivals)
-        sentence = "the gradient norm varies {{}} times as much with {} as with {}".format(
-            *names[:: -1 if is_lower else 1]
-        )
-        texts = [f"{np.exp(number):.2f}" for number in (value, low, high) if number is not None]
-    else:
-        if is_lower:
-            value, low, high = 0 - value, high and 0 - high, low and 0 - low
-        factor, digits, unit = {
-            "attended_share": (100, 1, "percentage points of the words attended to, exp(entropy) / length"),
-            "attention_faithfulness": (1, 3, f"in {label('attention_faithfulness')}"),
-            "gradient_agreement": (1, 3, f"in {label('gradient_agreement')}"),
-            "nll": (1, 4, "in negative log-likelihood"),
-            "brier": (1, 4, "in Brier score"),
-        }.get(metric, (100, 2, f"points of {label(metric)}"))
-        texts = [f"{factor * number:+.{digits}f}" for number in (value, low, high) if number is not None]
-        sentence = f"{{}} {unit}"
-    return sentence.format(f"{texts[0]} ({texts[1]} to {texts[2]})" if len(texts) > 1 else texts[0])
+        names = (favoured or definition.favoured_selectors, rival or definition.rival_selectors)
+        first, second = reversed(names) if is_lower else names
+        ratio = _with_bounds([f"{np.exp(number):.2f}" for number in (value, low, high) if number is not None])
+        return f"the gradient norm varies {ratio} times as much with {first} as with {second}"
+    if is_lower:
+        value, low, high = 0 - value, high and 0 - high, low and 0 - low
+    factor, digits, unit = {
+        "attended_share": (100, 1, "percentage points of the words attended to, exp(entropy) / length"),
+        "attention_faithfulness": (1, 3, f"in {label('attention_faithfulness')}"),
+        "gradient_agreement": (1, 3, f"in {label('gradient_agreement')}"),
+        "nll": (1, 4, "in negative log-likelihood"),
+        "brier": (1, 4, "in Brier score"),
+    }.get(metric, (100, 2, f"points of {label(metric)}"))
+    numbers = [f"{factor * number:+.{digits}f}" for number in (value, low, high) if number is not None]
+    return f"{_with_bounds(numbers)} {unit}"
+
+
+def _with_bounds(numbers: Sequence[str]) -> str:
+    value, *bounds = numbers
+    return f"{value} ({' to '.join(bounds)})" if bounds else value

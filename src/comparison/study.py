@@ -138,13 +138,13 @@ class ClaimDefinition(_Record):
         return self
 
     @property
-    def favoured(self) -> str:
-        """The selectors of the favoured variants, such as "encoder=lstm or encoder=bilstm"."""
+    def favoured_selectors(self) -> str:
+        """The selectors of the variants that the claim favours, such as "encoder=lstm or encoder=bilstm"."""
         return " or ".join(dict.fromkeys(_describe(pairing.variants) for pairing in self.pairs))
 
     @property
-    def rivals(self) -> str:
-        """The selectors of the favoured variants' rivals."""
+    def rival_selectors(self) -> str:
+        """The selectors of the favoured variants' rivals, such as "encoder=rnn or encoder=birnn"."""
         return " or ".join(dict.fromkeys(_describe(pairing.against) for pairing in self.pairs))
 
 

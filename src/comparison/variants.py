@@ -151,7 +151,7 @@ def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
             items.append(f"{key}={value}")
         else:
             items.append(f"no {key}" if value == "none" and key != "attention" else value)
-    return " · ".join(items) or run.result.variant or run.result.task or run.folder.name
+    return " · ".join(items) or run.result.architecture or run.result.task or run.folder.name
 
 
 def _make_unique(names: Sequence[str]) -> list[str]:

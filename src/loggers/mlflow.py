@@ -58,7 +58,7 @@ class Mlflow(Tracker, MLFlowLogger):
 
     def describe(self, result: RunResult) -> None:
         self.log_hyperparams(description(result))
-        self.experiment.set_tag(self.run_id, "variant", result.variant)
+        self.experiment.set_tag(self.run_id, "variant", result.architecture)
 
     def show(self, report: Report) -> None:
         self.log_metrics(report.numbers(), report.step)

@@ -106,7 +106,7 @@ class Trackers:
 
 def description(result: RunResult) -> dict[str, Any]:
     """Return a run's choices of components, its variant (encoder and attention) and its overrides."""
-    return {"choices": dict(result.choices), "variant": result.variant, "overrides": list(result.overrides)}
+    return {"choices": dict(result.choices), "variant": result.architecture, "overrides": list(result.overrides)}
 
 
 def final_numbers(result: RunResult) -> dict[str, float]:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+MAP_QUANTILE = 0.995  # quantile of a large map that gets the full colour, so that small weights remain visible
+
 
 class WeightedWord(NamedTuple):
     """A word of a text with its position and weight."""
@@ -33,17 +35,18 @@ def clean_weights(words: Sequence[str], weights: np.ndarray) -> np.ndarray:
     return np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def colour_limit(weights: np.ndarray) -> float:
+def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
     """Return the weight that gets the full colour: the largest weight, but at least three times the uniform weight.
 
     Uniform weights therefore get a light colour. The limit is at most 1.
 
     Args:
         weights: weights that sum to 1 over the last axis.
+        quantile: quantile of the weights that replaces the largest weight.
     """
     if weights.size == 0:
         return 1.0
-    return max(float(weights.max()), min(1.0, 3 / weights.shape[-1]))
+    return max(float(np.quantile(weights, quantile)), min(1.0, 3 / weights.shape[-1]))
 
 
 def clean_text(text: str, max_length: int = 28) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
-from src.reports.words import clean_text, colour_limit
+from src.reports.words import MAP_QUANTILE, clean_text, colour_limit
 
 MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # maximum number of words on an axis: in a single map, and in the grid of heads
 MAX_HEADS = 16
@@ -101,9 +101,8 @@ def _names(words: Sequence[str], columns: np.ndarray) -> list[str]:
 
 
 def _overview(axes: Axes, matrix: np.ndarray) -> None:
-    """Draw the whole map; the full colour starts at the 99.5th percentile, so that small weights remain visible."""
-    length = len(matrix)
-    limit = max(float(np.percentile(matrix, 99.5)), min(1.0, 3 / length))
+    """Draw the map of all words."""
+    length, limit = len(matrix), colour_limit(matrix, MAP_QUANTILE)
     axes.imshow(matrix, cmap=WEIGHTS, vmin=0, vmax=limit, extent=(0.5, length + 0.5, length + 0.5, 0.5))
     axes.set_title(f"all {length:,} words (full colour from {limit:.2g})", fontsize=9, loc="left")
     axes.set_anchor("N")

@@ -6,11 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from src.reports.examples import Example
-from src.reports.words import clean_weights, colour_limit
+from src.reports.words import MAP_QUANTILE, clean_weights, colour_limit
 
 MEAN = "mean"
 RESOLUTION = 10_000  # weights are stored as integer multiples of 1/10,000, the precision of maps in attention.json
-COLOUR_QUANTILE = 0.995  # cells above this quantile have the full colour, so that small weights remain visible
 
 
 class Word(NamedTuple):
@@ -73,5 +72,6 @@ def token_maps(example: Example) -> TokenMaps | None:
 
 def _token_map(layer: str, head: str, weights: np.ndarray) -> TokenMap:
     finite = np.nan_to_num(weights, nan=0.0, posinf=0.0, neginf=0.0)
-    limit = max(float(np.quantile(finite, COLOUR_QUANTILE)), min(1.0, 3 / len(finite)))
-    return TokenMap(layer, head, limit, np.rint(RESOLUTION * finite).astype(int).ravel().tolist())
+    return TokenMap(
+        layer, head, colour_limit(finite, MAP_QUANTILE), np.rint(RESOLUTION * finite).astype(int).ravel().tolist()
+    )

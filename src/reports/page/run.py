@@ -77,7 +77,8 @@ def run_page(run: Path) -> str | None:
 
 
 def _title(result: RunResult) -> str:
-    return f"{result.variant} on {result.choices['data']}" if result.variant and "data" in result.choices else "A run"
+    architecture, data = result.architecture, result.choices.get("data")
+    return f"{architecture} on {data}" if architecture and data is not None else "A run"
 
 
 def _facts(result: RunResult) -> dict[str, str]:
