@@ -271,7 +271,7 @@ def render_report(results: StudyResults) -> str:
 
 
 def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
-    """Write the report, the page of the comparison and the figure; return which of report and page changed.
+    """Write the report, the page of the comparison and the figure; return the paths of report and page if changed.
 
     Args:
         check: write nothing, and return the paths of the files that disagree with the records.

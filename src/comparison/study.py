@@ -121,9 +121,7 @@ class ClaimDefinition(_Record):
     pairs: Annotated[tuple[Pairing, ...], FILLED]
     decided_by: Literal["mean", "strongest_rival"] = "mean"  # over all pairs, or those with the strongest rival
     also_for_each: str | None = None  # a component whose choices are also judged one by one
-    negligible: Annotated[float, Field(gt=0)] | None = (
-        None  # smaller differences are negligible; in units of the metric
-    )
+    negligible: Annotated[float, Field(gt=0)] | None = None  # bound on negligible differences, in units of the metric
 
     @model_validator(mode="after")
     def _check_rule(self) -> "ClaimDefinition":

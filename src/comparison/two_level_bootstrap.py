@@ -24,9 +24,9 @@ class Sample(NamedTuple):
     """A variant's score for each of its S seeds, and the variation of the mean score over resampled texts."""
 
     scores: np.ndarray  # S, the score of each seed
-    text_deviations: np.ndarray | None = None  # RESAMPLES, resampled mean - mean; None if there are no scores by text
+    text_deviations: np.ndarray | None = None  # RESAMPLES, resampled minus actual mean; None without scores by text
     interaction: np.ndarray | None = None  # S×n, residuals after removing the effects of seed and text
-    seeds: tuple[int, ...] | None = None  # S; a seed is drawn jointly for all variants that have it; None: not shared
+    seeds: tuple[int, ...] | None = None  # S; a seed is drawn jointly for all variants that have it; None if unshared
 
 
 class Difference(NamedTuple):

@@ -14,7 +14,9 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
     key.rpartition(".")[2]: key
     for key in ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "scheduler", "trainer", "callbacks")
 }
-MAX_NAME_ITEMS = 4  # with more items and a preset in each run, the preset replaces the items that it determines
+# maximum number of items in a variant's name; with more, if each run has a preset, the preset replaces the items that
+# it determines
+MAX_NAME_ITEMS = 4
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Settings(NamedTuple):
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, ordered by start time; of runs with the same seed and fold, only the last is used.
+    """Group runs into variants, by start time; of a variant's runs with the same seed and fold, only the last is used.
 
     Runs belong to one variant if they agree in every option that affects a result (not the seed, a path or a logger).
     `Variant.differs` contains the choices in the config groups that vary, such as `bilstm`, and the varying options

@@ -30,7 +30,7 @@ class Predictions(NamedTuple):
 class Statistics(NamedTuple):
     """Attention statistics of n texts: mean weight by position, and the entropy of each text's weights."""
 
-    position: np.ndarray  # mean weight in each of several equal parts of the texts, from the first to the last word
+    position: np.ndarray  # mean weight in each of several equal parts of a text, from first to last
     entropy: np.ndarray  # n, nats
     effective: np.ndarray  # n, exp(entropy), the effective number of words
     length: np.ndarray  # n, number of words

@@ -26,7 +26,7 @@ NOTE = (
 
 
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
-    """Return a table of metrics, whose names are such as test/acc; the first split, test if present, has intervals."""
+    """Return a table of metrics by name, such as test/acc; the first split (test if present) has 95 % intervals."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     main, others = splits[:1], splits[1:]
     sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
@@ -45,7 +45,7 @@ def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
 
 
 def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
-    """Return a table of precision, recall, F1 and number of texts of each class, or of the 20 with the lowest F1."""
+    """Return a table of precision, recall, F1 and number of texts by class: of 20 at most, those with the lowest F1."""
     caption = None
     shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
     if len(classes) > MAX_CLASSES:

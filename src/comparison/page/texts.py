@@ -49,7 +49,7 @@ class Text(NamedTuple):
 class SharedTexts(NamedTuple):
     """The content of the section."""
 
-    seed: int  # seed of the shown runs; a strip of another run names the run's own seed
+    seed: int  # seed of the runs, except of strips with `other_seed`
     titles: dict[str, str]  # by name of the text
     texts: dict[str, Text]
 

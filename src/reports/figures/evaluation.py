@@ -10,7 +10,7 @@ from src.analysis.metrics import wilson_interval
 from src.reports.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.reports.words import clean_text
 
-MAX_NUMBERED = 25  # maximum number of classes for which the cells contain numbers; with more, they are too small
+MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:

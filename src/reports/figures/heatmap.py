@@ -12,7 +12,7 @@ from src.reports.words import MAP_QUANTILE, clean_text, colour_limit
 
 MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # maximum number of words on an axis: in a single map, and in the grid of heads
 MAX_HEADS = 16
-MAX_NUMBERED = 12  # maximum number of words for which the cells contain numbers; with more, they are too small
+MAX_NUMBERED = 12  # with more words, the cells are too small for numbers
 
 
 def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> dict[str, Figure]:

@@ -18,7 +18,7 @@ class CurveChart(NamedTuple):
     description: str  # description for screen readers
     x: Scale
     y: Scale
-    lines: list[tuple[str, str]]  # split; points in per cent of the chart
+    lines: list[tuple[str, str]]  # split, points (in per cent of the chart)
     dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip: in place of a line with a single point
 
 
