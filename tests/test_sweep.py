@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from omegaconf import DictConfig
 
-from src.cli.overrides import command_line_mistakes
 from src.config.composition import without_hydra
 from src.config.validation import validate_config
 from tests.helpers import repository, run
@@ -50,14 +49,6 @@ def test_each_variant_is_a_report_with_two_choices(encoder: str, attention: str)
     report, sweep = compose("experiment=report", *choices), compose("experiment=twenty_variants", *choices)
     sweep.task_name = "report"
     assert without_hydra(report) == without_hydra(sweep)
-
-
-@pytest.mark.parametrize(("encoder", "attention"), [("lstm", "none"), ("bilstm", "luong_general")])
-def test_the_preset_of_an_earlier_version_names_its_replacement(encoder: str, attention: str) -> None:
-    line = f"experiment=report_{encoder}_{attention}"
-    (mistake,) = command_line_mistakes(repository("train"), [line], sweeps=False, deep=False)
-    replacement = f"experiment=report model/encoder={encoder} model/attention={attention}"
-    assert mistake == (line, f"no such choice; write {replacement}")
 
 
 def imdb(folder: Path) -> Path:

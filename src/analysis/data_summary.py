@@ -3,7 +3,7 @@
 import numpy as np
 
 from src.data.datamodule import TextDataModule
-from src.data.tokenized import SPLITS, TokenizedSplit
+from src.data.tokenized import SPLITS
 from src.run_result import Data, SplitSummary
 
 QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}
@@ -46,21 +46,13 @@ def _summarize(split: str, data: TextDataModule, majority: int, has_vector: np.n
         majority_accuracy=counts[majority].item() / len(lengths),
         tokens=tokens,
         lengths=dict(zip(QUANTILES, quantiles.tolist(), strict=True)),
-        cut_texts=_count(excess),
+        cut_texts=int(np.count_nonzero(excess)),
         cut_share=_share(int(excess.sum()), tokens),
         unknown_share=_share(unknown, tokens),
         vector_share=None if has_vector is None else _share(int(tokenized.counts[has_vector].sum()), tokens),
         duplicates=len(lengths) - len(np.unique(tokenized.digests)),
-        in_train=None if split == "train" else _count_shared(tokenized, data.tokenized("train")),
+        in_train=None if split == "train" else int(np.isin(tokenized.digests, data.tokenized("train").digests).sum()),
     )
-
-
-def _count_shared(split: TokenizedSplit, other: TokenizedSplit) -> int:
-    return _count(np.isin(split.digests, other.digests))
-
-
-def _count(condition: np.ndarray) -> int:
-    return int(np.count_nonzero(condition))
 
 
 def _share(count: int, total: int) -> float:

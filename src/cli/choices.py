@@ -67,17 +67,6 @@ def _describe_wrong_choice(name: object, override: ParsedOverride, repository: R
         if override.key in repository.required_groups:
             return required_message(override.key, choices)
         return f"no such choice; to remove it write ~{override.key}"
-    if override.key == "experiment" and (replacement := _report_overrides(str(name), repository.groups)):
-        return f"no such choice; write {replacement}"
     is_plugin_group = override.key in ("hydra/launcher", "hydra/sweeper")
     plugin = f"; {launcher_install_hint(name) or 'is its plugin installed?'}" if is_plugin_group else ""
     return no_such_choice("none" if name is None else name, choices) + plugin
-
-
-def _report_overrides(name: str, groups: Groups) -> str | None:
-    """Return the overrides that replace the earlier experiment `report_<encoder>_<attention>`; None for other names."""
-    for encoder in groups.get("model/encoder", []):
-        attention = name.removeprefix(f"report_{encoder}_")
-        if attention != name and attention in groups["model/attention"]:
-            return f"experiment=report model/encoder={encoder} model/attention={attention}"
-    return None

@@ -13,9 +13,8 @@ from omegaconf import OmegaConf
 
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import file_of
+from src.files.yaml_loader import YAML_LOADER
 from src.process.startup import drop_if_broken
-
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # CSafeLoader is faster, but not available on every machine
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
@@ -59,7 +58,7 @@ def _shared_bases(repository: Repository, group: str) -> set[str]:
     for choice in repository.groups[group]:
         if path := file_of(repository.files, f"{group}/{choice}"):
             try:
-                content = yaml.load(path.read_text(encoding="utf-8"), YAML)
+                content = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
             except (OSError, ValueError, yaml.YAMLError):  # reported if the file is chosen
                 continue
             defaults = content.get("defaults") if isinstance(content, dict) else None
@@ -101,7 +100,7 @@ def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
 
 def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
     """Yield each option's dotted path in a YAML text, and the line and column after which its comment may follow."""
-    pending = [(package, yaml.compose(text, YAML))]
+    pending = [(package, yaml.compose(text, YAML_LOADER))]
     while pending:
         parent, node = pending.pop()
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():

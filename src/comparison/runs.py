@@ -11,10 +11,11 @@ import yaml
 
 from src.config.keys import with_present_names
 from src.errors import UserError
+from src.files.yaml_loader import YAML_LOADER
 from src.reports.files import Predictions, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
 
-_parse = partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_parse = partial(yaml.load, Loader=YAML_LOADER)
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
 
 

@@ -21,6 +21,7 @@ from src.comparison.scores import SCORES
 from src.comparison.variants import GROUPS, Variant
 from src.errors import UserError
 from src.files.plain import require_plain
+from src.files.yaml_loader import YAML_LOADER
 from src.formatting import format_names, format_value
 from src.suggestions import did_you_mean, nearest
 
@@ -181,7 +182,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; give the path of a study file")
-        content = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        content = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
         require_plain(content, str(path))
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""

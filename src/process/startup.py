@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TextIO
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # With Python's default, (700, 10, 10), collections take a tenth of the CPU time of a short run, because they visit the
 # half million objects of the imported modules again and again.
@@ -41,7 +41,7 @@ def ignores_hangup() -> bool:
 
 def stopping_signals() -> tuple[signal.Signals, ...]:
     """Return the signals that stop a command, without SIGHUP if the process ignores it."""
-    return SIGNALS[:-1] if ignores_hangup() else SIGNALS
+    return STOP_SIGNALS[:-1] if ignores_hangup() else STOP_SIGNALS
 
 
 @contextmanager

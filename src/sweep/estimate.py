@@ -10,10 +10,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.config.keys import COLLECTIONS, RELATED_TO_DURATION, UNRELATED_TO_DURATION, is_within, options_in
 from src.config.paths import make_paths_absolute
+from src.files.yaml_loader import YAML_LOADER
 from src.run_result import RESULT_FILE, RunResult
 from src.sweep.outcome import load_or_warn
-
-Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Duration(NamedTuple):
@@ -82,7 +81,7 @@ def _measured_durations(outputs: Path, keys: set[str]) -> dict[str, Duration]:
         if duration is None:
             continue
         try:
-            key = _settings_key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), Loader))
+            key = _settings_key(yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), YAML_LOADER))
         except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError, yaml.YAMLError):
             continue  # the configuration is missing or damaged
         if key in keys:

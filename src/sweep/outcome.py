@@ -2,7 +2,6 @@
 
 import fcntl
 import logging
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from src.errors import UserError
+from src.process.startup import STOP_SIGNALS
 from src.run_result import RunResult
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOPPED_CODES = {code for signum in STOP_SIGNALS for code in (-signum, 128 + signum)}
 log = logging.getLogger(__name__)
 DONE = ("completed", "pruned")  # statuses of jobs that are never run again
