@@ -26,13 +26,17 @@ from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.lit import LitClassifier
 from src.loggers.csv import Metrics
-from src.loggers.tracker import Report, Trackers
+from src.loggers.tracker import Report, Tracker
+from src.process.console import OutputConsole
 from src.process.startup import announce
+from src.reports.data_table import data_table
 from src.reports.draw import draw_all
-from src.run_folder import RunFolder, is_main_process, trim_logs
+from src.run_folder import is_main_process, trim_logs
 from src.run_log import write_end, write_start
-from src.run_result import Best, Parameters, RunResult, Seconds
-from src.summary import evaluate_splits, print_data, print_summary, warn_of_single_class
+from src.run_result import Best, Parameters, RunResult, Seconds, has_result
+from src.summary import evaluate_splits, print_summary, warn_of_single_class
+
+log = logging.getLogger(__name__)
 
 
 class Run:
@@ -53,10 +57,9 @@ class Run:
         self.cfg = cfg
         self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
         self.path = Path(cfg.paths.output_dir)
-        self.folder = RunFolder(self.path, self.config)
         self.stop = StopOnSignal(str(self.path / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
-        self.trackers = Trackers([])
+        self.trackers: list[Tracker] = []
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
@@ -66,10 +69,13 @@ class Run:
             choices=environment.choices(),
         )
         self._start = time.perf_counter()
+        self._replaces_files = False
 
     def __enter__(self) -> "Run":
         self._record(started=_now())
-        self.folder.create()
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not has_result(self.path):
+            self.replace_earlier_run()
         if self.cfg.extras.ignore_warnings:
             _hide_library_warnings()
         self._record(seed=pl.seed_everything(self.cfg.seed, workers=True, verbose=False))
@@ -84,7 +90,11 @@ class Run:
         self._write_result()
         if is_main_process():
             write_end(self.result)
-        self.trackers.close(self.result)
+        for tracker in self.trackers:
+            try:
+                tracker.close(self.result)
+            except Exception as error:  # an unreachable server must not change the status of the run
+                log.warning("%s could not be closed: %s", type(tracker).__name__, error)
         if isinstance(error, Interrupted):
             if is_main_process() and Path(self.stop.checkpoint).exists():
                 announce(f"Interrupted. Resume with: {environment.resume_command(self.stop.checkpoint)}")
@@ -101,10 +111,11 @@ class Run:
 
         A run that resumes in its own folder, after `steps` steps, continues its logs.
         """
-        self.trackers = Trackers(loggers if is_main_process() else [])
+        self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
         if steps is not None and is_main_process() and self._owns(self.cfg.ckpt_path):
             trim_logs(self.path, steps)
-            self.trackers.continue_run()
+            for tracker in self.trackers:
+                tracker.continue_run()
             for logger in loggers:
                 if isinstance(logger, Metrics):
                     logger.continue_file()
@@ -117,12 +128,18 @@ class Run:
         config = {**self.config, "choices": dict(self.result.choices)}
         return Card(config, data.codec, data.class_counts, data.data_fingerprint)
 
+    def replace_earlier_run(self) -> None:
+        """Write the configuration over that of an earlier run, and let the end of this run replace the record."""
+        self._replaces_files = is_main_process()
+        if self._replaces_files:
+            (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
+
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
         """Record data, parameters, device and versions, and replace the files of an earlier run.
 
         Before training, the summary of the data is printed.
         """
-        self.folder.replace_earlier_run()
+        self.replace_earlier_run()
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         counts = {
             name: sum(p.numel() for p in component.parameters()) for name, component in module.model.named_children()
@@ -138,11 +155,12 @@ class Run:
             versions=environment.versions(),
             git_commit=environment.git_commit(),
         )
-        self.trackers.describe(self.result)
+        for tracker in self.trackers:
+            tracker.describe(self.result)
         if is_main_process():
             write_start(self.result)
         if self.cfg.get("train") and trainer.is_global_zero:
-            print_data(self.result.data)
+            OutputConsole().print(data_table(self.result.data))
 
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
         """Return the path of the checkpoint to evaluate, and record the best checkpoint.
@@ -175,7 +193,9 @@ class Run:
         self._record(metrics=metrics, classes=classes)
         self._write_result()  # before the figures, in case they fail
         figures = draw_all(self.path)
-        self.trackers.show(Report.of(self.path, metrics, figures, trainer.global_step))
+        report = Report.of(self.path, metrics, figures, trainer.global_step)
+        for tracker in self.trackers:
+            tracker.show(report)
         print_summary(self.result, self.path)
         warn_of_single_class(self.path)
 
@@ -203,7 +223,8 @@ class Run:
             peak_memory_mb=environment.peak_memory(),
             finished=_now(),
         )
-        self.folder.write_result(self.result)
+        if self._replaces_files:
+            self.result.save(self.path)
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""Compute the final metrics of a run with intervals, and print tables of its data and metrics."""
+"""Compute the final metrics of a run with their intervals, and print tables of the metrics and files."""
 
 import logging
 from collections.abc import Iterator
@@ -12,10 +12,9 @@ from src.analysis.metrics import class_scores, evaluate
 from src.config.metrics import default_metrics
 from src.files.arrays import read_arrays
 from src.process.console import OutputConsole
-from src.reports.data_table import data_table
 from src.reports.files import read_predictions
 from src.reports.tables import class_table, files_table, metric_table
-from src.run_result import ClassScore, Data, RunResult, Score
+from src.run_result import ClassScore, RunResult, Score
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +40,6 @@ def evaluate_splits(
         results |= {f"{split}/{name}": metric for name, metric in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)
     return results, classes
-
-
-def print_data(data: Data) -> None:
-    """Print the summary of the data."""
-    OutputConsole().print(data_table(data))
 
 
 def warn_of_single_class(folder: Path) -> None:

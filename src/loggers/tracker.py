@@ -1,6 +1,5 @@
 """The interface by which loggers receive the results of a run that Lightning does not log."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from src.reports.examples import Example, read_examples
 from src.reports.files import Predictions, read_predictions
 from src.run_result import RunResult, Score
 
-log = logging.getLogger(__name__)
 TEXT_PICTURES = ("strip", "heatmap", "heads")  # kinds of pictures that show one text
 
 
@@ -72,36 +70,6 @@ class Tracker(Logger):
     def close(self, result: RunResult) -> None:
         """Log the run's final numbers and status, and end the log."""
         raise NotImplementedError
-
-
-class Trackers:
-    """The trackers among the loggers of a run."""
-
-    def __init__(self, loggers: Sequence[Logger]) -> None:
-        self.trackers = [logger for logger in loggers if isinstance(logger, Tracker)]
-
-    def continue_run(self) -> None:
-        """Continue the log of the earlier run in each tracker."""
-        for tracker in self.trackers:
-            tracker.continue_run()
-
-    def describe(self, result: RunResult) -> None:
-        """Log the run's description to each tracker."""
-        for tracker in self.trackers:
-            tracker.describe(result)
-
-    def show(self, report: Report) -> None:
-        """Log the results of the test to each tracker."""
-        for tracker in self.trackers:
-            tracker.show(report)
-
-    def close(self, result: RunResult) -> None:
-        """Close each tracker; an unreachable server must not change the status of the run."""
-        for tracker in self.trackers:
-            try:
-                tracker.close(result)
-            except Exception as error:
-                log.warning("%s could not be closed: %s", type(tracker).__name__, error)
 
 
 def description(result: RunResult) -> dict[str, Any]:
