@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from hydra.core.hydra_config import HydraConfig
 
-from src.config.keys import LOCAL, is_within
+from src.config.keys import LOCAL, is_within, key_of
 from src.config.quoting import quote_if_needed
 from src.run_result import PeakMemory
 
@@ -36,12 +36,8 @@ def command_line() -> str:
 
 def resume_command(checkpoint: str) -> str:
     """Return the command that resumes this run, with the overrides that a checkpoint must not set."""
-    local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(_key(line), LOCAL)]
+    local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(key_of(line), LOCAL)]
     return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(checkpoint)}", *local])
-
-
-def _key(override: str) -> str:
-    return override.lstrip("+~").partition("=")[0]
 
 
 def overrides() -> tuple[str, ...]:

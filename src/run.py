@@ -93,8 +93,8 @@ class Run:
         for tracker in self.trackers:
             try:
                 tracker.close(self.result)
-            except Exception as error:  # an unreachable server must not change the status of the run
-                log.warning("%s could not be closed: %s", type(tracker).__name__, error)
+            except Exception as reason:  # an unreachable server must not change the status of the run
+                log.warning("%s could not be closed: %s", type(tracker).__name__, reason)
         if isinstance(error, Interrupted):
             if is_main_process() and Path(self.stop.checkpoint).exists():
                 announce(f"Interrupted. Resume with: {environment.resume_command(self.stop.checkpoint)}")

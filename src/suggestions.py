@@ -90,8 +90,13 @@ def did_you_mean(names: list[str]) -> str:
     return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
+def no_such(kind: str, similar: list[str]) -> str:
+    """Return "no such option; did you mean lr?" for the kind "option" and the similar name "lr"."""
+    return f"no such {kind}{did_you_mean(similar)}"
+
+
 def no_such_choice(name: object, choices: list[str]) -> str:
-    return f"no such choice{did_you_mean(nearest(str(name), choices))} ({format_names(sorted(choices))})"
+    return f"{no_such('choice', nearest(str(name), choices))} ({format_names(sorted(choices))})"
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 """What a run writes into its folder, and when."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from omegaconf import OmegaConf
@@ -35,6 +36,16 @@ def test_an_earlier_run_is_replaced_on_request_only(tmp_path: Path) -> None:
         run.replace_earlier_run()
         assert read(tmp_path) == (2, 1)
     assert read(tmp_path) == (2, 2)
+
+
+def test_a_tracker_that_cannot_be_closed_does_not_change_the_status(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tracker = Mock(close=Mock(side_effect=ConnectionError("no route")))
+    with new_run(tmp_path) as run:
+        run.trackers = [tracker]
+    assert RunResult.load(tmp_path).status == "completed"
+    assert "Mock could not be closed: no route" in caplog.text
 
 
 def test_only_the_main_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.cli.help import help_page, print_page
 from src.cli.overrides import command_line_mistakes
-from src.cli.recorded_overrides import resumed_command_line
+from src.cli.resume import restore_run_overrides
 from src.config.composition import Repository
 from src.config.hydra_adapter import execute, parse_flags
 from src.config.hydra_errors import explain
@@ -31,7 +31,7 @@ from src.kernels.malloc import reuse_freed_memory
 from src.process.exits import exit_with_message
 from src.run_log import log_config
 from src.sweep import processes
-from src.sweep.resume import recorded_command_line, requests_resume
+from src.sweep.resume import requests_resume, restore_sweep_arguments
 
 SRC = Path(__file__).resolve().parents[1]
 CONF = SRC.parent / "conf"
@@ -86,14 +86,14 @@ def read_command_line(
     """
     flags = parse_flags(quote_values(arguments, free_text))
     if command == "train" and requests_resume(flags.overrides):
-        flags = parse_flags(recorded_command_line(flags.overrides))
+        flags = parse_flags(restore_sweep_arguments(flags.overrides))
     folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF
     search = [override for override in flags.overrides if override.startswith("hydra.searchpath=")]
     repository = Repository(folder, command, flags.config_name, flags.config_dir, search)
     if flags.hydra_help or flags.shell_completion:
         return flags, repository
     if command == "train":
-        flags.overrides = resumed_command_line(flags, repository)
+        flags.overrides = restore_run_overrides(flags, repository)
     if flags.cfg and flags.multirun:
         raise UserError("--cfg prints the configuration of one run: remove -m")
     if flags.experimental_rerun:

@@ -18,7 +18,7 @@ from src.config.plain import written_values
 from src.config.required import required_message
 from src.config.validation import option_at
 from src.formatting import format_names
-from src.suggestions import did_you_mean, nearest, no_such_choice
+from src.suggestions import nearest, no_such, no_such_choice
 
 Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as written
 
@@ -89,7 +89,7 @@ def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, command: st
     names = {path: path for path in paths if override.key.startswith("hydra") or not path.startswith("hydra.")}
     names |= {group.replace("/", "."): group for group, choices in groups.items() if choices}
     kind = "group" if "/" in override.key else "option"
-    return f"no such {kind}{did_you_mean([names[name] for name in nearest(typed, names)])}"
+    return no_such(kind, [names[name] for name in nearest(typed, names)])
 
 
 def _prefixes(key: str) -> list[str]:

@@ -95,3 +95,8 @@ def present_name(path: str) -> str | None:
 def with_present_names(config: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of a stored configuration in which renamed top-level keys have their present names."""
     return {RENAMED.get(key, key): value for key, value in config.items()}
+
+
+def key_of(override: str) -> str:
+    """Return the key of an override as typed, without its prefix and its value: `+model.dim=3` → model.dim."""
+    return override.lstrip("+~").partition("=")[0]

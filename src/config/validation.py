@@ -20,7 +20,7 @@ from src.config.required import missing_classes, missing_weights
 from src.config.values import describe_type, describe_value, matches_type
 from src.errors import UserError
 from src.formatting import format_names, format_value
-from src.suggestions import did_you_mean, nearest
+from src.suggestions import nearest, no_such
 
 # Keys of a node with `_target_` that are not options of its class
 HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")
@@ -191,8 +191,8 @@ def _options(node: Node, accepted: Signature, path: str, passed: Collection[str]
             similar = [join_path(path, choice) for choice in nearest(name, choices)]
             if not similar and not path:  # perhaps an option of another node, written without its path
                 similar = nearest(name, [other for other in paths_in(node.written) if "." in other])
-            all_options = f"; the options are {format_names(choices) or 'none'}"
-            yield Mistake(entry, f"no such option{did_you_mean(similar) or all_options}")
+            all_options = "" if similar else f"; the options are {format_names(choices) or 'none'}"
+            yield Mistake(entry, no_such("option", similar) + all_options)
 
 
 def _type_mistake(here: str, value: Any, option: Option) -> Iterator[Mistake]:

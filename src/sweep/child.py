@@ -45,7 +45,7 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
         with exit_with_message(str(folder)):
             log_config(cfg)
             reuse_freed_memory()  # each process has its own options of malloc
-            resume.prepare(cfg, folder)
+            resume.resume_from_last_checkpoint(cfg, folder)
             import_module(module).main.__wrapped__(cfg)
         code = 0
     except SystemExit as end:

@@ -10,6 +10,7 @@ from omegaconf import DictConfig, open_dict, read_write
 
 from src.config.composition import without_hydra
 from src.config.hydra_adapter import combinations
+from src.config.keys import key_of
 from src.sweep.jobs import Job, varying_overrides
 
 
@@ -45,7 +46,7 @@ class Composer:
 
     def group_choices(self, overrides: Sequence[str]) -> tuple[str, ...]:
         """Return the overrides that choose a config file."""
-        keys = {override: override.lstrip("+~").partition("=")[0].partition("@")[0] for override in overrides}
+        keys = {override: key_of(override).partition("@")[0] for override in overrides}
         return tuple(override for override, key in keys.items() if "/" in key or key in self._groups)
 
     def compose(self, number: int, overrides: Sequence[str]) -> tuple[Job, DictConfig]:

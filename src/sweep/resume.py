@@ -19,7 +19,7 @@ def requests_resume(overrides: Sequence[str]) -> bool:
     return any(override.lstrip("+").startswith("sweep.resume=") for override in overrides)
 
 
-def recorded_command_line(overrides: Sequence[str]) -> list[str]:
+def restore_sweep_arguments(overrides: Sequence[str]) -> list[str]:
     """Return the command line that resumes the sweep in `sweep.resume=<folder>`, from its recorded arguments.
 
     Args:
@@ -44,7 +44,7 @@ def recorded_command_line(overrides: Sequence[str]) -> list[str]:
     return [*arguments, *(line for key, line in by_key.items() if key != "sweep.resume"), *folders, *flag]
 
 
-def prepare(cfg: DictConfig, folder: Path) -> None:
+def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
     """Set `ckpt_path` to the folder's last checkpoint, if there is one and it can be read.
 
     Rows that were logged after the checkpoint are removed, because the job logs them again.

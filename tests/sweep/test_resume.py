@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from src.errors import UserError
 from src.run_folder import trim
 from src.sweep.jobs import Job, Sweep
-from src.sweep.resume import prepare, recorded_command_line
+from src.sweep.resume import restore_sweep_arguments, resume_from_last_checkpoint
 
 STARTED = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 
@@ -21,28 +21,28 @@ def sweep(tmp_path: Path) -> Path:
 
 def test_a_sweep_resumes_with_its_original_command_line(sweep: Path) -> None:
     folders = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
-    assert recorded_command_line([f"sweep.resume={sweep}"]) == [*STARTED[:4], *folders]
+    assert restore_sweep_arguments([f"sweep.resume={sweep}"]) == [*STARTED[:4], *folders]
 
 
 def test_another_launcher_drops_the_options_of_the_previous_one(sweep: Path) -> None:
-    arguments = recorded_command_line([f"sweep.resume={sweep}", "hydra/launcher=basic"])
+    arguments = restore_sweep_arguments([f"sweep.resume={sweep}", "hydra/launcher=basic"])
     assert arguments[:3] == ["-m", "seed=1,2", "hydra/launcher=basic"]
 
 
 def test_other_overrides_are_refused(sweep: Path) -> None:
     with pytest.raises(UserError, match=r"takes all overrides from the sweep: remove seed=3 optimizer\.lr=1"):
-        recorded_command_line(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
+        restore_sweep_arguments(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
 
 
 def test_a_folder_without_a_sweep_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is not the folder of a sweep: it has no sweep\.json"):
-        recorded_command_line([f"sweep.resume={tmp_path}"])
+        restore_sweep_arguments([f"sweep.resume={tmp_path}"])
 
 
 def test_a_damaged_sweep_is_reported(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text('{"jobs": [{"number": 1}]}')
     with pytest.raises(UserError, match=r"sweep\.json cannot be read .*start the sweep anew"):
-        recorded_command_line([f"sweep.resume={tmp_path}"])
+        restore_sweep_arguments([f"sweep.resume={tmp_path}"])
 
 
 def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
@@ -60,6 +60,6 @@ def test_a_job_with_a_damaged_checkpoint_restarts(tmp_path: Path) -> None:
     (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"cut short")
     (tmp_path / "gradients.csv").write_text("step,part,norm\n0,encoder,1\n")
     cfg = OmegaConf.create({"train": True, "ckpt_path": None})
-    prepare(cfg, tmp_path)
+    resume_from_last_checkpoint(cfg, tmp_path)
     assert cfg.ckpt_path is None
     assert not (tmp_path / "gradients.csv").exists()

@@ -13,7 +13,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from src.cli.recorded_overrides import resumed_command_line
+from src.cli.resume import restore_run_overrides
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_adapter import parse_flags
 from src.config.paths import make_paths_absolute
@@ -49,7 +49,7 @@ def repository() -> Repository:
 @pytest.fixture
 def rebuild(repository: Repository) -> Callable[..., list[str]]:
     """The overrides that a command line of `src.train` stands for."""
-    return lambda *lines: resumed_command_line(parse_flags(lines), repository)
+    return lambda *lines: restore_run_overrides(parse_flags(lines), repository)
 
 
 @pytest.fixture
@@ -176,6 +176,8 @@ def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., lis
         ["seed=1"],
         [path, "seed=1,2", "-m"],
         [path, "--help"],
+        ["model/encoder=glob(zzz)"],
+        [path, "model/encoder=glob(zzz)", "train=false"],
     ):
         assert rebuild(*line) == [override for override in line if not override.startswith("-")]
 
