@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 hide_unused_packages()
 if sys.argv[:1] == ["-m"]:  # `python -m src.<command>` imports this package before anything else
-    from src.process.startup import prepare
+    from src.process.startup import set_up_process
 
-    prepare()
+    set_up_process()
 
 
 def __getattr__(name: str) -> Any:

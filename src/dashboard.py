@@ -26,9 +26,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not (entity and slash and project) or "/" in project:
             parser.error(f"--save={args.save} must name an entity and a project, such as --save my-team/heed")
 
-        from src.extras import require
+        from src.extras import require_extra
 
-        require("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
+        require_extra("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
         from src.comparison.runs import find_runs
         from src.loggers.workspace import Scope, build
 

@@ -22,7 +22,7 @@ class MissingExtra(UserError, ModuleNotFoundError):
     """The error for a package that is not installed; the message names the extra to install."""
 
 
-def require(*modules: str, by: str, extra: str) -> None:
+def require_extra(*modules: str, by: str, extra: str) -> None:
     """Check that modules can be imported.
 
     Args:

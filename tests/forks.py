@@ -111,7 +111,7 @@ def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], st
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     flag, program, *arguments = words
-    from src.process.startup import prepare
+    from src.process.startup import set_up_process
     from src.sweep import processes
 
     # The server only imported modules, so its children may fork as a new interpreter may.
@@ -120,7 +120,7 @@ def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], st
     sys.argv = [flag, *arguments]
     try:
         if flag == "-m":
-            prepare()
+            set_up_process()
             runpy.run_module(program, run_name="__main__", alter_sys=True)
         else:
             exec(compile(program, "<string>", "exec"), sys.modules["__main__"].__dict__)

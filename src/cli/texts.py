@@ -28,13 +28,13 @@ class TextSource:
         name: name of the source, for messages.
         column: the name of the column.
         read_rows: yields all rows from the start, in chunks.
-        has_records: whether a row may lack columns that another row has.
+        columns_may_vary: whether a row may lack columns that another row has.
     """
 
     name: str
     column: str
     read_rows: Callable[[], Iterator[Rows]]
-    has_records: bool = False
+    columns_may_vary: bool = False
 
     def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
         """Yield the rows in chunks, each row with its text, which may be blank.
@@ -45,11 +45,11 @@ class TextSource:
         names: dict[str, None] = {}
         for rows in self.read_rows():
             names |= dict.fromkeys(rows.columns)
-            if not self.has_records:
+            if not self.columns_may_vary:
                 self._require_column(names)
             values = rows.columns.get(self.column, [None] * len(rows.places))
             yield rows, cell_texts(replace(rows, columns={self.column: values}), self.column)
-        if self.has_records:
+        if self.columns_may_vary:
             self._require_column(names)
 
     def read(self) -> tuple[Rows, list[str]]:
@@ -123,7 +123,7 @@ def _table_source(path: Path, column: str, delimiter: str | None) -> TextSource:
     if file_format(path) == ".json":
         _check_json_size(path)
     read_rows = partial(read_chunks, path, None, delimiter)
-    return TextSource(str(path), column, read_rows, has_records=file_format(path) in (".json", ".jsonl"))
+    return TextSource(str(path), column, read_rows, columns_may_vary=file_format(path) in (".json", ".jsonl"))
 
 
 def _check_json_size(path: Path) -> None:

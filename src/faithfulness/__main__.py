@@ -21,9 +21,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         args = arguments().parse_args(argv)
         out = report_folder(args.folders, args.out, "faithfulness")
 
-        from src.extras import require
+        from src.extras import require_extra
 
-        require("captum", by="python -m src.faithfulness", extra="faithfulness")
+        require_extra("captum", by="python -m src.faithfulness", extra="faithfulness")
 
         from src.faithfulness.measurement import measure
         from src.faithfulness.report import FILES, render_terminal

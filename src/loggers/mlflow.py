@@ -11,12 +11,12 @@ from filelock import FileLock
 from pytorch_lightning.loggers import MLFlowLogger
 
 from src.config.paths import unwritable_reason
-from src.extras import require
+from src.extras import require_extra
 from src.loggers.tracker import Report, Tracker, description, final_numbers
 from src.run_result import RunResult
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # telemetry starts at import
-require("mlflow", "sqlalchemy", "alembic", by="logger=mlflow", extra="mlflow")
+require_extra("mlflow", "sqlalchemy", "alembic", by="logger=mlflow", extra="mlflow")
 
 STATUS = {"completed": "FINISHED", "pruned": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
 SQLITE = "sqlite:///"

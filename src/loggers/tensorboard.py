@@ -5,11 +5,11 @@ from typing import Any
 from matplotlib.image import imread
 from pytorch_lightning.loggers import TensorBoardLogger
 
-from src.extras import require
+from src.extras import require_extra
 from src.loggers.tracker import Report, Tracker, description, final_numbers
 from src.run_result import RunResult
 
-require("tensorboard", by="logger=tensorboard", extra="tensorboard")
+require_extra("tensorboard", by="logger=tensorboard", extra="tensorboard")
 
 
 class TensorBoard(Tracker, TensorBoardLogger):

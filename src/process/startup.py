@@ -20,7 +20,7 @@ closed_streams: set[str] = set()  # standard streams that the shell closed, as `
 _pid = 0
 
 
-def prepare() -> None:
+def set_up_process() -> None:
     """Make signals end the program with one line of output, and connect closed standard streams to os.devnull.
 
     Garbage is collected less often.
@@ -31,7 +31,7 @@ def prepare() -> None:
     _open_standard_streams()
     os.environ["MPLBACKEND"] = "agg"  # figures are written to files only
     for signum in stopping_signals():
-        signal.signal(signum, _end)
+        signal.signal(signum, _exit_on_signal)
 
 
 def ignores_hangup() -> bool:
@@ -98,7 +98,7 @@ def drop_if_broken(stream: TextIO) -> bool:
     return False
 
 
-def _end(signum: int, frame: FrameType | None) -> None:
+def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
     """Exit immediately; an exception could be caught by an import in progress, or could make the import fail."""
     if os.getpid() == _pid:  # only the original process prints; a forked child does not
         try:

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from src.callbacks.pruning import open_study
 from src.errors import UserError
-from src.extras import require
+from src.extras import require_extra
 from src.formatting import format_count
 from src.sweep.jobs import Job, Sweep
 from src.sweep.outcome import read_outcome
@@ -52,7 +52,7 @@ class Search:
     seed: int
 
     def __post_init__(self) -> None:
-        require("optuna", by="hparams_search=optuna", extra="optuna")
+        require_extra("optuna", by="hparams_search=optuna", extra="optuna")
         for name in ("trials", "n_jobs"):
             if getattr(self, name) < 1:
                 raise UserError(f"hydra.sweeper.search.{name}={getattr(self, name)} must be at least 1")

@@ -24,8 +24,8 @@ reader, writer = os.pipe()
 os.close(reader)
 os.dup2(writer, 1)
 sys.stdout = open(1, "w", closefd=False)
-from src.process.startup import prepare
-prepare()
+from src.process.startup import set_up_process
+set_up_process()
 from src.train import main
 main()
 """
