@@ -44,7 +44,7 @@ class Pruning(pl.Callback):
 
 
 def open_study(
-    journal: Path, mode: str = "min", n_startup_trials: int = 0, warmup: int | None = None, seed: int = 0
+    journal: Path, mode: str = "min", n_startup_trials: int = 0, warmup: int | None = None, seed: int | None = 0
 ) -> Any:
     """Open or create the Optuna study in a file that the search and its jobs share.
 
@@ -53,6 +53,7 @@ def open_study(
         mode: whether to minimize or maximize: min or max.
         n_startup_trials: number of initial trials, which are sampled at random and never pruned.
         warmup: number of epochs before a job may be pruned; None disables pruning.
+        seed: seed of the sampler; None samples differently in every search.
     """
     import optuna
     from optuna.storages.journal import JournalFileBackend, JournalStorage

@@ -35,7 +35,7 @@ class Search:
         n_jobs: number of jobs that are sampled together (≥ 1).
         n_startup_trials: number of jobs at the start of the search whose values are sampled at random.
         warmup: epochs before a job may be pruned; None disables pruning.
-        seed: seed of the sampler.
+        seed: seed of the sampler; None samples differently in every search.
 
     Raises:
         UserError: if Optuna is not installed, `trials` or `n_jobs` is below 1, callbacks.best_checkpoint is absent, or
@@ -49,7 +49,7 @@ class Search:
     n_jobs: int
     n_startup_trials: int
     warmup: int | None
-    seed: int
+    seed: int | None
 
     def __post_init__(self) -> None:
         require_extra("optuna", by="hparams_search=optuna", extra="optuna")
@@ -88,7 +88,7 @@ class Search:
             self._log_best(study)
 
     def _open_study(self, job_count: int) -> Any:
-        seed = self.seed + job_count  # a resumed search must not repeat its samples
+        seed = None if self.seed is None else self.seed + job_count  # a resumed search must not repeat its samples
         return open_study(self.runner.folder / JOURNAL, self.mode, self.n_startup_trials, self.warmup, seed)
 
     def _sample(self, study: Any, remaining: int) -> list[tuple[int, list[str]]]:

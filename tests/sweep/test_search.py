@@ -4,14 +4,16 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from omegaconf import OmegaConf
 
 from src.errors import UserError
 from src.sweep.runner import SweepRunner
+from src.sweep.search import Search
 from src.sweep.space import boundary_overrides, parse_space
 from src.sweep.sweeper import GridOrSearch
 from tests.helpers import CONF
@@ -62,6 +64,23 @@ def test_the_earlier_name_of_an_option_is_refused(earlier: str, present: str) ->
     sweeper.runner = create_autospec(SweepRunner, instance=True)
     with pytest.raises(UserError, match=rf"search\.{earlier} is now called hydra\.sweeper\.search\.{present}$"):
         sweeper.sweep(["optimizer.lr=interval(0,1)"])
+
+
+@pytest.mark.parametrize(("seed", "seeds"), [(3, [3, 5]), (None, [None, None])])
+def test_a_resumed_search_samples_other_values(
+    seed: int | None, seeds: list[int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+    monkeypatch.setattr("src.sweep.search.open_study", lambda *arguments: opened.append(arguments[-1]))
+    runner = create_autospec(SweepRunner, instance=True, folder=tmp_path)
+    runner.config = OmegaConf.create({"callbacks": {"best_checkpoint": {"monitor": "val/acc", "mode": "max"}}})
+    runner.composer = Mock()
+    with initialize_config_dir(CONF, version_base="1.3"):
+        runner.loader = GlobalHydra.instance().hydra.config_loader  # type: ignore[union-attr]
+        search = Search(runner, {}, ["seed=1,2"], trials=4, n_jobs=1, n_startup_trials=2, warmup=None, seed=seed)
+    for earlier_jobs in (0, 2):
+        search._open_study(earlier_jobs)
+    assert opened == seeds
 
 
 def test_a_search_prunes_and_is_resumed(tmp_path: Path) -> None:
