@@ -1,4 +1,4 @@
-"""Validate overrides that choose a file of a group."""
+"""Validate overrides that choose config files, such as `model/encoder=gru`."""
 
 from collections.abc import Mapping
 
@@ -18,11 +18,11 @@ def is_choice(override: ParsedOverride, groups: Groups) -> bool:
 
 
 def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list[Mistake], list[str]]:
-    """Check an override of a group; return its mistakes, and an override for each value with the nearest valid choice.
+    """Check an override that chooses config files.
 
-    Args:
-        override: the override.
-        repository: the config files.
+    Returns:
+        The mistakes; and for each value an override in which the nearest valid choice replaces an invalid one, without
+            the values that resemble no valid choice.
     """
     groups = repository.groups
     choices = groups[override.key]
@@ -32,9 +32,7 @@ def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list
         return [], override.lines
     if not choices:
         subgroups = [group for group in groups if group.startswith(f"{override.key}/")]
-        return [
-            Mistake(override.line, f"is not a group with choices; its groups are {format_names(sorted(subgroups))}")
-        ], []
+        return [Mistake(override.line, f"is a folder of groups; its groups are {format_names(sorted(subgroups))}")], []
     mistakes, corrected = [], []
     if not override.values:
         mistakes.append(Mistake(override.line, f"matches none of the choices ({format_names(sorted(choices))})"))
@@ -56,7 +54,7 @@ def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list
 
 
 def _exists(group: str, name: object, groups: Groups) -> bool:
-    """Return whether a choice exists in a group or in a folder of the group, as in `experiment=mine/first`."""
+    """Return whether a choice exists in a group or in a subfolder of the group, as in `experiment=mine/first`."""
     folder, _, file = f"{group}/{name}".rpartition("/")
     return isinstance(name, str) and file.removesuffix(".yaml") in groups.get(folder, [])
 

@@ -1,4 +1,4 @@
-"""Validate the whole configuration that is composed from the files and the overrides of a command line."""
+"""Validate the configuration that is composed from the config files and the overrides of a command line."""
 
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
@@ -27,16 +27,15 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes in a whole configuration, including the dry build of a single training run.
+    """Find the mistakes in a whole configuration, and those that the dry build of a single training run reveals.
 
-    The dry builds of the jobs of a sweep follow later.
+    The jobs of a sweep are built later, when their configurations are composed.
 
     Args:
-        repository: the config files.
-        choices: overrides that choose one file in each group; their own mistakes are reported elsewhere.
-        options: all other overrides that have valid keys.
-        overrides: the whole command line.
-        sweeps: whether overrides may have several values.
+        choices: overrides that choose config files; their own mistakes are already reported.
+        options: the other overrides whose keys are valid.
+        overrides: all overrides on the command line.
+        sweeps: whether an override may have several values.
     """
     cfg, errors = repository.compose_valid(choices + [override.lines[0] for override in options])
     yield from (Mistake(line, error) for line, error in errors.items() if line not in choices)
@@ -65,7 +64,7 @@ def configuration_mistakes(
 
 @contextmanager
 def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
-    """Set the values in `cfg.hydra` that Hydra sets when a run starts; yield the mistakes in its output folders."""
+    """Set the values in `cfg.hydra` that Hydra sets at the start of a run; yield the mistakes in its output folders."""
 
     def set_values(folder: str) -> None:
         with read_write(cfg.hydra), open_dict(cfg.hydra):
@@ -84,14 +83,14 @@ def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
 
 
 def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
-    """Return `built_in` and the modules that the command line or conf/extras trusts, but no modules of other files."""
+    """Return `built_in` and the modules trusted on the command line or in conf/extras; other files cannot add any."""
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
     return trusted_modules(cfg, built_in)
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find environment variables that a config file sets, because PATH or LD_PRELOAD could run other programs."""
+    """Find environment variables set in a config file, which may not set them: PATH could run other programs."""
     prefix = "hydra.job.env_set"
     typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
     for override in overrides:
@@ -103,7 +102,7 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
 
 
 def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find missing tags, if they are enforced. Default tags count only if the user gives them on the command line."""
+    """Find missing tags if tags are required. The default tags count only if they are typed on the command line."""
     is_default = task.get("tags") in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
     if OmegaConf.select(task, "extras.enforce_tags") is True and "tags" in task and (is_default or not task.tags):
         yield Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[baseline,imdb]")

@@ -1,6 +1,6 @@
 """The entry point of every command: parse and validate the command line, then call the task.
 
-Torch is not imported before the names on the command line are validated, except to resume a training.
+Torch is not imported before the names on the command line are validated, except when a run resumes.
 """
 
 import shutil
@@ -43,17 +43,17 @@ OmegaConf.register_new_resolver("job", job_name, replace=True)
 
 
 def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Callable[[], None]]:
-    """Decorate a function that takes a configuration as the `main` of a command.
+    """Return a decorator that turns a function of a configuration into the `main` of a command.
 
     All mistakes on the command line and in the configuration are reported together before the function is called.
     A `UserError` or an error of the environment, such as a full disk, ends the program with a message and exit code 1,
-    also in a sweep. Any other exception keeps its full traceback.
+    also in a sweep. Any other exception ends it with a full traceback.
 
     Args:
         command: train, eval, predict or export; also the name of the primary config in conf/.
-        free_text: options whose values are passed on as typed, such as `text=Truly = 10/10, "great"!`.
+        free_text: options whose values are taken literally, such as `text=Truly = 10/10, "great"!`.
     """
-    # `__wrapped__` is the task itself: src.sweep.child calls it, without run_task
+    # src.sweep.child calls `__wrapped__`, the undecorated task
     return lambda task: wraps(task)(partial(run_command, command, task, free_text))
 
 
@@ -97,7 +97,7 @@ def read_command_line(
     if flags.cfg and flags.multirun:
         raise UserError("--cfg prints the configuration of one run: remove -m")
     if flags.experimental_rerun:
-        raise UserError("--experimental-rerun is not supported: run the command that the run's result.json contains")
+        raise UserError("--experimental-rerun is not supported: repeat the command in the run's result.json")
     deep = not only_prints(flags)
     if mistakes := command_line_mistakes(repository, flags.overrides, sweeps=flags.multirun, deep=deep):
         raise UserError(format_mistakes(mistakes))
@@ -105,7 +105,7 @@ def read_command_line(
 
 
 def only_prints(flags: Namespace) -> bool:
-    """Whether a flag requests a page instead of a run."""
+    """Return whether a flag requests a page instead of a run."""
     return bool(flags.help or flags.cfg or flags.info or flags.hydra_help or flags.shell_completion)
 
 

@@ -1,6 +1,6 @@
 """The page that --help shows: the groups with their choices, the options with their values, and the flags.
 
-Hydra's template for help has neither the comments of options nor the selected choices.
+Hydra's own help can show neither the comments of options nor the selected choices.
 """
 
 import sys
@@ -18,7 +18,7 @@ from src.process.startup import drop_if_broken
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
-  --cfg job   print the configuration composed from the other arguments; --resolve resolves its references
+  --cfg job   print the configuration composed from the other arguments; --resolve replaces references by values
   --help      print this page for the configuration composed from the other arguments
   --hydra-help, --version and others are Hydra's
 
@@ -27,10 +27,9 @@ FLAGS = """\
 
 
 def help_page(repository: Repository, overrides: list[str], about: str, width: int) -> str:
-    """The help page of a command for the configuration that is composed from `overrides`.
+    """Return the help page of a command for the configuration that is composed from `overrides`.
 
     Args:
-        repository: the command's config files.
         overrides: valid overrides.
         about: description of the command.
         width: columns of the terminal.
@@ -59,7 +58,7 @@ def _shared_bases(repository: Repository, group: str) -> set[str]:
         if path := file_of(repository.files, f"{group}/{choice}"):
             try:
                 content = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
-            except (OSError, ValueError, yaml.YAMLError):  # reported if the file is chosen
+            except (OSError, ValueError, yaml.YAMLError):  # an error that is reported if the file is chosen
                 continue
             defaults = content.get("defaults") if isinstance(content, dict) else None
             counts.update(map(str, defaults if isinstance(defaults, list) else ()))
@@ -67,7 +66,7 @@ def _shared_bases(repository: Repository, group: str) -> set[str]:
 
 
 def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
-    """The comment after each option in the config files, by the option's dotted path."""
+    """Return the comment on each option in the selected config files, by the option's dotted path."""
     comments: dict[str, str] = {}
     for path, package in repository.selected_files(overrides):
         comments |= file_comments(path.read_text(encoding="utf-8"), package)
@@ -75,11 +74,10 @@ def _comments(repository: Repository, overrides: list[str]) -> dict[str, str]:
 
 
 def file_comments(text: str, package: str) -> dict[str, str]:
-    """The comment after each option in the text of a config file, by the option's dotted path.
+    """Return the comment on each option in the text of a config file, by the option's dotted path.
 
     Args:
-        text: YAML.
-        package: dotted path of the node that the file fills.
+        package: dotted path of the node whose options the file sets; empty for the root.
     """
     comments: dict[str, str] = {}
     lines = text.splitlines()
@@ -91,7 +89,7 @@ def file_comments(text: str, package: str) -> dict[str, str]:
 
 
 def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
-    """The lines of a YAML text, each with the comment of its option."""
+    """Yield the lines of a YAML text, each with the comment on its option."""
     options = {line: option for option, line, _ in _positions(text, "")}
     for number, line in enumerate(text.splitlines()):
         comment = comments.get(options.get(number, ""), "")
@@ -99,7 +97,7 @@ def _with_comments(text: str, comments: Mapping[str, str]) -> Iterator[str]:
 
 
 def _positions(text: str, package: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each option's dotted path in a YAML text, and the line and column after which its comment may follow."""
+    """Yield each option's dotted path in a YAML text, and the line and column (from 0) where a comment may follow."""
     pending = [(package, yaml.compose(text, YAML_LOADER))]
     while pending:
         parent, node = pending.pop()

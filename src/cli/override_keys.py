@@ -24,7 +24,7 @@ Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as
 
 
 def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
-    """Check an override's key in `cfg`, composed without the override; return a mistake, or None for a valid key."""
+    """Check the key of an override against `cfg`, composed without it; return a mistake, or None for a valid key."""
     paths = paths_in(written_values(cfg))
     group = override.key.replace(".", "/")
     is_mapping = any(isinstance(value, dict) for value in override.values)
@@ -33,9 +33,7 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
     if override.key not in paths:
         if present := present_name(override.key):
             return Mistake(override.line, f"is now called {present}")
-        is_new = override.prefix in ("+", "++") and bool(
-            override.lines
-        )  # the validation of the whole configuration checks new keys
+        is_new = override.prefix in ("+", "++") and override.lines  # validated later, in the whole configuration
         return None if is_new else Mistake(override.line, _describe_unknown_key(override, cfg, command, paths, groups))
     if not override.lines:
         return Mistake(override.line, "matches nothing: use glob() only for the choices of a group")
@@ -65,7 +63,7 @@ def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
 
 
 def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups) -> str:
-    """Describe a group that is written with dots, not slashes; Hydra would silently replace its node with text."""
+    """Describe a group that is written with dots: Hydra would silently replace the group's node by the text."""
     value = override.line.partition("=")[2]
     choices = groups[group]
     if not choices:
@@ -78,7 +76,7 @@ def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups)
 
 
 def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, command: str, paths: Paths, groups: Groups) -> str:
-    """The message for a key that the configuration does not have."""
+    """Describe a key that the configuration lacks."""
     key, _, value = override.line.lstrip("+~").partition("=")
     typed = key.replace("/", ".")
     if typed in paths:
@@ -99,10 +97,10 @@ def _prefixes(key: str) -> list[str]:
 
 
 def _may_be_option(cfg: DictConfig, path: str) -> bool:
-    """Return whether the class at a node may have an option that the configuration lacks, without importing the class.
+    """Return whether `path` may be an option of the class named in its node, although the configuration lacks it.
 
-    The option's name must be in the source code of the class's package, or of the package of the required base class. A
-    search of the source code takes milliseconds; an import of the class takes seconds.
+    The option's name must occur in the source code of the package of the class, or of its required base class. This
+    search takes milliseconds; importing the class would take seconds.
     """
     parent, _, name = path.rpartition(".")
     node = OmegaConf.select(cfg, parent) if parent else None
@@ -118,7 +116,7 @@ def _may_be_option(cfg: DictConfig, path: str) -> bool:
 
 
 def _package(path: str) -> Path | None:
-    """Return the folder of the innermost package in a dotted path, without an import; None if there is no package."""
+    """Return the folder of the innermost package in a dotted path, without importing it; None if there is none."""
     top, *names = path.split(".")
     spec = find_spec(top) if top.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:

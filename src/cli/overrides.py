@@ -23,10 +23,8 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
     Every value of a sweep is checked, but not every combination of values.
 
     Args:
-        repository: the config files.
-        lines: the overrides as typed.
-        sweeps: whether overrides may have several values, as with -m.
-        deep: also import the classes that the configuration names, and validate their options.
+        sweeps: whether an override may have several values, as with -m.
+        deep: whether to import the classes that the configuration names and to validate their options.
 
     Raises:
         UserError: if the config files cannot be composed even without overrides.
@@ -41,7 +39,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         overrides, mistakes = defaults + overrides, wrong + mistakes
     else:
         mistakes += [_several_values(override) for override in overrides if override.is_sweep]
-    ambiguous = {mistake.entry for mistake in mistakes}  # the keys are known, the values are not
+    without_value = {mistake.entry for mistake in mistakes}  # only the keys of these overrides can be checked
 
     choices = [override for override in overrides if is_choice(override, repository.groups)]
     options = [override for override in overrides if override not in choices]
@@ -53,7 +51,7 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         checked = [(override, check_key(override, cfg, repository.command, repository.groups)) for override in options]
         mistakes += [mistake for override, mistake in checked if mistake and not override.key.startswith(unknown)]
         options = [override for override, mistake in checked if not mistake]
-    options = [override for override in options if override.line not in ambiguous]
+    options = [override for override in options if override.line not in without_value]
     # This step imports classes, which takes seconds. It is skipped if there are mistakes but no options to validate.
     if deep and (options or not mistakes):
         for row in rows:
@@ -85,8 +83,8 @@ def _combine_choices(
     """Validate the overrides that choose files.
 
     Returns:
-        Rows with one valid choice of each group, which together contain every choice; the prefixes of options that are
-            unknown because no choice of their group is valid; and the mistakes.
+        Lists of overrides, each with one valid choice per group, that together contain every valid choice; the prefixes
+            of options that cannot be checked, because their group has no valid choice; and the mistakes.
     """
     columns: list[list[str]] = []
     unknown: list[str] = []

@@ -17,12 +17,12 @@ class ParsedOverride(NamedTuple):
 
     Args:
         line: the override as typed.
-        prefix: text before the key: empty, `+`, `++` or `~`.
-        key: a group or the dotted path of an option; as typed if it is neither.
-        package: the package of a group, as in `group@package`.
+        prefix: `+`, `++`, `~` or empty.
+        key: a group or the dotted path of an option; an invalid key is unchanged.
+        package: the package of a group, as in `group@package`; None if absent.
         values: all values of a sweep, the first value of a range, or the only value.
-        lines: one override for each value; empty if the override cannot be parsed or matches no values.
-        is_sweep: whether the override may produce several runs.
+        lines: one override for each value; empty if the key is invalid or a pattern matches no choice.
+        is_sweep: whether the override has a list of values, a range or a pattern.
     """
 
     line: str
@@ -34,16 +34,15 @@ class ParsedOverride(NamedTuple):
     is_sweep: bool
 
     def with_value(self, text: str) -> str:
-        """The override with another value."""
+        """Return the override with the value `text`."""
         package = "" if self.package is None else f"@{self.package}"
         return f"{self.prefix}{self.key}{package}={text}"
 
 
 def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[ParsedOverride], list[Mistake]]:
-    """Parse overrides; return the overrides, and a message for each value that is missing or cannot be parsed.
+    """Parse overrides; return them, and a mistake for each value that is missing or cannot be parsed.
 
-    An override without a value is not returned. An override with an invalid key is returned without a mistake, because
-    `check_key` reports the key.
+    An override without a value is not returned. An invalid key is not reported here, because `check_key` reports it.
     """
     parser = OverridesParser.create(loader)
     overrides, mistakes = [], []

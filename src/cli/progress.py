@@ -1,4 +1,4 @@
-"""The progress of a pass over rows, on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
+"""Show the progress of a pass over rows on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
 
 import sys
 import time
@@ -15,15 +15,15 @@ LINE_INTERVAL = 30  # seconds between lines
 
 @contextmanager
 def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Iterator[Callable[[int], None]]:
-    """Show the number of rows, the rows per second and the time left.
+    """Show the number of processed rows, the rows per second and the time left.
 
     Args:
         verb: first word of the line, such as "Classified".
-        total: the number of all rows; None if it is unknown.
-        noun: plural of the things that are counted.
+        total: number of all rows; None if unknown.
+        noun: plural noun for the rows.
 
     Yields:
-        A function that takes the number of rows since its last call.
+        A function to call with the number of rows that were processed since its previous call.
     """
     console = Console(stderr=True)
     rows, start = 0, time.monotonic()
@@ -46,7 +46,7 @@ def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Ite
 
 
 def describe_progress(verb: str, rows: int, total: int | None, seconds: float, noun: str = "rows") -> str:
-    """A line such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
+    """Return a line such as "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"."""
     facts = [f"{verb} {rows:,}" + ("" if total is None else f" of {total:,}") + f" {noun}"]
     if seconds > 0:
         rate = rows / seconds

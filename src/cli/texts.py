@@ -17,18 +17,18 @@ from src.data.utf8 import decode, lines_of
 from src.errors import UserError
 from src.process.startup import closed_streams
 
-LARGEST_JSON = 256 << 20  # characters of a .json file; its array is read as a whole, and takes even more memory
+LARGEST_JSON = 256 << 20  # characters in a .json file, whose array is read as a whole and takes even more memory
 
 
 @dataclass(frozen=True)
 class TextSource:
-    """Rows with a column of texts, which can be read several times.
+    """A table with a column of texts; it can be read several times.
 
     Args:
         name: name of the source, for messages.
-        column: the name of the column.
+        column: name of the column of texts.
         read_rows: yields all rows from the start, in chunks.
-        columns_may_vary: whether a row may lack columns that another row has.
+        columns_may_vary: whether a row may lack columns that other rows have, as in JSON.
     """
 
     name: str
@@ -37,7 +37,7 @@ class TextSource:
     columns_may_vary: bool = False
 
     def chunks(self) -> Iterator[tuple[Rows, list[str]]]:
-        """Yield the rows in chunks, each row with its text, which may be blank.
+        """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
 
         Raises:
             UserError: if the source cannot be read, lacks the column, or has a value in this column that is not a text.
@@ -64,7 +64,7 @@ class TextSource:
         return join_rows(rows for rows, _ in chunks), texts
 
     def require_text(self, has_text: bool) -> None:
-        """Raise a UserError unless a text is not blank."""
+        """Raise a UserError if `has_text` is false, that is, if all texts are blank."""
         if not has_text:
             raise UserError(f"{self.name}: contains no text")
 
@@ -78,13 +78,13 @@ def text_source(
     """Return the texts on the command line, in a table, or in the lines of a file or of standard input.
 
     Args:
-        text: a text; None reads a file or standard input.
-        file: a file of one text per line, or of a table if `column` is set.
+        text: one text; None reads a file or standard input.
+        file: a file with one text per line, or a table if `column` is set.
         column: the column of texts in the table.
         delimiter: delimiter of a CSV or TSV file; None detects it.
 
     Raises:
-        UserError: if options contradict each other, if there is no such file, or if the text or a pipe is not UTF-8.
+        UserError: if options contradict each other, there is no text or no such file, or a text is not UTF-8.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
@@ -134,7 +134,7 @@ def _check_json_size(path: Path) -> None:
             size += len(block)
             if size > LARGEST_JSON:
                 raise UserError(
-                    f"{path} is larger than {LARGEST_JSON >> 20} MiB, and a JSON array is read as a whole; write one "
+                    f"{path} has more than {LARGEST_JSON:,} characters, and a JSON array is read as a whole; write one "
                     "object per line to a .jsonl file"
                 )
 
@@ -157,6 +157,6 @@ def _line_rows(lines: Iterable[str], name: str) -> Iterator[Rows]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text; a line break at the end does not start an empty line."""
+    """Return the lines of a text; a line break at its end does not start another, empty line."""
     lines = lines_of(text)
     return lines if lines[-1] else lines[:-1]

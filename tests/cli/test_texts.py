@@ -160,5 +160,5 @@ def test_a_large_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("src.cli.texts.LARGEST_JSON", len(data))
     assert read_texts(None, str(path), "review")[1] == ["good"]
     monkeypatch.setattr("src.cli.texts.LARGEST_JSON", len(data) - 1)
-    with pytest.raises(UserError, match=r"is larger than 0 MiB.*write one object per line to a \.jsonl file"):
+    with pytest.raises(UserError, match=r"has more than \d+ characters.*write one object per line to a \.jsonl file"):
         read_texts(None, str(path), "review")
