@@ -25,9 +25,8 @@ class Card:
 
     Args:
         config: the resolved configuration.
-        codec: the tokenizer and the class names.
         class_counts: number of training texts of each class.
-        fingerprint: fingerprint of the data; "" in files of earlier versions.
+        fingerprint: fingerprint of the data; empty if an earlier version wrote the file.
     """
 
     config: dict[str, Any]
@@ -45,7 +44,7 @@ class Card:
         }
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
-        """Return a copy whose configuration has these options of the model's components."""
+        """Return a copy with other options of the model's components, given by component and name."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return replace(self, config={**self.config, "model": model})
 
@@ -67,7 +66,7 @@ class Card:
 
     @property
     def cfg(self) -> DictConfig:
-        """The configuration; interpolations in it are read as plain text."""
+        """The configuration; references `${…}` in it are plain text and are never resolved."""
         return OmegaConf.create(escape_all_references(self.config))
 
 
@@ -85,8 +84,7 @@ def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
     """Read the whole content of a checkpoint, with a validated card and validated weights.
 
     Args:
-        path: path of the file.
-        mmap: map the file into memory, so that only tensors in use are read.
+        mmap: whether to map the file into memory, so that tensors are read when they are used.
 
     Raises:
         UserError: as `load_checkpoint` does.
@@ -114,10 +112,10 @@ def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
 
 
 def _require_weights(weights: Any) -> None:
-    """Check that weights are tensors of finite numbers.
+    """Check that weights are dense tensors on the CPU, and that their elements are stored and finite.
 
     Raises:
-        ValueError: if a value is not such a tensor; the message names the first of them.
+        ValueError: if a weight is not; the message names the first such weight.
     """
     require(weights, {str: torch.Tensor}, "state_dict")
     for name, tensor in weights.items():

@@ -32,7 +32,7 @@ def arguments() -> argparse.ArgumentParser:
         "--baseline",
         metavar="NAME",
         help='the variant to compare with, such as "lstm none"; default: the variant without attention (if there are '
-        "several, the one with the best validation score), or, if all have attention, the one that started first",
+        "several, the one with the best validation score), or, if all have attention, the variant that started first",
     )
     parser.add_argument(
         "--metric",

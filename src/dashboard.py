@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
 
 DESCRIPTION = """\
-Builds a W&B workspace: ranking with error bars, the attentions of each encoder, accuracy against cost,
+Builds a W&B workspace: ranking with error bars, the attention mechanisms of each encoder, accuracy against cost,
 parallel coordinates of all hyperparameters, curves, gradient norms and attention weights. Prints it as JSON, or saves
 it with a W&B account. See docs/wandb.md."""
 
@@ -54,8 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--by",
         default="variant",
         metavar="OPTION",
-        help="option that groups the runs for the means in bars and lines, such as optimizer.lr or choices.pooling; "
-        "default: encoder and attention",
+        help="option by which runs are grouped and averaged in bars and lines, such as optimizer.lr or "
+        "choices.pooling; default: encoder and attention",
     )
     parser.add_argument(
         "--save", metavar="ENTITY/PROJECT", help="save the workspace in this project instead of printing it"
@@ -64,10 +64,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def save(workspace: "Workspace") -> None:
-    """Save the workspace as a new view of its project, and print its address.
+    """Save the workspace as a new view of its project, and print the URL.
 
     Raises:
-        UserError: if no account is configured, or W&B does not save it.
+        UserError: if no account is configured, or W&B does not save the workspace.
     """
     import wandb
 

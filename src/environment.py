@@ -35,18 +35,18 @@ def command_line() -> str:
 
 
 def resume_command(checkpoint: str) -> str:
-    """Return the command that resumes this run, with the overrides that a checkpoint must not set."""
+    """Return the command that resumes this run, with its overrides of options that a checkpoint must not set."""
     local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(key_of(line), LOCAL)]
     return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(checkpoint)}", *local])
 
 
 def overrides() -> tuple[str, ...]:
-    """Return the overrides on the command line; an empty tuple outside of Hydra."""
+    """Return the overrides on the command line; an empty tuple outside Hydra."""
     return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
 
 
 def choices() -> dict[str, str]:
-    """Return the choice of each config group, by the last part of the group's path."""
+    """Return the choice of each config group except Hydra's, by the last part of the group's path."""
     if not HydraConfig.initialized():
         return {}
     by_group: Mapping[str, object] = HydraConfig.get().runtime.choices
@@ -63,7 +63,7 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """Return the commit of Heed; None outside of a git repository."""
+    """Return the git commit of Heed's code; None if the code is not in a git repository."""
     command = ["git", "rev-parse", "HEAD"]
     result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     return result.stdout.strip() or None
@@ -75,8 +75,8 @@ def device_name(device: torch.device) -> str:
 
 
 def peak_memory() -> PeakMemory:
-    """Measure the peak memory in MB of this process and of the GPU."""
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    """Return the peak memory of this process and of the GPU, in MB of 2**20 bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB
     process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None
     return PeakMemory(process, cuda)

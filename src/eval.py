@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from src.data.padded_batches import BatchBuilder
 
 log = logging.getLogger(__name__)
-HARMLESS = {  # options of the data that do not change the splits
+HARMLESS = {  # options of the data that do not affect which texts are in which split
     *("tokenizer", "batch_size", "max_length", "keep", "length_buckets", "on_device", "cache_dir", "seed", "progress")
 }
 
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Evaluate a checkpoint, or the mean of several, on the data of the first, or on `data=…` with the same classes."""
+    """Evaluate a checkpoint, or the mean probabilities of several, on the first one's data or on `data=…`."""
     from src import build
     from src.lit_ensemble import LitEnsemble
     from src.run import Run
@@ -34,7 +34,7 @@ def main(cfg: DictConfig) -> None:
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
-        metrics = build.metrics(cfg, len(card.class_counts))  # a checkpoint must not choose the metrics
+        metrics = build.metrics(cfg, len(card.class_counts))  # not the checkpoint's, which may name any class
         if len(cards) == 1:
             module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
         else:
@@ -46,7 +46,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
-    """Return a builder of evaluation batches in a model's own tokens; None if the first model reads the same."""
+    """Return a builder of batches for a model whose tokens differ from the first model's tokens; otherwise None."""
     from src import build
     from src.data.padded_batches import BatchBuilder
 
@@ -58,7 +58,7 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn if a model was trained on other data or splits than the first model, perhaps on the evaluated texts."""
+    """Warn if a model's data or splits differ from the first model's: it may have been trained on evaluated texts."""
     for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
         own, first = card.config["data"], cards[0].config["data"]
         options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
@@ -74,7 +74,7 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
     """Return the configuration of the data to evaluate.
 
-    It is `cfg.data` if this node selects a data set, otherwise that of the checkpoint with the options of `cfg.data`.
+    This is `cfg.data` if it selects a data set; otherwise the checkpoint's data with the options in `cfg.data`.
 
     Raises:
         UserError: if an option of the data is invalid, or a class is not trusted.

@@ -1,4 +1,4 @@
-"""Packages of Heed's optional extras, among them the launchers of sweeps."""
+"""The optional packages, which Heed's extras install, such as the launchers of sweeps."""
 
 from importlib import import_module
 
@@ -26,9 +26,8 @@ def require_extra(*modules: str, by: str, extra: str) -> None:
     """Check that modules can be imported.
 
     Args:
-        modules: their names.
-        by: the option that needs them, as it is written on the command line.
-        extra: the extra that installs them.
+        by: the option or the command that needs the modules, for the message.
+        extra: the extra that installs the modules.
 
     Raises:
         MissingExtra: if a module is not installed.

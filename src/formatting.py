@@ -1,4 +1,4 @@
-"""Format values and lists for messages, with limits on their number and length."""
+"""Format values, lists and durations for messages; long values and lists are shortened."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -36,7 +36,7 @@ def format_value(value: Any) -> str:
 def format_repr(value: Any) -> str:
     """Format a value as its repr, truncated to about LONGEST_VALUE characters."""
     if isinstance(value, str | bytes):
-        value = value[: LONGEST_VALUE + 1]  # a text may be long
+        value = value[: LONGEST_VALUE + 1]  # without computing the repr of a long text
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE + 2 else f"{text[:LONGEST_VALUE]}…{text[-1]}"
 

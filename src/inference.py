@@ -1,4 +1,4 @@
-"""Trained models in Python and in notebooks."""
+"""The Python API of trained models, for scripts and notebooks."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ class Prediction:
     """The prediction for a text. A notebook shows it as the text with each word coloured by its weight.
 
     Args:
-        text: the text.
         label: the most probable class.
         probabilities: the probability of each class; the probabilities sum to 1.
         tokens: each token that the model read, as spelled in the text, with its attention weight; the weights sum to 1.
@@ -38,11 +37,7 @@ class Prediction:
 
 
 class Model:
-    """Trained classifiers with their tokenizers; most often a single one.
-
-    Args:
-        ensemble: the classifiers.
-    """
+    """A trained classifier, or an ensemble of several, with the tokenizers."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble
@@ -59,8 +54,7 @@ class Model:
         first classifier's weight, with a warning.
 
         Args:
-            texts: any number of texts.
-            batch_size: texts in a batch; it does not change the results.
+            batch_size: number of texts in a batch; it does not change the results.
 
         Raises:
             TypeError: if `texts` is a single text, or contains anything but texts.
@@ -89,7 +83,7 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Collection[st
 
     Raises:
         UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a Python class that is not
-            trusted; or if the list is empty, or its models do not predict the same classes.
+            trusted; or if the list is empty, or the models do not predict the same classes.
     """
     extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
     paths = str(path) if isinstance(path, str | Path) else [str(item) for item in path]

@@ -19,7 +19,7 @@ from src.data.padded_batches import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 
-RUNNING = ("train_acc", "train_loss")  # metrics of the unfinished epoch
+RUNNING = ("train_acc", "train_loss")  # metrics of an unfinished epoch, which a checkpoint stores
 
 MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
@@ -48,12 +48,10 @@ class LitClassifier(pl.LightningModule):
     """Trains a `Classifier`.
 
     Args:
-        model: the classifier.
         loss: the training loss; it also converts logits to probabilities.
-        num_classes: C.
         metrics: metrics of validation and test.
-        make_optimizer: creates the optimizer of a model.
-        make_scheduler: creates Lightning's scheduler config, or None, from the optimizer and the number of steps.
+        make_scheduler: creates Lightning's scheduler config from the optimizer and the total number of optimizer steps;
+            returns None for a constant learning rate.
         card: metadata of the checkpoint, in plain containers.
     """
 
@@ -81,15 +79,15 @@ class LitClassifier(pl.LightningModule):
         self._is_validated = False  # whether a validation ran since the last training epoch ended
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Probability of each class: N×L ids, N×L bool → N×C."""
+        """Return the probability of each class: token ids N×L, mask N×L → N×C."""
         return self.loss.probabilities(self.model(tokens, mask))
 
     def logits(self, batch: Batch) -> Tensor:
-        """Logits of a batch in an evaluation, N×num_logits."""
+        """Return the logits of a batch in an evaluation, N×num_logits."""
         return self.model(batch.tokens, batch.mask)
 
     def explain(self, codec: Codec, texts: Sequence[str]) -> list[Explanation]:
-        """Classify texts and return the attention weights of their words."""
+        """Classify texts; return each prediction with the attention weights of the words."""
         return explain(self.model, self.loss, codec, texts)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -103,7 +101,7 @@ class LitClassifier(pl.LightningModule):
         return loss
 
     def _log_loss(self, stage: str, loss: Tensor, batch: Batch) -> None:
-        """Log the mean over texts. The batch size is a float, because Lightning averages it over processes."""
+        """Log the mean loss over texts. The batch size is a float, because Lightning averages it over processes."""
         size: Any = float(len(batch.labels))
         self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
 
@@ -143,7 +141,7 @@ class LitClassifier(pl.LightningModule):
         self._is_validated = False
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
-        """Step a scheduler, except ReduceLROnPlateau: on_train_epoch_end steps it, before the checkpoint is written."""
+        """Step a scheduler, except ReduceLROnPlateau, which on_train_epoch_end steps before a checkpoint is saved."""
         if not isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step()
 
@@ -151,11 +149,11 @@ class LitClassifier(pl.LightningModule):
         checkpoint["heed"] = self.card
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
         checkpoint["rng"] = {"cpu": torch.get_rng_state(), "cuda": cuda}
-        if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # the epoch continues after resuming
+        if not self.trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:  # within an epoch
             checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if self.trainer.state.fn == "fit":  # restore the state of the random number generators
+        if self.trainer.state.fn == "fit":  # only training resumes the random numbers and the metrics
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
@@ -165,7 +163,7 @@ class LitClassifier(pl.LightningModule):
 
 
 class ValidatedCheckpointIO(TorchCheckpointIO):
-    """Lightning's plugin, restricted to loading validated files of plain values and tensors."""
+    """Lightning's checkpoint plugin; it loads only validated files of plain values and tensors."""
 
     def load_checkpoint(self, path: Any, map_location: Any = "cpu", weights_only: bool | None = True) -> dict[str, Any]:
         """Load the whole content of a checkpoint.
@@ -179,7 +177,8 @@ class ValidatedCheckpointIO(TorchCheckpointIO):
 def _total_steps(trainer: pl.Trainer) -> int:
     """Return the number of optimizer steps of the whole training.
 
-    Lightning's `estimated_stepping_batches` would create the loaders before the checkpoint restores their position.
+    Lightning's `estimated_stepping_batches` would create the loaders before their position is restored from the
+    checkpoint.
     """
     batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
     limit = trainer.limit_train_batches

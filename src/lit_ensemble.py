@@ -1,4 +1,4 @@
-"""Evaluation of several trained models by the mean of their probabilities."""
+"""Evaluate several trained models together, by the mean of their probabilities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ class JointModel(nn.Module):
         return self._readers[0].embedding
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Attention weights N×L: the mean over models that read the same tokens, otherwise the first model's."""
+        """Attention weights N×L: the mean over the models if all read the same tokens, otherwise the first model's."""
         return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
 
 
@@ -41,10 +41,8 @@ class LitEnsemble(LitClassifier):
     """Evaluates an ensemble; its logits are the logarithms of the mean probabilities.
 
     Args:
-        ensemble: the models.
-        builders: one batch builder per model for the evaluated split; None if the model reads the first model's tokens.
-        cards: the cards of the models.
-        metrics: metrics of the evaluation.
+        builders: for each model, the builder of its batches of the evaluated split; None if the model reads the same
+            tokens as the first model.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class LitEnsemble(LitClassifier):
 
 
 def _joint_card(cards: Sequence[Card]) -> dict[str, Any]:
-    """The first model's card, with the choices of all models, such as {"encoder": "bilstm+gru"}."""
+    """Return the first model's card with the choices of all models, such as {"encoder": "bilstm+gru"}."""
     choices = [card.config.get("choices", {}) for card in cards]
     groups = dict.fromkeys(group for choice in choices for group in choice)
     joint = {group: "+".join(dict.fromkeys(choice.get(group, "none") for choice in choices)) for group in groups}

@@ -61,8 +61,8 @@ def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensembl
 def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", batch_size: int) -> None:
     """Write each row of the source with its prediction, some rows at a time.
 
-    The source is read twice. The first pass is short. It reports a bad row before anything is classified, counts the
-    rows, which determine the time left, and collects the columns and their types.
+    The source is read twice. The first, short pass reports an invalid row before anything is classified, counts
+    the rows to estimate the time left, and collects the columns and their types.
     """
     from array import array
     from dataclasses import replace

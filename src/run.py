@@ -107,9 +107,11 @@ class Run:
         return [self.stop, self.speed, Predictions(self.path / "predictions")]
 
     def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> list[Logger]:
-        """Log the configuration to the loggers, which are closed at the end of the run, and return them.
+        """Log the configuration to the loggers, and return the loggers, which are closed at the end of the run.
 
-        A run that resumes in its own folder, after `steps` steps, continues its logs.
+        Args:
+            steps: number of optimizer steps after which the run resumes; if it resumes in its own folder, its logs are
+                continued. None if no run resumes.
         """
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
         if steps is not None and is_main_process() and self._owns(self.cfg.ckpt_path):
@@ -124,7 +126,7 @@ class Run:
         return loggers
 
     def card(self, data: TextDataModule) -> Card:
-        """Create the card of a model that is trained on the data."""
+        """Return the card of a model that is trained on the data."""
         config = {**self.config, "choices": dict(self.result.choices)}
         return Card(config, data.codec, data.class_counts, data.data_fingerprint)
 
@@ -163,9 +165,9 @@ class Run:
             OutputConsole().print(data_table(self.result.data))
 
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
-        """Return the path of the checkpoint to evaluate, and record the best checkpoint.
+        """Record the best checkpoint, and return the path of the checkpoint to evaluate.
 
-        This is the best checkpoint, or `ckpt_path` if nothing was trained; None evaluates the current weights.
+        The latter is the best checkpoint, or `ckpt_path` if nothing was trained; None evaluates the current weights.
         """
         callback = trainer.checkpoint_callback
         if (
@@ -184,7 +186,7 @@ class Run:
         return callback.best_model_path
 
     def report(self, trainer: pl.Trainer) -> None:
-        """Compute final metrics, draw figures, and print the metrics."""
+        """Compute and record the final metrics, draw the figures, and print the metrics."""
         if not trainer.is_global_zero:
             return
         module: Any = trainer.lightning_module

@@ -1,4 +1,4 @@
-"""Which process writes into the folder of a run, and how its logs are shortened when the run resumes."""
+"""The process that writes into the folder of a run, and the removal of logged rows when the run resumes."""
 
 import csv
 from pathlib import Path
@@ -10,18 +10,18 @@ from src.loggers.csv import FILE
 
 
 def is_main_process() -> bool:
-    """Return whether this process writes files; true for exactly one process of a distributed run."""
+    """Return whether this process writes files, as exactly one process of a distributed run does."""
     return getattr(rank_zero_only, "rank", 0) == 0
 
 
 def trim_logs(folder: Path, steps: int) -> None:
-    """Remove the rows of an earlier run's logs that were written after `steps` steps."""
+    """Remove the rows of an earlier run's logs that were written after `steps` optimizer steps."""
     for path in (folder / "csv" / FILE, folder / "gradients.csv"):
         trim(path, steps)
 
 
 def trim(path: Path, steps: int) -> None:
-    """Remove the rows of a log that were written after `steps` steps, and the file if no row remains."""
+    """Remove incomplete rows and those after `steps` optimizer steps from a log, and the file if no row remains."""
     if not path.exists():
         return
     with path.open(newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The log file of a run, such as train.log: its events, without the tables and bars of the terminal."""
+"""Write the events of a run to its log file, such as train.log, without the tables that the terminal shows."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def write_log(line: str) -> None:
-    """Write a line to the log file only, if the run has a log file; the terminal shows the content in another form."""
+    """Write a line to the log file, if the run has one, but not to the terminal, which shows tables instead."""
     record = log.makeRecord(log.name, logging.INFO, __file__, 0, line, (), None)
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.FileHandler):

@@ -45,10 +45,19 @@ class SplitSummary:
 
 @dataclass(frozen=True)
 class Data:
-    """The data of a run: the fingerprint of its content, the classes, and the sizes of vocabulary and splits.
+    """The data of a run.
 
-    `vectors` is the number of words of the vocabulary with a pretrained vector. In a cross-validation, `folds` is the
-    number of folds, and `fold` is the index of the fold that is the test split; all folds have the same fingerprint.
+    Args:
+        fingerprint: fingerprint of the source and the options of its splits; the same for all folds.
+        vocabulary: number of tokens in the vocabulary.
+        train: number of texts.
+        val: number of texts.
+        test: number of texts.
+        max_length: number of tokens to which texts are truncated.
+        majority_class: the most frequent class of the training split.
+        vectors: number of tokens in the vocabulary that have a pretrained vector; None without such vectors.
+        folds: number of folds; None without a cross-validation.
+        fold: index of the fold that is the test split, from 0.
     """
 
     fingerprint: str | None = None
@@ -66,14 +75,14 @@ class Data:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The number of texts of each split."""
+        """The number of texts in each split that the record has."""
         sizes = {"train": self.train, "val": self.val, "test": self.test}
         return {split: size for split, size in sizes.items() if size is not None}
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The number of parameters: in total, trainable, and of each component."""
+    """The number of parameters in total, that of the trainable parameters, and that of each component."""
 
     total: int | None = None
     trainable: int | None = None
@@ -115,7 +124,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Durations of the whole run, of all training epochs without validation, of each such epoch, and of the test."""
+    """Seconds of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
 
     total: float | None = None
     fit: float | None = None
@@ -125,7 +134,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class PeakMemory:
-    """Peak memory in MB: of the process, and of the GPU if there is one."""
+    """Peak memory of the process, and of the GPU if there is one, in MB of 2**20 bytes."""
 
     process: float | None = nullable()
     cuda: float | None = nullable()
@@ -137,26 +146,18 @@ class RunResult:
 
     Args:
         format: version of the file's format.
-        task: the task's name.
         status: completed, pruned, interrupted or failed; pending if there is no record.
-        error: reason of a failure, an interruption or a pruning.
-        command: the command line.
+        error: reason for a failure, an interruption or a pruning.
         overrides: the overrides on the command line.
-        seed: the seed.
         choices: the choice of each config group, such as {"encoder": "bilstm", "attention": "none"}.
         started: time in ISO format, UTC.
-        data: the data.
-        parameters: numbers of parameters.
-        device: the processor or GPU.
+        device: name of the processor or of the GPU.
         precision: Lightning's precision, such as 32-true.
-        versions: versions of Python and of packages.
-        git_commit: the commit of Heed.
-        best: the selected checkpoint.
-        metrics: final metrics by names such as test/acc.
-        classes: scores of each class, by split and by the name of the class.
-        seconds: durations.
-        texts_per_second: training speed.
-        peak_memory_mb: peak memory.
+        versions: versions of Python and of the installed packages.
+        git_commit: commit of Heed's code; None if the code is not in a git repository.
+        metrics: final metrics, by names such as test/acc.
+        classes: scores of each class, by split and class name.
+        texts_per_second: speed of training.
         finished: time in ISO format, UTC.
     """
 
@@ -185,7 +186,7 @@ class RunResult:
 
     @classmethod
     def load(cls, folder: Path) -> "RunResult":
-        """Read the record of the run in a folder; an empty record with the status pending if there is no file.
+        """Read the record in the folder of a run; without a file, return an empty record with the status pending.
 
         Raises:
             UserError: if the file cannot be read, is invalid, or has a newer format.
@@ -219,7 +220,7 @@ class RunResult:
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:
-        """Return the names in `names` whose fields have no value."""
+        """Return those of the field names `names` whose values are missing or empty."""
         return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
 
     def score(self, name: str) -> float | None:
@@ -231,7 +232,7 @@ EMPTY = RunResult()
 
 
 def has_result(folder: Path) -> bool:
-    """Whether the folder contains the record of a run."""
+    """Return whether the folder contains the record of a run."""
     return (folder / RESULT_FILE).exists()
 
 

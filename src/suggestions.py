@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from src.formatting import format_names
 
 LONGEST_NAME = 100  # characters; longer names get no suggestions
-SYNONYMS = {  # names of options in other programs → the end of the path in Heed
+SYNONYMS = {  # name of an option in other programs → last words of the option's path in Heed
     "learning_rate": "lr",
     "base_lr": "lr",
     "rate": "lr",
@@ -62,7 +62,8 @@ def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]
     """Return at most three of `names` that resemble `name`; an empty list if no name does.
 
     A dotted name that ends in `name` or in its synonym takes precedence over a name of similar spelling:
-    `hidden_dim` means `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`.
+    `hidden_dim` means `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`. A name of similar spelling
+    counts if its similarity, between 0 and 1, reaches `at_least`.
     """
     names = list(names)
     last = name.rpartition(".")[2]
@@ -76,13 +77,13 @@ def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]
         if "." in name:
             return whole
         end = SequenceMatcher(None, name.lower(), other.lower().rpartition(".")[2], autojunk=False).ratio()
-        return max(whole, end - 0.1)  # prefer similarity of the whole name
+        return max(whole, end - 0.1)  # the similarity of the whole names counts more
 
     return [best for best in [max(names, key=similarity, default="")] if best and similarity(best) >= at_least]
 
 
 def _shared(name: str, other: str) -> int:
-    """The number of names that two dotted paths share."""
+    """Return how many of their names two dotted paths have in common."""
     return len({*name.split(".")} & {*other.split(".")})
 
 

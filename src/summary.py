@@ -22,10 +22,9 @@ log = logging.getLogger(__name__)
 def evaluate_splits(
     folder: Path, majority: int, metrics: MetricCollection
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]]]:
-    """Return all metrics of all predicted splits, by names such as test/acc, and the scores of each class by split.
+    """Return the metrics of all predicted splits, by names such as test/acc, and the class scores, by split and class.
 
     Args:
-        folder: folder of the run.
         majority: index of the most frequent class of the training texts.
         metrics: metrics of the run; default metrics that the run does not have are omitted.
     """
@@ -73,7 +72,7 @@ def print_summary(result: RunResult, folder: Path) -> None:
 
 
 def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:
-    """Yield split, probabilities, labels and class names of each file of predictions."""
+    """Yield the split, the probabilities N×C, the labels N and the C class names in each file of predictions."""
     for path in sorted((folder / "predictions").glob("*.npz")):
         arrays = read_arrays(path)
         yield path.stem, arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]]

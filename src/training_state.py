@@ -1,4 +1,4 @@
-"""Check whether training can resume from a checkpoint; only `require_same_data` needs the data."""
+"""Check whether training can resume from a checkpoint, first without and then with the data."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from src.files.plain import require
 from src.lit import RUNNING
 from src.optim.schedulers import steps_every_batch
 
-TRAINING = {  # required to resume training, besides weights and card
+TRAINING = {  # values that are required to resume training, besides the weights and the card
     "epoch": int,
     "global_step": int,
     "pytorch-lightning_version": str,
@@ -38,7 +38,7 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
     content = read_checkpoint(path, mmap=True)
     if "optimizer_states" not in content:
         last = Path(path).with_name("last.ckpt")
-        raise UserError(f"{path}: has the model, but not the state of its training: resume from {last}")
+        raise UserError(f"{path}: contains the model, but not the state of its training: resume from {last}")
     try:
         require(content, TRAINING)
         if min(content["epoch"], content["global_step"]) < 0:
@@ -54,14 +54,14 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
 
 
 def require_resumable(cfg: DictConfig) -> int | None:
-    """Check that a run matches the training of the checkpoint `cfg.ckpt_path`, if it is set.
+    """Check that training can resume from the checkpoint `cfg.ckpt_path` with the options of the run.
 
     Returns:
-        The number of training steps in the checkpoint; None if no training resumes.
+        The number of optimizer steps before the checkpoint was written; None if no training resumes.
 
     Raises:
-        UserError: if the checkpoint is damaged, or was trained with another optimizer, other parameter groups,
-            another scheduler or for more epochs.
+        UserError: if the checkpoint is damaged, or its training has another optimizer, other parameter groups,
+            another scheduler or more epochs.
     """
     if cfg.ckpt_path is None:
         return None
@@ -76,7 +76,7 @@ def require_resumable(cfg: DictConfig) -> int | None:
         if saved != current:
             raise _refusal(cfg, f"{key}: was {saved}, but is now {current}")
         if changes := changed_options({key: saved_config.get(key)}, {key: config.get(key)}):
-            raise _refusal(cfg, "; ".join(changes))  # torch restores the earlier values with the state
+            raise _refusal(cfg, "; ".join(changes))  # which torch would replace by the earlier values in the state
     saved_groups, groups = (node.get("param_groups") or {} for node in (saved_config, config))
     if saved_groups != groups:
         raise _refusal(cfg, f"param_groups: was {saved_groups}, but is now {groups}")
@@ -95,7 +95,7 @@ def require_resumable(cfg: DictConfig) -> int | None:
 
 
 def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None:
-    """Check that the training resumes on the texts, the splits and the vocabulary of its checkpoint.
+    """Check that the texts, the splits and the vocabulary are those of the checkpoint `cfg.ckpt_path`.
 
     Raises:
         UserError: if the texts, the splits or the vocabulary have changed.
@@ -116,10 +116,10 @@ def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None
 
 
 def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:
-    """Check that saved optimizer states match an optimizer.
+    """Check that the saved state of the optimizer fits the optimizer of the run.
 
     Raises:
-        UserError: if the options, or the numbers of groups or parameters, differ.
+        UserError: if there are several states, an option is missing, or the numbers of groups or parameters differ.
     """
     if len(states) != 1:
         raise _refusal(cfg, f"optimizer: has the states of {len(states)} optimizers, but 1 is required")

@@ -20,7 +20,7 @@ from src.data.padded_batches import Truncation
 from src.data.tokenizer import Word
 from src.errors import UserError
 from src.lit import ValidatedCheckpointIO
-from src.sweep.resume import prepare
+from src.sweep.resume import resume_from_last_checkpoint
 from src.training_state import read_training_state
 from tests.helpers import evaluate, small_config, trained
 
@@ -205,7 +205,7 @@ def test_every_reader_refuses_flipped_bits(checkpoint: Path, tmp_path: Path) -> 
     with pytest.raises(UserError, match=message):
         trained(tmp_path / "resumed", f"ckpt_path='{path}'")
     cfg = small_config(tmp_path)
-    prepare(cfg, tmp_path)  # of a sweep's job, which starts anew
+    resume_from_last_checkpoint(cfg, tmp_path)  # of a sweep's job, which starts anew
     assert cfg.ckpt_path is None
 
 

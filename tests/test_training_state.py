@@ -89,7 +89,7 @@ def test_the_best_checkpoint_has_the_model_only(checkpoint: Path, tmp_path: Path
     best = checkpoint.with_name("best.ckpt")
     assert best.stat().st_size < 0.5 * checkpoint.stat().st_size
     assert read_checkpoint(best)["epoch"] >= 0
-    message = rf"best\.ckpt: has the model, but not the state of its training: resume from {checkpoint}"
+    message = rf"best\.ckpt: contains the model, but not the state of its training: resume from {checkpoint}"
     with pytest.raises(UserError, match=message):
         train(tmp_path / "run", *OPTIONS, f"ckpt_path='{best}'")
 

@@ -57,7 +57,7 @@ class Tracker(Logger):
     """A Lightning logger that also logs a run's description, report, final numbers and status."""
 
     def continue_run(self) -> None:
-        """Continue the log of the earlier run in the same folder; called before anything is logged."""
+        """Continue the log of the earlier run in the same folder. The run calls this before it logs anything."""
 
     def describe(self, result: RunResult) -> None:
         """Log the run's description."""

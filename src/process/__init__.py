@@ -1,1 +1,1 @@
-"""The process of a command: its signals, standard streams and exit codes."""
+"""The process of a command: its signals, standard streams, exit codes and imports."""

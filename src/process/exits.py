@@ -1,4 +1,4 @@
-"""End a command with one message and exit code 1 after an error that the user can fix."""
+"""End a command with one message after an error that the user can fix, or after a signal."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ NO_FOLDER = "{path}: a file exists where a folder is needed; remove it, or choos
 TOO_MANY = "{path} could not be opened: too many files are open; raise the limit (ulimit -n) and run again"
 DEVICE = "{path}: the device failed ({reason}); check it and run again"
 
-CAUSES = {  # messages for errors that only the environment causes
+CAUSES = {  # error numbers that only the environment causes → message
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
     errno.EFBIG: "{path}: the file is larger than allowed; raise the limit (ulimit -f), or choose another folder",
@@ -40,12 +40,12 @@ CAUSES = {  # messages for errors that only the environment causes
 
 @contextmanager
 def exit_with_message(folder: str) -> Iterator[None]:
-    """End the program with one message after a `UserError` or an error of the environment in the block.
+    """End the program with one message after a `UserError`, an error of the environment or a signal in the block.
 
     Standard output is flushed at the end of the block, so that a full disk or a closed pipe is detected.
 
     Args:
-        folder: the path in the message if an error has no path.
+        folder: the path that the message names if the error has no path.
     """
     try:
         try:
@@ -73,7 +73,7 @@ def exit_with_message(folder: str) -> Iterator[None]:
 
 
 def explain(error: OSError, folder: str) -> str | None:
-    """Return one message with the error, its path and the remedy; None if the error may be a bug of the program."""
+    """Return a message with the error, the path and the remedy; None if the error may be a bug in the program."""
     path = error.filename2 or error.filename or folder
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
@@ -99,6 +99,6 @@ def _has_working_folder() -> bool:
 
 
 def _unwritable_stream() -> str | None:
-    """Return the name of a standard stream that cannot be written to (its further output is discarded), or None."""
+    """Return the name of a standard stream that cannot be written to, or None; its further output is discarded."""
     streams = {"standard output": sys.stdout, "standard error": sys.stderr}
     return next((name for name, stream in streams.items() if stream and drop_if_broken(stream)), None)

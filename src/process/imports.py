@@ -1,8 +1,8 @@
 """Shorten the import of torchmetrics, which imports packages that Heed does not need.
 
-The import of torchmetrics imports all of its metrics, and for some text and audio metrics also transformers and
-scipy.signal, if these are installed. Importing these packages takes as long as importing torchmetrics itself, and
-classification metrics do not use them.
+torchmetrics imports all of its metrics, and for some text and audio metrics also transformers and scipy.signal, if
+these are installed. Importing these packages takes as long as importing torchmetrics itself, and classification metrics
+do not use them.
 """
 
 import sys
@@ -22,7 +22,7 @@ def hide_unused_packages() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """A finder for the module torchmetrics only, which removes itself from `sys.meta_path` at its first use."""
+    """A finder that finds only the module torchmetrics, and then removes itself from `sys.meta_path`."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != "torchmetrics":

@@ -1,4 +1,4 @@
-"""Prepare signals, standard streams and garbage collection before the imports of a command, which take seconds."""
+"""Set up signals, standard streams and garbage collection before the imports of a command, which take seconds."""
 
 import gc
 import io
@@ -12,30 +12,30 @@ from typing import TextIO
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# With Python's default, (700, 10, 10), collections take a tenth of the CPU time of a short run, because they visit the
-# half million objects of the imported modules again and again.
+# With Python's default, (700, 10, 10), garbage collection takes a tenth of the CPU time of a short run, because each
+# full collection visits the half million objects of the imported modules.
 GC_THRESHOLDS = (50_000, 10, 10)
 
-closed_streams: set[str] = set()  # standard streams that the shell closed, as `>&-` does
+closed_streams: set[str] = set()  # names of the standard streams that the shell closed, as `>&-` does
 _pid = 0
 
 
 def set_up_process() -> None:
     """Make signals end the program with one line of output, and connect closed standard streams to os.devnull.
 
-    Garbage is collected less often.
+    Also make garbage collection less frequent, and make matplotlib draw to files only.
     """
     global _pid
     _pid = os.getpid()
     gc.set_threshold(*GC_THRESHOLDS)
     _open_standard_streams()
-    os.environ["MPLBACKEND"] = "agg"  # figures are written to files only
+    os.environ["MPLBACKEND"] = "agg"
     for signum in stopping_signals():
         signal.signal(signum, _exit_on_signal)
 
 
 def ignores_hangup() -> bool:
-    """Whether the process ignores the hang-up of its terminal, as under `nohup`."""
+    """Return whether the process ignores SIGHUP, the hang-up of its terminal, as under `nohup`."""
     return signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
@@ -46,7 +46,7 @@ def stopping_signals() -> tuple[signal.Signals, ...]:
 
 @contextmanager
 def stopped_by_exception() -> Iterator[Callable[[], None]]:
-    """Make a signal in the block raise a KeyboardInterrupt with its number, so that temporary files are removed.
+    """Make a signal in the block raise KeyboardInterrupt(signal number), so that temporary files are removed.
 
     Further signals are ignored until the end of the block.
 
@@ -99,8 +99,8 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
-    """Exit immediately; an exception could be caught by an import in progress, or could make the import fail."""
-    if os.getpid() == _pid:  # only the original process prints; a forked child does not
+    """Exit immediately: if this raised an exception instead, an import in progress could catch it or fail."""
+    if os.getpid() == _pid:  # a forked child, which inherits this handler, prints nothing
         try:
             sys.stdout.flush()
             os.write(2, f"\nStopped by {signal.Signals(signum).name}\n".encode())
@@ -115,11 +115,11 @@ def _open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # opened with the lowest free number, that of the closed stream
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is that of the closed stream
             closed_streams.add(name)
         if getattr(sys, name) is None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for characters that the locale lacks, as on stderr
+        sys.stdout.reconfigure(errors="backslashreplace")  # for characters that the locale cannot encode, as on stderr

@@ -1,4 +1,4 @@
-"""The process of one job."""
+"""The process in which one job of a sweep runs."""
 
 import atexit
 import logging
@@ -25,26 +25,23 @@ OUTPUT = "output.txt"
 
 
 def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bool) -> None:
-    """Run one job, from its last checkpoint if it has one, and exit.
+    """Run one job, from its last checkpoint if it has one, and exit this process.
 
     Args:
         module: the command's module, such as src.train.
         cfg: the job's configuration, without Hydra's node.
         hydra: the configuration with Hydra's node.
-        redirect_output: write standard output and error to output.txt in the job's folder.
+        redirect_output: whether to write standard output and error to output.txt in the job's folder.
     """
     folder = Path(hydra.hydra.runtime.output_dir)
     _set_up_process(hydra, folder if redirect_output else None)
-    sys.argv = [
-        module.rpartition(".")[2],
-        *hydra.hydra.overrides.task,
-    ]  # the command line of the same run without a sweep
+    sys.argv = [module.rpartition(".")[2], *hydra.hydra.overrides.task]  # as if the job were run without a sweep
     code: Any = 1
     reason = "the job ended without an error message"
     try:
         with exit_with_message(str(folder)):
             log_config(cfg)
-            reuse_freed_memory()  # each process has its own options of malloc
+            reuse_freed_memory()  # malloc's options apply to one process only
             resume.resume_from_last_checkpoint(cfg, folder)
             import_module(module).main.__wrapped__(cfg)
         code = 0
@@ -66,8 +63,8 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
 def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
     processes.die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
-    atexit._clear()  # the parent's exit handlers must not run here
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler raises an exception, which imported code may catch
+    atexit._clear()  # exit handlers that the parent registered must not run here
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # imported code may catch the exception of Python's handler
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not ignores_hangup():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)

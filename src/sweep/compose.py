@@ -1,4 +1,4 @@
-"""Expands a sweep's command line into jobs, and composes the configuration of each job."""
+"""Expand a sweep's command line into jobs, and compose the configuration of each job."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,6 @@ def expand_combinations(params: Mapping[str, str], arguments: Sequence[str], loa
     Args:
         params: overrides from the sweeper's configuration; the command line takes precedence.
         arguments: overrides on the command line.
-        loader: loads the config files.
     """
     lines = [f"{key}={value}" for key, value in params.items()] + [*arguments]
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(lines)
@@ -31,11 +30,10 @@ class Composer:
     """Composes the configurations of jobs in the same way as Hydra's launchers.
 
     Args:
-        loader: loads the config files.
         master: the sweep's own configuration.
 
     Attributes:
-        shared: overrides that all jobs share. The names of jobs in folders and messages omit them.
+        shared: overrides that all jobs share, which are omitted from the names of folders and jobs.
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
@@ -45,7 +43,7 @@ class Composer:
         self._groups = set(loader.list_groups(""))
 
     def group_choices(self, overrides: Sequence[str]) -> tuple[str, ...]:
-        """Return the overrides that choose a config file."""
+        """Return the overrides that choose config files."""
         keys = {override: key_of(override).partition("@")[0] for override in overrides}
         return tuple(override for override, key in keys.items() if "/" in key or key in self._groups)
 

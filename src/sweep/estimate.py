@@ -1,4 +1,4 @@
-"""Estimates the duration of a job from the latest completed run with the same settings."""
+"""Estimate the duration of a job from the latest completed run with the same settings."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Duration(NamedTuple):
 
     @classmethod
     def of(cls, result: RunResult) -> "Duration | None":
-        """Return the duration of a completed run; None if it was not completed or did not train."""
+        """Return the duration of a run; None if the run was not completed or did not train."""
         seconds, data = result.seconds, result.data
         count = len(seconds.per_epoch)
         if result.status != "completed" or not count or seconds.total is None:
@@ -39,7 +39,7 @@ class Duration(NamedTuple):
         return cls(epoch, max(0.0, seconds.total - count * epoch))
 
     def total(self, epochs: int) -> float:
-        """Return the seconds of a run with this many epochs."""
+        """Return the seconds that a run of this many epochs takes."""
         return self.rest + self.epoch * epochs
 
 
@@ -49,8 +49,7 @@ def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float
     An estimate is None if no earlier run has the settings of the job, or if the number of epochs is not limited.
 
     Args:
-        configs: the configuration of each job.
-        outputs: the folder that contains earlier runs.
+        outputs: folder that contains the earlier runs.
     """
     plain = [make_paths_absolute(OmegaConf.to_container(cfg, resolve=True)) for cfg in configs]
     keys = [_settings_key(config) for config in plain]
@@ -58,13 +57,13 @@ def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float
     estimates: list[float | None] = []
     for config, key in zip(plain, keys, strict=True):
         epochs = config["trainer"].get("max_epochs")
-        is_limited = epochs is not None and epochs >= 0  # otherwise the number of epochs is unknown
+        is_limited = epochs is not None and epochs >= 0
         estimates.append(durations[key].total(epochs) if key in durations and is_limited else None)
     return estimates
 
 
 def _settings_key(config: dict[str, Any]) -> str:
-    """Return a string that is equal for runs whose epochs and reports take the same time."""
+    """Return a string that is the same for runs whose epochs and reports take the same time."""
     options = options_in(config, UNRELATED_TO_DURATION)
     settings = {path: value for path, value in options.items() if is_within(path, RELATED_TO_DURATION)}
     settings |= {group: sorted(config[group] or ()) for group in COLLECTIONS}
@@ -72,7 +71,7 @@ def _settings_key(config: dict[str, Any]) -> str:
 
 
 def _measured_durations(outputs: Path, keys: set[str]) -> dict[str, Duration]:
-    """Return, for each key, the duration of the latest completed run whose settings have this key."""
+    """Return, by key, the duration of the latest completed run whose settings have this key, if there is one."""
     durations: dict[str, Duration] = {}
     for folder in sorted(_run_folders(outputs), key=lambda folder: folder.stat().st_mtime, reverse=True):
         if len(durations) == len(keys):

@@ -1,4 +1,4 @@
-"""Trial builds of jobs, with the real components and options, and a few synthetic texts in place of the data."""
+"""Build jobs on trial, with their components and options, but with a few synthetic texts in place of the data."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ from src.models.shape_check import check_shapes
 
 WORDS = ("the", "a", "film", "good", "bad")
 TEXTS, TOKENS, STEPS = 2, 5, 10
-LONGEST = 100_000  # tokens of the longest text that is tried
+LONGEST = 100_000  # maximum number of tokens in the longest synthetic text
 
 
 class TrialBuilder:
@@ -30,7 +30,7 @@ class TrialBuilder:
         self._counts: dict[str, list[int]] = {}
 
     def find_mistakes(self, cfg: DictConfig) -> list[Mistake]:
-        """Return the reasons why a job cannot be built or cannot take a step; an empty list for a valid job."""
+        """Return the reasons why a job cannot be built or an optimizer step fails; an empty list for a valid job."""
         plain: Any = OmegaConf.to_container(cfg, resolve=True)
         key = json.dumps(options_in(plain, UNRELATED_TO_BUILD), default=str)
         if key not in self._built:
@@ -71,7 +71,7 @@ class TrialBuilder:
 
     def _class_counts(self, data: TextDataModule) -> list[int]:
         """Return the number of training texts of each class."""
-        data.tokenizer.fingerprint()  # raises an error if the file of the tokenizer is missing
+        data.tokenizer.fingerprint()  # raises an error if the tokenizer's file is missing
         key = f"{data.fingerprint()} {data.splitting}"
         if key not in self._counts:
             corpus = data.read_valid_corpus()

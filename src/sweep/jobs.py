@@ -17,7 +17,6 @@ class Job(NamedTuple):
 
     Args:
         number: position in the sweep, from 0.
-        overrides: the overrides that determine its configuration.
         folder: output folder, relative to the sweep's folder.
     """
 
@@ -31,7 +30,6 @@ class Sweep:
     """The jobs of a sweep and the command line that started it, as stored in `sweep.json`.
 
     Args:
-        folder: the sweep's folder.
         arguments: the command line that started the sweep, including flags.
         jobs: all jobs; in a search, the jobs so far.
         record: other fields, such as the start time.
@@ -78,11 +76,7 @@ def _is_within(folder: str) -> bool:
 
 
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the overrides that all jobs share; an empty set for a single job.
-
-    Args:
-        jobs: the overrides of each job.
-    """
+    """Return the overrides that all jobs share; an empty set for a single job, whose name keeps its overrides."""
     return frozenset(jobs[0]).intersection(*jobs) if len(jobs) > 1 else frozenset()
 
 

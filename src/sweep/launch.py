@@ -1,4 +1,4 @@
-"""Passes the jobs of a sweep to a launcher, which runs each of them in a separate process."""
+"""Pass the jobs of a sweep to a launcher, which runs each of them in a separate process."""
 
 import inspect
 import logging
@@ -30,7 +30,7 @@ LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock
 
 
 class JobNotCompleted(Exception):
-    """The error for a job that failed, was interrupted or did not start."""
+    """A job failed, was interrupted or did not start."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Task:
     """Runs one job in a child process, and records its outcome even if the child is killed.
 
     A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that runs in another
-    process is skipped. A launcher may therefore call the task again for the same job, as those for Slurm and Ray do
-    after a failure.
+    process is skipped. A launcher may therefore call the task again for the same job, as the launchers for Slurm and
+    Ray do after a failure.
 
     Args:
         module: the command's module, such as src.train.
-        working_dir: the base of relative paths.
+        working_dir: the folder to which relative paths refer.
         sweep: the sweep's folder.
         jobs: the jobs by their folders.
         names: the overrides that distinguish each job, by its number.
         redirect_output: whether jobs print to output.txt in their folders.
-        callbacks: callbacks to add to the configured ones.
+        callbacks: options of additional callbacks, by name.
     """
 
     module: str
@@ -60,7 +60,7 @@ class Task:
     callbacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def __call__(self, cfg: DictConfig) -> float | None:
-        """Run the job and return the selected checkpoint's score.
+        """Run the job, unless its folder records that it is done, and return the score of its selected checkpoint.
 
         Raises:
             JobNotCompleted: if the job did not complete.
@@ -108,9 +108,8 @@ def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config:
     """Run jobs with the configured launcher.
 
     Args:
-        jobs: one or more jobs.
+        jobs: at least one job.
         task: the function that the launcher calls for each job.
-        hydra_context: loads the config files.
         config: the sweep's own configuration.
 
     Raises:
@@ -120,13 +119,13 @@ def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config:
     overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
     try:
         results = launcher.launch(overrides, initial_job_idx=jobs[0].number)
-    except Exception as error:  # a worker died; the jobs' folders record which jobs are completed
+    except Exception as error:  # such as a worker that died; the folders record which jobs are completed
         log.error("The launcher failed: %s: %s", type(error).__name__, error)
         return
     for job, result in zip(jobs, results, strict=False):
         value = result._return_value
         if isinstance(value, Exception) and not isinstance(value, JobNotCompleted):
-            log.error("#%d could not be run", job.number, exc_info=value)
+            log.error("Job #%d could not be run", job.number, exc_info=value)
 
 
 def _make_launcher(task: Task, hydra_context: HydraContext, config: DictConfig) -> Launcher:
@@ -142,7 +141,7 @@ def _make_launcher(task: Task, hydra_context: HydraContext, config: DictConfig) 
 
 
 def module_name(task: TaskFunction) -> str:
-    """Return the name by which other processes import the command's module."""
+    """Return the name under which other processes can import the command's module."""
     name = inspect.unwrap(task).__module__
     if name == "__main__":
         name = sys.modules["__main__"].__spec__.name  # type: ignore[union-attr]  # run as python -m

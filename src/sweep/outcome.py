@@ -1,4 +1,4 @@
-"""The outcome of a job, which any machine can read from the job's folder, without the process of the sweep."""
+"""The outcome of a job, recorded in the job's folder, where any machine can read it without the sweep's process."""
 
 import fcntl
 import logging
@@ -23,9 +23,9 @@ class Outcome(NamedTuple):
 
     Args:
         status: completed, pruned, failed, interrupted, running, or pending (not started, or without a record).
-        error: the reason of a failure or an interruption.
+        error: reason for a failure, an interruption or a pruning.
         accuracy: accuracy on the test split, or on the validation split if there was no test.
-        seconds: duration since the last start.
+        seconds: duration since the job was last started or resumed.
         score: the selected checkpoint's value of the monitored metric.
     """
 
@@ -46,7 +46,7 @@ def read_outcome(folder: Path) -> Outcome:
 
 
 def read_recorded_outcome(folder: Path) -> Outcome:
-    """Return the outcome in the record of the folder's last run, whether or not a job is running."""
+    """Return the outcome recorded in a folder, even if a job is running there and will replace it."""
     result = load_or_warn(folder)
     accuracy = result.score("test/acc" if "test/acc" in result.metrics else "val/acc")
     return Outcome(result.status, result.error, accuracy, result.seconds.total, result.best.value)
@@ -65,10 +65,9 @@ def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) ->
     """Record a failure or an interruption if the job's process ended before it could record its own outcome.
 
     Args:
-        folder: the job's folder.
         code: exit code of the job's process.
         error: the reason to record.
-        overrides: the job's overrides, for a new record.
+        overrides: the job's overrides; recorded if there is no earlier record.
     """
     result = load_or_warn(folder)
     if (
@@ -87,10 +86,9 @@ def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) ->
 def lock_folder(folder: Path, timeout: float = 0.0) -> Iterator[bool]:
     """Lock a job's folder during the block, and yield whether the lock was acquired.
 
-    A forked child keeps the lock if its parent dies.
+    If this process dies, a child that it forked within the block still holds the lock.
 
     Args:
-        folder: the job's folder.
         timeout: seconds to wait for the lock.
     """
     path = folder / ".hydra" / "lock"

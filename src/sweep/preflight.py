@@ -1,4 +1,4 @@
-"""Validation of all jobs before the first one starts."""
+"""Validate all jobs before the first one starts."""
 
 import json
 import shlex
@@ -32,9 +32,8 @@ class ValidatedJob(NamedTuple):
     """The result of validating one job.
 
     Args:
-        job: the job with its folder.
         mistakes: the reasons why the job cannot run; empty if it can.
-        signature: the configuration as text, equal for duplicate jobs; empty if there are mistakes.
+        signature: the configuration as text, which is the same for duplicate jobs; empty if there are mistakes.
     """
 
     job: Job
@@ -45,15 +44,14 @@ class ValidatedJob(NamedTuple):
 def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
     """Return the jobs with their folders, if all of them can run.
 
-    One process per core composes and checks a part of the jobs. It builds each distinct model with a small vocabulary,
-    makes one training step on synthetic texts, and reads each distinct data source.
+    On each core, a process composes and checks some of the jobs. It builds each distinct model with a small vocabulary,
+    runs one optimizer step on synthetic texts, and reads each distinct data source.
 
     Args:
-        composer: composes the configurations of the jobs.
         requests: number and overrides of each job.
 
     Raises:
-        UserError: if a job cannot run; the message lists all mistakes and the jobs that contain them.
+        UserError: if a job cannot run; the message lists all mistakes, each with its jobs.
     """
 
     def validate(requests: Sequence[tuple[int, list[str]]]) -> list[ValidatedJob]:
@@ -94,7 +92,7 @@ def _device_mistakes(trainer: DictConfig) -> list[Mistake]:
 
 
 def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
-    """Add a mistake to every job that repeats an earlier job or writes into an earlier job's folder."""
+    """Add a mistake to each job that has the configuration or the folder of an earlier job."""
     first_by_signature: dict[str, Job] = {}
     first_by_folder: dict[str, Job] = {}
     for job, mistakes, signature in results:
@@ -109,7 +107,7 @@ def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
 
 
 def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> str:
-    """Return a text that lists all mistakes, each with the jobs that contain it."""
+    """Return a message that lists all mistakes, each with its jobs."""
     jobs_by_mistake: dict[Mistake, list[str]] = {}
     for job, mistakes, _ in results:
         for mistake in mistakes:

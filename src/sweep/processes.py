@@ -1,8 +1,8 @@
-"""Runs functions in separate processes, which protects this process from their failures.
+"""Run functions in separate processes, so that their failures do not end this process.
 
 A forked process starts in milliseconds, because all modules are imported already. Forking is unsafe once this process
-has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads; then
-a new interpreter is started instead. A process that is to fork must therefore import modules only, and not compute.
+has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads. A
+process that may fork must therefore import modules only, and not compute; any other process starts a new interpreter.
 """
 
 import ctypes
@@ -36,21 +36,21 @@ IMPORTED = (  # modules that every training needs
     "wandb",
     "PIL.PngImagePlugin",
 )
-POLL = 0.2  # seconds between two checks for a request to stop
+POLL = 0.2  # seconds between checks for a request to stop
 
 _fresh: bool | None = None
 _worker_function: Callable[[Any], Any]
 
 
 def note_start() -> None:
-    """Record whether this process may fork: on Linux, if neither torch nor Ray has been imported."""
+    """Record whether this process may fork: only on Linux, and only if torch and Ray are not imported yet."""
     global _fresh
     _fresh = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
 
 def can_fork() -> bool:
     """Return whether this process may fork; if so, import the modules that its children need."""
-    if _fresh is None:  # in a worker process of a launcher
+    if _fresh is None:  # this is a worker process of a launcher
         note_start()
     if _fresh:
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # count GPUs without opening one
@@ -63,11 +63,11 @@ def can_fork() -> bool:
 def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callable[[], bool]) -> int:
     """Run `target(*args)` in a separate process, and wait for it.
 
-    When `should_stop` returns True or this process receives a signal, the separate process is sent one SIGINT. The wait
-    for its exit has no time limit.
+    When `should_stop` returns True or this process receives SIGINT or SIGTERM, it sends one SIGINT to the separate
+    process, which may take any time to exit.
 
     Returns:
-        The exit code, or the negative number of the signal that killed the process.
+        The exit code of the separate process, or the negative number of the signal that killed it.
     """
     context: Any = multiprocessing.get_context("fork" if can_fork() else "spawn")
     process = context.Process(target=target, args=args)
@@ -89,7 +89,7 @@ def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callabl
 
 @contextmanager
 def _collect_signals() -> Iterator[list[int]]:
-    """Yield a list that collects SIGINT and SIGTERM during the block, if they have no handler of their own."""
+    """Yield a list that collects SIGINT and SIGTERM during the block, except signals for which a handler is set."""
     received: list[int] = []
     defaults = (signal.SIG_DFL, signal.default_int_handler)
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -110,11 +110,11 @@ def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: 
     If this process may not fork, it computes the results itself.
 
     Args:
-        function: maps a chunk of the items to a list of results.
-        items: one or more items.
+        function: maps a part of the items to a list of results.
+        items: at least one item.
 
     Raises:
-        UserError: if one of the processes died.
+        UserError: if one of the processes was killed.
     """
     if not can_fork():
         return function(items)
@@ -131,7 +131,7 @@ def map_in_processes(function: Callable[[Sequence[Item]], list[Result]], items: 
 
 
 def _set_up_worker(function: Callable[[Any], Any]) -> None:
-    """Store the function in a forked worker, because a closure cannot be sent to the worker with the items."""
+    """Store the function in a forked worker, because a closure cannot be pickled and sent with the items."""
     global _worker_function
     die_with_parent()
     _worker_function = function
@@ -142,10 +142,10 @@ def _call_worker_function(items: Any) -> Any:
 
 
 def die_with_parent() -> None:
-    """Make the kernel kill this child of multiprocessing or joblib when its parent ends.
+    """Make the kernel kill this process, a child of multiprocessing or joblib, when its parent ends.
 
-    A sweep then leaves no process behind, even after SIGKILL, and `sweep.resume` finds no job still running. This works
-    on Linux only. On other systems, a child whose parent was killed runs to its end.
+    A sweep then leaves no process behind, even after SIGKILL, and no job is still running when the sweep is resumed.
+    This works on Linux only; on other systems, a child whose parent was killed runs to its end.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

@@ -1,4 +1,4 @@
-"""Resumes a sweep, and each of its jobs from its last checkpoint."""
+"""Resume a sweep from its recorded command line, and a job from its last checkpoint."""
 
 import logging
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ def requests_resume(overrides: Sequence[str]) -> bool:
 
 
 def restore_sweep_arguments(overrides: Sequence[str]) -> list[str]:
-    """Return the command line that resumes the sweep in `sweep.resume=<folder>`, from its recorded arguments.
+    """Return the command line that resumes the sweep in `sweep.resume=<folder>`, with the arguments that it recorded.
 
     Args:
-        overrides: `sweep.resume`, and overrides of Hydra's own options that should change, such as the launcher.
+        overrides: `sweep.resume`, and new values of Hydra's own options, such as another launcher.
 
     Raises:
         UserError: if the folder contains no sweep, or there are other overrides.
@@ -33,7 +33,7 @@ def restore_sweep_arguments(overrides: Sequence[str]) -> list[str]:
     if other := [line for key, line in by_key.items() if not key.startswith(("hydra.", "hydra/", "sweep."))]:
         raise UserError(f"sweep.resume takes all overrides from the sweep: remove {' '.join(other)}")
     replaced = {key for key in by_key if key != "sweep.resume"} | {"hydra.sweep.dir"}
-    dropped = "hydra.launcher." if "hydra/launcher" in by_key else "sweep."  # options differ between launchers
+    dropped = "hydra.launcher." if "hydra/launcher" in by_key else "sweep."  # another launcher has other options
     arguments = [
         argument
         for argument in Sweep.read(folder).arguments
@@ -45,13 +45,9 @@ def restore_sweep_arguments(overrides: Sequence[str]) -> list[str]:
 
 
 def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
-    """Set `ckpt_path` to the folder's last checkpoint, if there is one and it can be read.
+    """Set `cfg.ckpt_path` to the last checkpoint in the job's folder, if it exists and can be read.
 
-    Rows that were logged after the checkpoint are removed, because the job logs them again.
-
-    Args:
-        cfg: the job's configuration, which is changed.
-        folder: the job's folder.
+    Rows that were logged after this checkpoint are removed, because the job logs them again.
     """
     from src.run_folder import trim_logs
 
@@ -63,7 +59,7 @@ def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
 
 
 def _checkpoint_steps(path: Path) -> int:
-    """Return the number of training steps in a checkpoint; 0 if it is missing or damaged."""
+    """Return the number of optimizer steps before a checkpoint was written; 0 if it is missing or damaged."""
     if not path.exists():
         return 0
 

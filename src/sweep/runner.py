@@ -1,4 +1,4 @@
-"""Validates, records and launches the jobs of a sweep, which a grid or a search determines."""
+"""Validate, record and launch the jobs of a sweep, which a grid or a search determines."""
 
 import logging
 import shlex
@@ -25,15 +25,13 @@ from src.sweep.outcome import DONE, read_outcome
 from src.sweep.preflight import validate_jobs
 
 log = logging.getLogger(__name__)
-OUTPUTS = Path("outputs")  # contains the earlier runs from which durations are estimated
+OUTPUTS = Path("outputs")  # folder of the earlier runs from which durations are estimated
 
 
 class SweepRunner:
     """The steps that a grid and a search have in common.
 
     Args:
-        hydra_context: loads the config files.
-        task_function: the command's function.
         config: the sweep's own configuration.
     """
 
@@ -64,7 +62,7 @@ class SweepRunner:
         return [job for job in jobs if read_outcome(self.folder / job.folder).status not in DONE]
 
     def validate(self, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
-        """Return the jobs of these numbers and overrides with their folders, if all of them can run.
+        """Return the jobs with these numbers and overrides, and with their folders, if all of them can run.
 
         Raises:
             UserError: if a job cannot run; the message lists all mistakes.
@@ -78,7 +76,7 @@ class SweepRunner:
         return jobs
 
     def print_plan(self, jobs: Sequence[Job], completed: int) -> None:
-        """Print the jobs that would run, with durations estimated from earlier runs."""
+        """Print the jobs that would run, with their durations estimated from earlier runs."""
         from src.sweep.estimate import estimate_seconds
         from src.sweep.table import describe_total, plan_table, show
 
@@ -93,10 +91,10 @@ class SweepRunner:
 
     @contextmanager
     def record(self, jobs: list[Job]) -> Iterator[tuple[Sweep, list[int]]]:
-        """Write the files from which the sweep can be resumed, and report the outcome of every job at the end.
+        """Write the files from which the sweep can be resumed; at the end of the block, report the outcome of each job.
 
         Yields:
-            The sweep, to which jobs may be added, and the list of signals received so far; a signal stops the sweep.
+            The sweep, to which jobs may be added, and a list that collects signals; a signal stops the sweep.
 
         Raises:
             SystemExit: at the end, if a signal stopped the sweep or a job is not completed.
@@ -113,14 +111,13 @@ class SweepRunner:
         self._report(sweep, signals)
 
     def launch(self, jobs: Sequence[Job], callbacks: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """Run jobs with the launcher. Their outcomes are recorded in their folders.
+        """Run jobs with the launcher, and record their outcomes in their folders.
 
         Args:
-            jobs: the jobs to run.
-            callbacks: callbacks to add to the configured callbacks.
+            callbacks: options of additional callbacks, by name.
 
         Raises:
-            UserError: if the launcher is not installed.
+            UserError: if the launcher cannot be loaded.
         """
         jobs_by_folder = {job.folder: job for job in jobs}
         names = {job.number: shlex.join(varying_overrides(job.overrides, self.composer.shared)) for job in jobs}

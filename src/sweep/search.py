@@ -1,4 +1,4 @@
-"""A search: Optuna chooses each job's values from the results of earlier jobs."""
+"""A hyperparameter search: Optuna chooses each job's values from the results of earlier jobs."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -22,18 +22,16 @@ JOURNAL = "optuna.journal"
 
 @dataclass
 class Search:
-    """Runs jobs with option values from Optuna's tree-structured Parzen estimator.
+    """Runs jobs whose option values Optuna's tree-structured Parzen estimator samples.
 
     The search optimizes the metric that callbacks.best_checkpoint monitors. Its state is in the sweep's folder, so
     `sweep.resume=…` resumes an interrupted search.
 
     Args:
-        runner: validates and launches the jobs.
-        params: values by option; the command line takes precedence.
-        overrides: overrides on the command line.
+        params: values by option, as on the command line, which takes precedence.
         trials: total number of jobs (≥ 1).
         n_jobs: number of jobs that are sampled together (≥ 1).
-        n_startup_trials: number of jobs at the start of the search whose values are sampled at random.
+        n_startup_trials: number of jobs at the start of the search that are sampled at random and never pruned.
         warmup: epochs before a job may be pruned; None disables pruning.
         seed: seed of the sampler; None samples differently in every search.
 
@@ -92,7 +90,7 @@ class Search:
         return open_study(self.runner.folder / JOURNAL, self.mode, self.n_startup_trials, self.warmup, seed)
 
     def _sample(self, study: Any, remaining: int) -> list[tuple[int, list[str]]]:
-        """Return the numbers and overrides of the next jobs."""
+        """Return the number and the overrides of each of the next jobs."""
         trials = [study.ask(self.space) for _ in range(min(self.n_jobs, remaining))]
         return [
             (trial.number, [*self.shared, *(f"{key}={value}" for key, value in trial.params.items())])
@@ -129,7 +127,7 @@ class Search:
         return {"pruning": pruning}
 
     def _validate_boundaries(self) -> None:
-        """Validate jobs that together use both ends of every range and every choice."""
+        """Validate jobs that together contain every choice and both ends of every range."""
         columns = [boundary_overrides(key, distribution) for key, distribution in self.space.items()]
         rows = range(max(map(len, columns)))
         jobs = [[*self.shared, *(column[i % len(column)] for column in columns)] for i in rows]

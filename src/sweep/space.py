@@ -1,4 +1,4 @@
-"""The search space: the ranges and choices on a command line, as Optuna represents them."""
+"""The search space: the ranges and choices on a command line as Optuna's distributions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,8 @@ def parse_space(
     """Return the overrides that all jobs share, and the Optuna distributions of the other options.
 
     Raises:
-        UserError: if no override contains choices or a range, or a range is empty or not above 0 on a log scale.
+        UserError: if no override contains choices or a range, or if a range is empty, decreases, or has a log scale but
+            does not start above 0.
     """
     parser = OverridesParser.create(config_loader=loader)
     lines = {

@@ -1,4 +1,4 @@
-"""Stops a sweep by a file in its folder, which its processes on all machines can read."""
+"""Stop a sweep by a file in its folder, which the sweep's processes on all machines can read."""
 
 import signal
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ FILE = "stop"
 
 
 def stop_requested(sweep: Path) -> bool:
-    """Return whether the sweep was requested to stop."""
+    """Return whether the sweep in a folder was requested to stop."""
     return (sweep / FILE).exists()
 
 
 @contextmanager
 def on_signals(sweep: Path) -> Iterator[list[int]]:
-    """Stop the sweep gracefully on Ctrl-C, SIGTERM or SIGHUP, and immediately on a second signal.
+    """Within the block, stop the sweep gracefully on Ctrl-C, SIGTERM or SIGHUP, and immediately on a second signal.
 
     The file that requests the stop remains, so that queued jobs do not start. Resuming the sweep removes the file.
 
     Yields:
-        The signals received so far.
+        A list that collects the received signals.
     """
     received: list[int] = []
 

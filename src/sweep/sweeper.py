@@ -1,4 +1,4 @@
-"""The sweeper behind `-m`: runs every combination of the values on the command line, or a search."""
+"""The sweeper that `-m` starts: it runs every combination of the values on the command line, or a search."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +41,7 @@ class GridOrSearch(sweeper.Sweeper):
 
         Raises:
             UserError: if a job cannot run, or the folder contains another sweep.
-            SystemExit: with 1 if a job failed, with 128 plus the signal's number if a signal stopped the sweep.
+            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is not completed.
         """
         self.runner.require_own_folder()
         overrides = [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]

@@ -1,4 +1,4 @@
-"""Tables of a sweep's plan and outcomes for a terminal."""
+"""Tables for a terminal: the plan of a sweep, and the outcomes of the jobs."""
 
 import shlex
 from collections.abc import Collection, Sequence
@@ -21,9 +21,8 @@ def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None], shared: Col
     """Build the table of the jobs that would run.
 
     Args:
-        jobs: the jobs.
-        seconds: estimated duration of each job; None is unknown.
-        shared: overrides that all jobs share, which are omitted.
+        seconds: estimated duration of each job; None if unknown.
+        shared: overrides that all jobs share; the table omits them.
     """
     table = _table("#", "overrides", "folder", "time")
     for job, estimate in zip(jobs, seconds, strict=True):
@@ -38,7 +37,7 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
     """Describe the estimated duration of a sweep.
 
     Args:
-        seconds: estimated duration of each job; None is unknown.
+        seconds: estimated duration of each job; None if unknown.
         start: seconds before the first job starts.
     """
     known = [estimate for estimate in seconds if estimate is not None]
@@ -50,7 +49,7 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:
-    """Build the table of outcomes with the reason of each failure; overrides that all jobs share are omitted."""
+    """Build the table of outcomes with the reason for each failure; it omits the overrides that all jobs share."""
     table = _table("#", "overrides", "status", "test acc", "time")
     for job, outcome in zip(jobs, outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
