@@ -1,4 +1,7 @@
-"""Heed. From Python: `from src import load; load("best.ckpt").predict(["A film to remember"])`."""
+"""Heed: text classification with attention.
+
+In Python: `from src import load; load("best.ckpt").predict(["A film to remember"])`.
+"""
 
 import sys
 from typing import TYPE_CHECKING, Any

@@ -104,7 +104,7 @@ def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
         ) from error
     try:
         _require_weights(content["state_dict"])
-    except (ValueError, RuntimeError) as error:  # torch does not implement isfinite for all types
+    except (ValueError, RuntimeError) as error:  # torch does not implement isfinite for all dtypes
         raise UserError(
             f"{path}: its weights cannot be used ({error}); use another checkpoint, or train again"
         ) from error
@@ -112,10 +112,10 @@ def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
 
 
 def _require_weights(weights: Any) -> None:
-    """Check that weights are dense tensors on the CPU, and that their elements are stored and finite.
+    """Check that all weights are dense tensors on the CPU, no larger than their storage, and finite.
 
     Raises:
-        ValueError: if a weight is not; the message names the first such weight.
+        ValueError: if a weight is invalid; the message names the first one.
     """
     require(weights, {str: torch.Tensor}, "state_dict")
     for name, tensor in weights.items():

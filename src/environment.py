@@ -35,7 +35,7 @@ def command_line() -> str:
 
 
 def resume_command(checkpoint: str) -> str:
-    """Return the command that resumes this run, with its overrides of options that a checkpoint must not set."""
+    """Return the command that resumes this run, including its overrides of options that a checkpoint must not set."""
     local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(key_of(line), LOCAL)]
     return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(checkpoint)}", *local])
 

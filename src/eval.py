@@ -46,7 +46,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
-    """Return a builder of batches for a model whose tokens differ from the first model's tokens; otherwise None."""
+    """Return a builder of batches for a model that tokenizes differently from the first model; otherwise None."""
     from src import build
     from src.data.padded_batches import BatchBuilder
 

@@ -19,7 +19,7 @@ from src.data.padded_batches import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 
-RUNNING = ("train_acc", "train_loss")  # metrics of an unfinished epoch, which a checkpoint stores
+RUNNING = ("train_acc", "train_loss")  # metrics that a checkpoint within an epoch stores
 
 MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
@@ -45,7 +45,7 @@ class MeanLoss(Metric):
 
 
 class LitClassifier(pl.LightningModule):
-    """Trains a `Classifier`.
+    """Trains and evaluates a `Classifier`.
 
     Args:
         loss: the training loss; it also converts logits to probabilities.
@@ -153,7 +153,7 @@ class LitClassifier(pl.LightningModule):
             checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if self.trainer.state.fn == "fit":  # only training resumes the random numbers and the metrics
+        if self.trainer.state.fn == "fit":  # an evaluation restores neither random numbers nor metrics
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])

@@ -41,8 +41,8 @@ class LitEnsemble(LitClassifier):
     """Evaluates an ensemble; its logits are the logarithms of the mean probabilities.
 
     Args:
-        builders: for each model, the builder of its batches of the evaluated split; None if the model reads the same
-            tokens as the first model.
+        builders: one batch builder per model for the evaluated split; None for a model that reads the first model's
+            tokens.
     """
 
     def __init__(

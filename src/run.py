@@ -111,7 +111,7 @@ class Run:
 
         Args:
             steps: number of optimizer steps after which the run resumes; if it resumes in its own folder, its logs are
-                continued. None if no run resumes.
+                continued. None for a run that does not resume.
         """
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
         if steps is not None and is_main_process() and self._owns(self.cfg.ckpt_path):

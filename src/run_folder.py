@@ -1,4 +1,4 @@
-"""The process that writes into the folder of a run, and the removal of logged rows when the run resumes."""
+"""Decide which process writes into the folder of a run, and remove rows from its logs when the run resumes."""
 
 import csv
 from pathlib import Path
@@ -21,7 +21,7 @@ def trim_logs(folder: Path, steps: int) -> None:
 
 
 def trim(path: Path, steps: int) -> None:
-    """Remove incomplete rows and those after `steps` optimizer steps from a log, and the file if no row remains."""
+    """Remove incomplete rows and rows written after `steps` optimizer steps; delete the log if no row remains."""
     if not path.exists():
         return
     with path.open(newline="", encoding="utf-8") as file:

@@ -50,9 +50,9 @@ class Data:
     Args:
         fingerprint: fingerprint of the source and the options of its splits; the same for all folds.
         vocabulary: number of tokens in the vocabulary.
-        train: number of texts.
-        val: number of texts.
-        test: number of texts.
+        train: number of training texts.
+        val: number of validation texts.
+        test: number of test texts.
         max_length: number of tokens to which texts are truncated.
         majority_class: the most frequent class of the training split.
         vectors: number of tokens in the vocabulary that have a pretrained vector; None without such vectors.
@@ -75,14 +75,14 @@ class Data:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The number of texts in each split that the record has."""
+        """The number of texts by split, for the splits in the record."""
         sizes = {"train": self.train, "val": self.val, "test": self.test}
         return {split: size for split, size in sizes.items() if size is not None}
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The number of parameters in total, that of the trainable parameters, and that of each component."""
+    """Numbers of parameters: of the whole model, of its trainable part, and of each component."""
 
     total: int | None = None
     trainable: int | None = None

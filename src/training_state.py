@@ -76,7 +76,7 @@ def require_resumable(cfg: DictConfig) -> int | None:
         if saved != current:
             raise _refusal(cfg, f"{key}: was {saved}, but is now {current}")
         if changes := changed_options({key: saved_config.get(key)}, {key: config.get(key)}):
-            raise _refusal(cfg, "; ".join(changes))  # which torch would replace by the earlier values in the state
+            raise _refusal(cfg, "; ".join(changes))  # torch would restore the earlier values with the state
     saved_groups, groups = (node.get("param_groups") or {} for node in (saved_config, config))
     if saved_groups != groups:
         raise _refusal(cfg, f"param_groups: was {saved_groups}, but is now {groups}")

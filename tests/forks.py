@@ -115,8 +115,8 @@ def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], st
     from src.sweep import processes
 
     # The server only imported modules, so its children may fork as a new interpreter may.
-    processes._fresh = sys.platform == "linux"
-    processes.note_start = lambda: None
+    processes._may_fork = sys.platform == "linux"
+    processes.record_fork_safety = lambda: None
     sys.argv = [flag, *arguments]
     try:
         if flag == "-m":

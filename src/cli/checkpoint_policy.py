@@ -1,4 +1,4 @@
-"""The limits of a configuration that is read from a checkpoint, because the file may come from another person.
+"""Limits on the configuration in a checkpoint, because the file may come from another person.
 
 The configuration may choose among the config files of this installation and set plain options. It must not name an
 untrusted class, or a path outside the run's folder to which the run would write. Its options in `LOCAL` are ignored.
@@ -52,5 +52,5 @@ def policy_mistakes(options: Mapping[str, Any], folder: str, trusted: Set[str]) 
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    """Return whether a path, with symbolic links resolved, is a folder or lies below it."""
+    """Return whether a path is `folder` or lies below it, after symbolic links are resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))

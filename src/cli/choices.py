@@ -21,8 +21,8 @@ def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list
     """Check an override that chooses config files.
 
     Returns:
-        The mistakes; and for each value an override in which the nearest valid choice replaces an invalid one, without
-            the values that resemble no valid choice.
+        The mistakes; and one override per value, with the nearest valid choice in place of an invalid one. Values that
+            resemble no valid choice are omitted.
     """
     groups = repository.groups
     choices = groups[override.key]

@@ -27,9 +27,9 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes in a whole configuration, and those that the dry build of a single training run reveals.
+    """Find the mistakes in a whole configuration, also by the dry build of a single training run.
 
-    The jobs of a sweep are built later, when their configurations are composed.
+    The dry builds of a sweep's jobs follow when the jobs are composed.
 
     Args:
         choices: overrides that choose config files; their own mistakes are already reported.
@@ -90,7 +90,7 @@ def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], bui
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find environment variables set in a config file, which may not set them: PATH could run other programs."""
+    """Find environment variables that a config file sets; it must not, because PATH determines which programs run."""
     prefix = "hydra.job.env_set"
     typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
     for override in overrides:

@@ -59,7 +59,7 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
 
 def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
     """Validate the command line, and run the task or print the page that a flag requests."""
-    processes.note_start()
+    processes.record_fork_safety()
     try:
         with exit_with_message("standard output"):
             flags, repository = read_command_line(sys.argv[1:], command, free_text)

@@ -97,9 +97,9 @@ def _prefixes(key: str) -> list[str]:
 
 
 def _may_be_option(cfg: DictConfig, path: str) -> bool:
-    """Return whether `path` may be an option of the class named in its node, although the configuration lacks it.
+    """Return whether the class at a node may accept the option `path`, which the configuration lacks.
 
-    The option's name must occur in the source code of the package of the class, or of its required base class. This
+    The option's name must occur in the source code of the package of the class or of its required base class. This
     search takes milliseconds; importing the class would take seconds.
     """
     parent, _, name = path.rpartition(".")

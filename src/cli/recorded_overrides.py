@@ -35,10 +35,9 @@ def recorded_overrides(
     Paths below the folder of the earlier run become paths below `folder`.
 
     Args:
-        config: the configuration.
         checkpoint: path of the checkpoint, for messages.
         folder: the folder in which the run resumes.
-        typed: values on the command line by key; these options may have any value.
+        typed: values on the command line, by key; the limits on checkpoints do not apply to these options.
         trusted: modules whose classes the configuration may name.
         repository: the config files of this installation.
 
@@ -60,7 +59,7 @@ def recorded_overrides(
         return [line for line in lines if line not in present]
 
     overrides: list[str] = []
-    # More than one pass, because an override of seed, for example, also changes a data.seed that refers to seed
+    # An override of seed also changes options that refer to seed, such as data.seed, and these may then need overrides
     while missing := missing_overrides(overrides):
         overrides += missing
     return [*choices, *overrides, *_logger_removals(config, typed, choices, repository)]
@@ -93,7 +92,9 @@ def _differences(old: dict[str, Any], new: dict[str, Any], parent: str = "") -> 
     """
     for key in {**old, **new} if parent else old:
         path = f"{parent}.{key}" if parent else str(key)
-        if is_within(path, LOCAL) or path.endswith(".description"):  # read from a pretrained model's files
+        if is_within(path, LOCAL) or path.endswith(
+            ".description"
+        ):  # the latter is read from a pretrained model's files
             continue
         before, after = old.get(key), new.get(key, REMOVED)
         if key in old and isinstance(before, dict) and isinstance(after, dict):
@@ -103,7 +104,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], parent: str = "") -> 
 
 
 def _moved(value: Any, source: str, target: str) -> Any:
-    """Return a value in which each path below the folder `source` is the same path below the folder `target`."""
+    """Return a value with each path below the folder `source` moved to the same place below the folder `target`."""
     if isinstance(value, dict):
         return {key: _moved(item, source, target) for key, item in value.items()}
     if isinstance(value, str) and source and value.startswith(f"{source}/"):

@@ -30,7 +30,7 @@ from src.kernels.malloc import reuse_freed_memory
 
 
 def restore_run_overrides(flags: Namespace, repository: Repository) -> list[str]:
-    """Return the overrides of a training command; if it resumes a run, with those that the checkpoint records.
+    """Return the overrides of a training command; if the command resumes a run, also those that the checkpoint records.
 
     `ckpt_path=<run>/checkpoints/last.ckpt` becomes `model/encoder=gru ++optimizer.lr=0.5 … hydra.run.dir=<run>
     ckpt_path=…`.

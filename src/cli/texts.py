@@ -75,7 +75,7 @@ class TextSource:
 def text_source(
     text: str | None, file: str | None, column: str | None = None, delimiter: str | None = None
 ) -> TextSource:
-    """Return the texts on the command line, in a table, or in the lines of a file or of standard input.
+    """Return the source of the texts: the command line, a table, or the lines of a file or of standard input.
 
     Args:
         text: one text; None reads a file or standard input.

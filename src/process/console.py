@@ -8,7 +8,7 @@ from src.process.startup import drop_if_broken
 
 
 class OutputConsole(Console):
-    """A console on standard output; if output goes to a closed pipe, as with `| head`, it is discarded silently.
+    """A console on standard output; output to a closed pipe, as with `| head`, is discarded silently.
 
     Args:
         width: number of columns if standard output is not a terminal.

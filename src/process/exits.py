@@ -78,7 +78,7 @@ def explain(error: OSError, folder: str) -> str | None:
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
     if error.errno == errno.ENOENT and str(error.strerror).startswith("No usable temporary directory"):
-        return "there is no writable folder for temporary files; set TMPDIR to one"
+        return "there is no writable folder for temporary files; set TMPDIR to a writable folder"
     if error.errno == errno.ENOENT and str(error.filename).startswith(folder) and not os.path.isdir(folder):
         return f"{folder} was removed while it was in use; run again"
     template = CAUSES.get(error.errno or 0)
@@ -99,6 +99,6 @@ def _has_working_folder() -> bool:
 
 
 def _unwritable_stream() -> str | None:
-    """Return the name of a standard stream that cannot be written to, or None; its further output is discarded."""
+    """Return the name of a standard stream that cannot be written to, or None; discard further output to it."""
     streams = {"standard output": sys.stdout, "standard error": sys.stderr}
     return next((name for name, stream in streams.items() if stream and drop_if_broken(stream)), None)

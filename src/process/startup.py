@@ -99,7 +99,7 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
-    """Exit immediately: if this raised an exception instead, an import in progress could catch it or fail."""
+    """Exit immediately; an exception would not do, because an import in progress may catch it."""
     if os.getpid() == _pid:  # a forked child, which inherits this handler, prints nothing
         try:
             sys.stdout.flush()

@@ -35,7 +35,10 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
     """
     folder = Path(hydra.hydra.runtime.output_dir)
     _set_up_process(hydra, folder if redirect_output else None)
-    sys.argv = [module.rpartition(".")[2], *hydra.hydra.overrides.task]  # as if the job were run without a sweep
+    sys.argv = [
+        module.rpartition(".")[2],
+        *hydra.hydra.overrides.task,
+    ]  # the command line of the same run without a sweep
     code: Any = 1
     reason = "the job ended without an error message"
     try:

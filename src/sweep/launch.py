@@ -119,7 +119,7 @@ def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config:
     overrides = [[*job.overrides, f"hydra.sweep.subdir={quote(job.folder)}"] for job in jobs]
     try:
         results = launcher.launch(overrides, initial_job_idx=jobs[0].number)
-    except Exception as error:  # such as a worker that died; the folders record which jobs are completed
+    except Exception as error:  # for example, a worker died; the folders record which jobs are completed
         log.error("The launcher failed: %s: %s", type(error).__name__, error)
         return
     for job, result in zip(jobs, results, strict=False):

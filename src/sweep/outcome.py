@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 def read_outcome(folder: Path) -> Outcome:
-    """Return the state of the job in a folder."""
+    """Return the state of the job in a folder, including whether it is running."""
     outcome = read_recorded_outcome(folder)
     if outcome.status in DONE or not folder.is_dir():
         return outcome

@@ -38,26 +38,26 @@ IMPORTED = (  # modules that every training needs
 )
 POLL = 0.2  # seconds between checks for a request to stop
 
-_fresh: bool | None = None
+_may_fork: bool | None = None
 _worker_function: Callable[[Any], Any]
 
 
-def note_start() -> None:
+def record_fork_safety() -> None:
     """Record whether this process may fork: only on Linux, and only if torch and Ray are not imported yet."""
-    global _fresh
-    _fresh = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
+    global _may_fork
+    _may_fork = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
 
 def can_fork() -> bool:
     """Return whether this process may fork; if so, import the modules that its children need."""
-    if _fresh is None:  # this is a worker process of a launcher
-        note_start()
-    if _fresh:
+    if _may_fork is None:  # this is a worker process of a launcher
+        record_fork_safety()
+    if _may_fork:
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # count GPUs without opening one
         for module in IMPORTED:
             with suppress(ImportError):  # the error is reported when the module is needed
                 importlib.import_module(module)
-    return bool(_fresh)
+    return bool(_may_fork)
 
 
 def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callable[[], bool]) -> int:

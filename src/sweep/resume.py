@@ -20,7 +20,7 @@ def requests_resume(overrides: Sequence[str]) -> bool:
 
 
 def restore_sweep_arguments(overrides: Sequence[str]) -> list[str]:
-    """Return the command line that resumes the sweep in `sweep.resume=<folder>`, with the arguments that it recorded.
+    """Return the command line that resumes the sweep in `sweep.resume=<folder>`, with its recorded arguments.
 
     Args:
         overrides: `sweep.resume`, and new values of Hydra's own options, such as another launcher.

@@ -24,8 +24,8 @@ JOURNAL = "optuna.journal"
 class Search:
     """Runs jobs whose option values Optuna's tree-structured Parzen estimator samples.
 
-    The search optimizes the metric that callbacks.best_checkpoint monitors. Its state is in the sweep's folder, so
-    `sweep.resume=…` resumes an interrupted search.
+    The search optimizes the metric that callbacks.best_checkpoint monitors. The state of the search is in the
+    sweep's folder, so `sweep.resume=…` resumes an interrupted search.
 
     Args:
         params: values by option, as on the command line, which takes precedence.
