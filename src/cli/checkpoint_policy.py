@@ -47,7 +47,7 @@ def policy_mistakes(options: Mapping[str, Any], folder: str, trusted: Set[str]) 
                 and top not in SOURCES
                 and not _is_inside(item, folder)
             ):
-                message = "is a path outside of the run's folder: repeat it on the command line if you trust it"
+                message = "is a path outside the run's folder: repeat it on the command line if you trust it"
                 yield Mistake(f"{path}={format_value(item)}", message)
 
 

@@ -46,7 +46,7 @@ def configuration_mistakes(
         trusted = TRUSTED if requested <= TRUSTED else trusted_by_user(repository, overrides)
         if untrusted := sorted(requested - trusted):
             entry = f"extras.trusted_modules={format_value(untrusted)}"
-            yield Mistake(entry, "is allowed on the command line or in conf/extras only")
+            yield Mistake(entry, "is allowed only on the command line or in conf/extras")
             task.extras.trusted_modules = sorted(trusted)
         yield from hydra_mistakes(cfg.hydra, trusted - TRUSTED)
         yield from _environment_mistakes(cfg.hydra, overrides)
@@ -98,7 +98,7 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
             typed |= {f"{prefix}.{name}" for value in override.values if isinstance(value, dict) for name in value}
     for name, value in hydra.job.env_set.items():
         if f"{prefix}.{name}" not in typed:
-            yield Mistake(f"{prefix}.{name}={format_value(value)}", "is allowed on the command line only")
+            yield Mistake(f"{prefix}.{name}={format_value(value)}", "is allowed only on the command line")
 
 
 def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:

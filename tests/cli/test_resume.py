@@ -199,7 +199,7 @@ def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., lis
         ),
         (
             {"callbacks__best_checkpoint__dirpath": "/etc"},
-            r"callbacks\.best_checkpoint\.dirpath=/etc +is a path outside of the run's folder",
+            r"callbacks\.best_checkpoint\.dirpath=/etc +is a path outside the run's folder",
         ),
         ({"trainer__default_root_dir": "../.."}, r"trainer\.default_root_dir=.* is a path outside"),
         ({"optimizer": {"a=1 hydra.run.dir": 2}}, r"the option name .*cannot be written on a command line"),

@@ -231,7 +231,7 @@ def test_the_hydra_node_may_not_run_anything(find_mistakes: FindMistakes) -> Non
 
 def test_an_experiment_cannot_trust_its_own_modules(find_mistakes: FindMistakes) -> None:
     assert find_mistakes("experiment=trusts_itself") == {
-        "extras.trusted_modules=[subprocess]": "is allowed on the command line or in conf/extras only",
+        "extras.trusted_modules=[subprocess]": "is allowed only on the command line or in conf/extras",
         "logger.evil._target_=subprocess.Popen": "subprocess is not a trusted module; if you trust it, "
         "write extras.trusted_modules=[subprocess]",
     }
