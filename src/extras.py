@@ -12,10 +12,10 @@ def how_to_install(extra: str) -> str:
     return f"in Heed's folder, run pip install -c constraints.txt '.[{extra}]'"
 
 
-def launcher_install_hint(launcher: object) -> str | None:
-    """Return the instruction to install a launcher; None if no extra contains the launcher."""
-    extra = LAUNCHERS.get(str(launcher).split("_")[0])
-    return extra and how_to_install(extra)
+def plugin_install_hint(plugin: object) -> str:
+    """Return the instruction to install a plugin of Hydra, or a question if no extra contains the plugin."""
+    extra = LAUNCHERS.get(str(plugin).split("_")[0])
+    return how_to_install(extra) if extra else "is its plugin installed?"
 
 
 class MissingExtra(UserError, ModuleNotFoundError):

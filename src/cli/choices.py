@@ -6,7 +6,7 @@ from src.cli.parsing import ParsedOverride
 from src.config.composition import Repository
 from src.config.mistakes import Mistake
 from src.config.required import required_message
-from src.extras import launcher_install_hint
+from src.extras import plugin_install_hint
 from src.formatting import format_names, format_value
 from src.suggestions import nearest, no_such_choice
 
@@ -65,6 +65,5 @@ def _describe_wrong_choice(name: object, override: ParsedOverride, repository: R
         if override.key in repository.required_groups:
             return required_message(override.key, choices)
         return f"no such choice; to remove it write ~{override.key}"
-    is_plugin_group = override.key in ("hydra/launcher", "hydra/sweeper")
-    plugin = f"; {launcher_install_hint(name) or 'is its plugin installed?'}" if is_plugin_group else ""
-    return no_such_choice("none" if name is None else name, choices) + plugin
+    hint = f"; {plugin_install_hint(name)}" if override.key in ("hydra/launcher", "hydra/sweeper") else ""
+    return no_such_choice("none" if name is None else name, choices) + hint

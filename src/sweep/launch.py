@@ -17,7 +17,7 @@ from omegaconf import DictConfig, open_dict
 
 from src.config.quoting import quote
 from src.errors import UserError
-from src.extras import launcher_install_hint
+from src.extras import plugin_install_hint
 from src.run_result import delete_result
 from src.sweep import processes
 from src.sweep.child import OUTPUT, run_job
@@ -133,8 +133,8 @@ def _make_launcher(task: Task, hydra_context: HydraContext, config: DictConfig) 
         launcher = Plugins.instance().instantiate_launcher(hydra_context, task, config)
     except (RuntimeError, ImportError) as error:
         name = config.hydra.runtime.choices.get("hydra/launcher")
-        hint, reason = launcher_install_hint(name) or "is its plugin installed?", str(error).strip().splitlines()[0]
-        raise UserError(f"hydra/launcher={name} cannot be loaded ({reason}); {hint}") from error
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"hydra/launcher={name} cannot be loaded ({reason}); {plugin_install_hint(name)}") from error
     if isinstance(workers := getattr(launcher, "joblib", None), dict):  # joblib's options for workers
         workers["initializer"] = processes.die_with_parent
     return launcher
