@@ -144,7 +144,7 @@ def test_extras_install_the_required_packages(name: str) -> None:
     """mlflow-skinny leaves out sqlalchemy and alembic, which its database needs."""
     extra = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith(f"{name} = ["))
     (required,) = re.findall(
-        r"^require\((.*?), by=", (ROOT / "src" / "loggers" / f"{name}.py").read_text(), re.MULTILINE
+        r"^require_extra\((.*?), by=", (ROOT / "src" / "loggers" / f"{name}.py").read_text(), re.MULTILINE
     )
     for package in re.findall(r'"(\w+)"', required):
         assert re.search(rf'"{package}(-skinny)?>=', extra), package
