@@ -20,7 +20,7 @@ from benchmarks import command
 from benchmarks.measure import Reader, Spread, in_turn
 from src import build
 from src.data.padded_batches import Batch
-from src.extras import require
+from src.extras import require_extra
 from src.portable.onnx_model import PortableModel, convert, feed, load_session
 from src.portable.quantization import quantize
 
@@ -34,7 +34,7 @@ def main(folder: Path) -> None:
     parser.add_argument("--threads", type=int, default=2, help="number of threads for each model (2)")
     command.add_turns(parser)
     options = command.parse_turns(parser, sys.argv[1:], quick_repeats=2)
-    require("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m benchmarks.export", extra="export")
+    require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m benchmarks.export", extra="export")
     torch.set_num_threads(options.threads)
     card, (model, loss) = build.restore(str(options.checkpoint), OmegaConf.create({"trusted_modules": []}))
     portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length).eval()

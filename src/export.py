@@ -11,12 +11,12 @@ def main(cfg: DictConfig) -> None:
     from pathlib import Path
 
     from src import build
-    from src.extras import require
+    from src.extras import require_extra
     from src.portable.folder import new_folder, write_model, write_model_card
     from src.portable.onnx_model import PortableModel, convert
     from src.portable.quantization import measure_loss, quantize
 
-    require("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
+    require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
     card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
     with new_folder(cfg.out) as folder:
         portable = PortableModel(

@@ -12,7 +12,7 @@ from src.data.paths import local_path
 from src.data.tokenizer import Pretrained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
-from src.extras import require
+from src.extras import require_extra
 
 MISSING_NAME = (
     "name_or_path=null: no pretrained model is selected. Use a model with its own tokenizer and word vectors: write "
@@ -129,7 +129,7 @@ def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
 
 
 def _transformers() -> Any:
-    require("transformers", by="a pretrained model", extra="pretrained")
+    require_extra("transformers", by="a pretrained model", extra="pretrained")
     import transformers
 
     transformers.logging.set_verbosity_error()
