@@ -74,7 +74,7 @@ def test_areas_and_their_differences(records, tmp_path):
 
 def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
     _, path = write(records, tmp_path)
-    section = path.read_text().partition("with the other attention mechanisms")[2].partition("###")[0]
+    section = path.read_text().partition("with six further attention mechanisms")[2].partition("###")[0]
     seed_1 = [*records.glob("all/*seed-1"), *records.glob("other/*")]
     rows = {row.variant.name: row for row in compare(seed_1, baseline="bilstm bahdanau").rows}
     mean, _, _ = rows["bilstm · qkv"].metrics["acc"]
