@@ -1,4 +1,4 @@
-"""Classify texts: `python -m src.predict ckpt_path=… text="A film to remember"`, `file=…`, or texts in a pipe."""
+"""Classify texts from `text="…"`, `file=…` or standard input: `python -m src.predict ckpt_path=… text="…"`."""
 
 import logging
 from typing import TYPE_CHECKING

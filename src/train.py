@@ -15,7 +15,7 @@ def main(cfg: DictConfig) -> float | None:
     from src.training_state import require_resumable, require_same_data
 
     with Run(cfg) as run:
-        dry_build(cfg)  # checks only for missing components if the validation of the command line did the rest
+        dry_build(cfg)  # after a validated command line, this checks only for missing components
         steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
         if steps is None:  # a resumed run leaves its earlier logs unchanged until the weights are loaded

@@ -45,7 +45,7 @@ class Explanation:
     is_unknown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to plain containers for JSON, with weights rounded to six decimals and maps to four."""
+        """Convert to plain containers for JSON; round weights to six decimal places, and matrices to four."""
         return {
             "predicted": self.predicted,
             "probabilities": self.probabilities,
@@ -65,7 +65,7 @@ def _rounded(matrix: np.ndarray) -> Any:
 def explain(
     model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], batch_size: int = 32, maps: bool = True
 ) -> list[Explanation]:
-    """Classify texts and return an explanation of each; `maps` adds token × token weights.
+    """Classify texts and return an explanation of each; if `maps` is true, include the token × token weights.
 
     The function sets the model to evaluation mode.
     """

@@ -98,7 +98,8 @@ class AttentionRecorder(pl.Callback):
         for is_correct in (True, False):
             rows = [each for each in self._predictions if each.is_correct is is_correct]
             rows.sort(key=lambda each: (-each.probability, each.row))
-            pool = rows[: max(50, self.num_examples)]  # shuffled, because its first texts are often similar
+            pool = rows[: max(50, self.num_examples)]
+            # the texts of the most confident predictions are often similar to each other
             random.Random(0).shuffle(pool)
             selection += [each.row for each in pool[: self.num_examples // 2] if each.row not in selection]
         return selection

@@ -27,7 +27,7 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes in a whole configuration, also by the dry build of a single training run.
+    """Find the mistakes in a whole configuration, including those that the dry build of a training run finds.
 
     The dry builds of a sweep's jobs follow when the jobs are composed.
 
@@ -64,7 +64,7 @@ def configuration_mistakes(
 
 @contextmanager
 def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
-    """Set the values in `cfg.hydra` that Hydra sets at the start of a run; yield the mistakes in its output folders."""
+    """Set the values in `cfg.hydra` that Hydra sets at the start of a run; yield mistakes in its folders and name."""
 
     def set_values(folder: str) -> None:
         with read_write(cfg.hydra), open_dict(cfg.hydra):
@@ -90,7 +90,7 @@ def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], bui
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find environment variables that a config file sets; it must not, because PATH determines which programs run."""
+    """Find environment variables that a config file sets. None is allowed: PATH determines which programs run."""
     prefix = "hydra.job.env_set"
     typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
     for override in overrides:

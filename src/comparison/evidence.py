@@ -29,8 +29,8 @@ class Evidence(NamedTuple):
     definition: ClaimDefinition
     terms: tuple[tuple[float, Sample], ...]  # weights and samples; the weighted sum is positive if the claim is true
     pair_lines: tuple[str, ...]  # the difference of each pair, or each rival's mean difference, with its 95 % interval
-    merged: tuple[str, ...]  # sentences about variants that count once because their predictions are identical
-    contradicting_pairs: str  # pairs that significantly show the opposite; "" if there are none
+    merged: tuple[str, ...]  # sentences about variants that are counted as one because their predictions are identical
+    contradicting_pairs: str  # pairs for which the opposite is significant; "" if there are none
     seeds: int  # the smallest number of seeds of any variant
     rivals: tuple[str, ...] = ()  # choices of the rivals, strongest first; `terms` compare with the strongest
 

@@ -21,7 +21,7 @@ class Row:
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # means over seeds of METRICS and the compared metric, if defined on the texts
+    metrics: dict[str, Interval]  # means over the seeds, of METRICS and the compared metric; without undefined ones
     ensemble: float | None  # the compared metric of the probabilities averaged over seeds; None for one seed
     parameters: int
     seconds_per_epoch: Interval | None  # None if no epoch was completed

@@ -56,7 +56,8 @@ def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust m p-values (Holm 1979): with a threshold of 5 %, the probability of one or more false positives is ≤ 5 %.
 
-    The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j).
+    The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j), where
+    p_j is the j-th smallest p-value.
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")

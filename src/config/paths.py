@@ -17,7 +17,7 @@ PATH_ENDS = ("path", "dir", "folder", "file", "pictures")  # ends of the names o
 OUTPUT_FOLDERS = ("output_dir", "default_root_dir", "dirpath", "save_dir", "folder", "pictures")
 INPUT_NODES = ("data.", "model.")  # their paths are inputs, except data.cache_dir, which is checked when it is used
 MAX_NAME_BYTES = 200  # leaves space for the file suffix that the program adds
-MAX_COMPONENT_BYTES = 255  # of one name in a path, a limit of file systems
+MAX_COMPONENT_BYTES = 255  # the limit of file systems for each name in a path
 MAX_TAG_LENGTH = 64  # characters, the limit of W&B
 
 

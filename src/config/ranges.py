@@ -11,7 +11,7 @@ from src.config.plain import Node, join_path
 from src.formatting import format_value
 
 LARGEST_INTEGER = 2**63 - 1  # int64
-MAX_DEVICES = 1024  # per machine; Lightning creates a list of this length before it starts any process on the CPU
+MAX_DEVICES = 1024  # per machine; on a CPU, Lightning creates a list of all devices before it starts a process
 FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 

@@ -81,7 +81,7 @@ def open_text(
 
 
 def read_text(path: Path, source: str | None = None) -> str:
-    """Return the whole text of a file; arguments and errors are those of `open_text`."""
+    """Return the whole text of a file; `path`, `source` and the errors are as for `open_text`."""
     with open_text(path, source) as text:
         return text.read()
 

@@ -9,14 +9,14 @@ from src.suggestions import suggestion
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
-    """Return a user's path as an absolute path; a relative path starts at the current working directory.
+    """Return a user's path as an absolute path; a relative path is resolved against the working directory.
 
     Args:
         path: may start with `~`, the home folder.
         option: name of the option that sets the path, such as `data.path`, for the message.
 
     Raises:
-        UserError: if the path is empty or contains a zero byte, or if there is no such home folder.
+        UserError: if the path is empty or contains a null character, or if there is no such home folder.
     """
     if not str(path) or "\0" in str(path):
         raise UserError(f"{option}={str(path)!r}: is not a path; set the path of a file or folder")

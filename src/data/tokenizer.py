@@ -178,8 +178,8 @@ class Pretrained(TokenizerBuilder):
             raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; choose another tokenizer")
         if max(ids) >= MAX_IDS:
             raise UserError(
-                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, and such a large vocabulary "
-                "exceeds any memory; check that the file is not damaged"
+                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}; a vocabulary this large "
+                "does not fit into memory; check that the file is not damaged"
             )
         return Tokenizer(backend)
 

@@ -35,8 +35,8 @@ def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
     """Construct the component `key` with `make`; after an error, construct it again without the invalid option.
 
     The error `model.head: dropout=2 must …` becomes a mistake; the head is then constructed again with the default of
-    `dropout`. This is repeated until there is no further error. An exception that is not a `UserError` gives no mistake
-    and no component.
+    `dropout`. This is repeated until there is no further error. An exception other than a `UserError` or an error of
+    the size gives no mistake and no component.
     """
     mistakes: list[Mistake] = []
     while True:
@@ -62,7 +62,10 @@ def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
 
 
 def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
-    """Construct a component; return the component (None after an exception) and the message of a `UserError`."""
+    """Construct a component, and return it and None, or None and the message of the error.
+
+    The message is None for an exception other than a `UserError` or an error of the size.
+    """
     try:
         return make(cfg), None
     except UserError as error:
@@ -70,7 +73,7 @@ def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
     except Exception as error:
         if is_size_error(error):
             return None, "needs more memory than any machine has: choose smaller sizes"
-        log.debug("A component cannot be built dry: %s", error)
+        log.debug("The dry build of a component failed: %s", error)
         return None, None
 
 

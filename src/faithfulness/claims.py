@@ -24,7 +24,7 @@ class JudgedClaim(NamedTuple):
     text: str
     verdict: str  # supported, not supported or inconclusive
     numbers: str  # the difference with its interval and unit, and p
-    remark: str  # too few seeds, or the variants that significantly show the opposite; may be empty
+    remark: str  # too few seeds, or the variants whose opposite difference is significant; may be empty
 
 
 class Claim(NamedTuple):
@@ -88,7 +88,7 @@ def _between_seeds(summary: VariantSummary) -> np.ndarray | None:
 
 
 def _describe_opposites(summaries: Sequence[VariantSummary], claim: Claim) -> str:
-    """Name the variants that significantly show the opposite of a claim, after Holm's adjustment for all variants."""
+    """Name the variants for which the opposite of a claim is significant after Holm's adjustment for all variants."""
     results = {s.variant.name: _difference([s], claim) for s in summaries}
     shown = {name: d for name, d in results.items() if d is not None and d.p_value is not None}
     adjusted = holm([d.p_value for d in shown.values() if d.p_value is not None])

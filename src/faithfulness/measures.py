@@ -12,7 +12,7 @@ import torch
 from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 
-POLARITY_SHARE = 0.1  # share of the tokens that are tested, those with the highest scores
+POLARITY_SHARE = 0.1  # share of the tokens that are tested: those with the highest scores
 DRAWS = 3  # random masks for each text in soft erasure
 
 
@@ -80,9 +80,9 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """Return the smallest share of tokens whose removal changes the class: R×n; 1 if none (Serrano & Smith 2019).
+    """Return the smallest share of top-ranked tokens whose removal changes the class: R×n (Serrano & Smith 2019).
 
-    The k top-ranked tokens are removed for each k in `flip_grid`, so that the share is rounded up to the next k.
+    Only the numbers of tokens in `flip_grid` are tried. The share is 1 if none of them changes the class.
     """
     grids = [flip_grid(len(text)) for text in predicted.texts]
     shares = np.ones((len(ranked), len(predicted)))

@@ -43,7 +43,7 @@ class Probe:
         self.stop: Event | None = None  # another thread sets it to end the computation
 
     def known(self, tokens: np.ndarray) -> np.ndarray:
-        """Return whether the model uses each token of a text, L bool."""
+        """Return for each token of a text whether the model uses it: L bool."""
         ids = torch.from_numpy(tokens.astype(np.int64)).to(self.device)[None]
         mask = torch.ones_like(ids, dtype=torch.bool)
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
@@ -112,7 +112,7 @@ class Probe:
         return scores
 
     def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
-        """Return Σ a ∂p/∂a for each token over the heads and rows of its weights a, where p is the class probability.
+        """Return for each token the sum of a ∂p/∂a over heads and rows of its weights a; p is the class probability.
 
         None if the output of the attention is not an average of states by its weights.
         """
@@ -144,7 +144,7 @@ class Probe:
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Return the token scores of an attribution method, and its error for each text, n; NaN if it overflows.
+        """Return the token scores of an attribution method, and the error of each text, n; NaN if the error overflows.
 
         The method maps embeddings N×L×D, a mask and classes to attributions N×L×D and errors N.
         """
@@ -172,7 +172,7 @@ def differentiable_rnns() -> Iterator[None]:
 
 
 def _store(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> None:
-    """Store the values N×L of batch rows as the scores of these texts, without padding.
+    """Store row i of `values` N×L as the scores of the text `rows[i]`, without padding.
 
     Gradients of a recurrent encoder may overflow: infinite values become ±LARGEST, and NaN becomes 0.
     """

@@ -1,4 +1,4 @@
-"""The rankings that are compared: each scores the tokens of a text by their importance for the predicted class."""
+"""The rankings that are compared: each gives a score to every token of a text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from torch import Tensor
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTEGRATED, LEAVE_ONE_OUT, RANDOM, UNIFORM
 from src.faithfulness.probe import Probe, Scores, Texts
 
-# when one of these numbers changes, raise FORMAT in records.py, so that runs are measured again
+# increment FORMAT in records.py when you change one of these numbers, so that runs are measured again
 STEPS = (16, 64)  # steps of the integral; the second number is for errors between TOLERANCE and JUMP
 TOLERANCE = 0.005  # largest error that is accepted, in units of probability
-JUMP = 0.05  # above this error, p jumps along the path (often within a relative change of 10⁻⁷): more steps do not help
+JUMP = 0.05  # above this error, p jumps at a point of the path, and more steps do not help
 
 
 def rank_tokens(

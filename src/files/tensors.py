@@ -35,7 +35,7 @@ def read_tensors(path: Path, mmap: bool = False) -> Any:
 def _require_file(path: Path) -> None:
     try:
         is_folder, is_file, exists = path.is_dir(), path.is_file(), path.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # too long a path, a zero byte, or a loop of links
+    except (OSError, ValueError, RuntimeError) as error:  # too long a path, a null character, or a loop of links
         raise UserError(f"ckpt_path={str(path)[:200]!r}: cannot be read ({error})") from error
     if is_folder:
         raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")

@@ -77,7 +77,7 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """Return the bias of the scores: 0 for visible keys, -inf for others; None if every key is visible.
+    """Return the bias added to the scores: 0 for visible keys, -inf for others; None if every key is visible.
 
     An addition is faster than `masked_fill`.
     """

@@ -78,7 +78,9 @@ class CrossEntropy(Loss):
 
 
 class BinaryCrossEntropy(Loss):
-    """Cross-entropy with one logit for two classes: p = (σ(−logit), σ(logit)), as in the twenty-model report.
+    """Cross-entropy with one logit for two classes: p = (σ(−logit), σ(logit)).
+
+    The twenty-model report (docs/sources.md) uses it.
 
     Without options, it equals torch's `BCEWithLogitsLoss`. With any options, it equals `CrossEntropy` of the logits
     (0, logit).

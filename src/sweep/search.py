@@ -22,13 +22,13 @@ JOURNAL = "optuna.journal"
 
 @dataclass
 class Search:
-    """Runs jobs whose option values Optuna's tree-structured Parzen estimator samples.
+    """Runs jobs with option values that are sampled by Optuna's tree-structured Parzen estimator.
 
     The search optimizes the metric that callbacks.best_checkpoint monitors. The state of the search is in the
     sweep's folder, so `sweep.resume=…` resumes an interrupted search.
 
     Args:
-        params: values by option, as on the command line, which takes precedence.
+        params: the values of each option, in the syntax of the command line; overrides take precedence.
         trials: total number of jobs (≥ 1).
         n_jobs: number of jobs that are sampled together (≥ 1).
         n_startup_trials: number of jobs at the start of the search that are sampled at random and never pruned.

@@ -1,4 +1,4 @@
-"""Stop a sweep by a file in its folder, which the sweep's processes on all machines can read."""
+"""Stop a sweep by means of a file in its folder, which the sweep's processes on all machines can read."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ FILE = "stop"
 
 
 def stop_requested(sweep: Path) -> bool:
-    """Return whether the sweep in a folder was requested to stop."""
+    """Return whether the sweep in a folder has been asked to stop."""
     return (sweep / FILE).exists()
 
 

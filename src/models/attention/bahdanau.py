@@ -7,7 +7,7 @@ class BahdanauAttention(AdditiveAttention):
     """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         attention_dim: A, the paper's alignment size n'; None means D.
         bias: add a bias inside the tanh. The paper has no bias; the code of the twenty-model report (eq. 1) has one.
         scaled: divide the scores by √D.

@@ -20,7 +20,7 @@ class DotProductAttention(SelfAttention):
     them.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         output_dim: D', features of an attention output; None means D.
         options: options of `SelfAttention`.
 

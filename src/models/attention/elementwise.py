@@ -24,7 +24,7 @@ class ElementwiseMixing(nn.Module):
     """Computes W_o (R ∘ gate(E)) with R = W_r x + b_r for each state x; E is the global vector of the text.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         expanded_dim: De, features of E; None means D.
         gate: function of E: tanh, sigmoid or linear, which is the identity.
         vector_norm: normalization of E: layer, batch or none.

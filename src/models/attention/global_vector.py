@@ -18,7 +18,7 @@ class GlobalVector(nn.Module):
     Time and memory are O(L).
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         output_dim: De, features of E.
         norm: normalization of E: layer, batch or none. For a batch of one text, batch norm uses its running statistics.
         dropout: probability in [0, 1) of dropping a weight while training.

@@ -9,7 +9,7 @@ class LuongConcatAttention(AdditiveAttention):
     The score equals that of Bahdanau's attention. The two papers use the context vector differently; see `attentional`.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         attention_dim: A, size of the hidden layer; None means D.
         bias: add a bias inside the tanh. The paper has no bias; the code of the twenty-model report (eq. 10) has one.
         scaled: divide the scores by √D.

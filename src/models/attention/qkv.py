@@ -13,7 +13,7 @@ class QkvAttention(DotProductAttention):
     """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         attention_units: A, features of queries, keys and values, and of the result; None means D.
         bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the
             same number to all scores of a query.

@@ -19,7 +19,7 @@ class QueryAttention(Attention):
     masking, softmax, scaling, dropout and Luong's attentional vector.
 
     Args:
-        input_dim: D, features of a state and of the summary.
+        input_dim: D, number of features of a state and of the summary.
         scaled: divide the scores by √D (Vaswani et al. 2017, eq. 1).
         dropout: probability in [0, 1) of dropping a weight while training.
         attentional: return tanh(W_c [c; q]) instead of c (Luong et al. 2015, eq. 5).

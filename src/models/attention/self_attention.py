@@ -21,7 +21,7 @@ class SelfAttention(Attention):
     `dot_product.DotProductAttention`, which implements both.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
         output_dim: D', features of an attention output; None means D.
         residual: add the state to the attention output.
         norm: position of layer norm: before the attention (pre), after the residual connection (post), both or none.

@@ -15,7 +15,7 @@ class Elementwise(Stack):
 
     Args:
         input_dim: features of an embedded token.
-        dim: D, features of a state; None means `input_dim`.
+        dim: D, number of features of a state; None means `input_dim`.
         layers: number of blocks before the last layer.
         expanded_dim: De, features of each block's global vector E, and hidden features of each feed-forward network;
             None means D.

@@ -14,7 +14,7 @@ class FeedForward(nn.Module):
     """Two linear layers: W_2 Dropout(act(W_1 x)), or W_2 Dropout(act(LayerNorm(W_1 x))) with an inner norm.
 
     Args:
-        dim: D, features of a state.
+        dim: D, number of features of a state.
         hidden_dim: number of hidden features; None means 4 D.
         activation: relu or gelu.
         dropout: probability in [0, 1) of dropping a hidden feature.

@@ -14,7 +14,7 @@ class Hybrid(Stack):
 
     Args:
         input_dim: features of an embedded token.
-        dim: D, features of a state; None means `input_dim`.
+        dim: D, number of features of a state; None means `input_dim`.
         layers: number of blocks.
         window: number of visible tokens on each side (≥ 1).
         heads: number of heads of windowed attention; must divide D.

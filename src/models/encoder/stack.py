@@ -37,7 +37,7 @@ class Block(nn.Module):
     """Attention layers and a feed-forward network, each with a residual connection, layer norm and dropout.
 
     Args:
-        dim: D, features of a state.
+        dim: D, number of features of a state.
         attentions: at least one attention layer; they are applied in this order.
         feed_forward: network that is applied last.
         norm: pre or post.
@@ -75,7 +75,7 @@ class Stack(Encoder):
     Args:
         input_dim: features of an embedded token.
         attentions: function that builds the attention layers of one block for states of D features.
-        dim: D, features of a state.
+        dim: D, number of features of a state.
         layers: number of blocks, in [1, MOST_LAYERS].
         feed_forward_dim: hidden features of each feed-forward network; None means 4 D.
         activation: relu or gelu, in the feed-forward networks.

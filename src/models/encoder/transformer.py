@@ -10,7 +10,7 @@ class Transformer(Stack):
 
     Args:
         input_dim: features of an embedded token.
-        dim: D, features of a state; None means `input_dim`.
+        dim: D, number of features of a state; None means `input_dim`.
         layers: number of blocks.
         heads: number of attention heads; must divide D.
         feed_forward_dim: hidden features of the feed-forward network; None means 4 D.

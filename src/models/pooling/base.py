@@ -12,7 +12,7 @@ class Pooling(Component):
     """Combines states into one vector: N×T×D → N×`width`·D.
 
     Args:
-        input_dim: D, features of a state.
+        input_dim: D, number of features of a state.
 
     Attributes:
         width: number of vectors of D features that the result concatenates.
