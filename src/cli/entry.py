@@ -31,7 +31,7 @@ from src.kernels.malloc import reuse_freed_memory
 from src.process.exits import exit_with_message
 from src.run_log import log_config
 from src.sweep import processes
-from src.sweep.resume import requests_resume, restore_sweep_arguments
+from src.sweep.resume import requests_resume, restore_sweep_overrides
 
 SRC = Path(__file__).resolve().parents[1]
 CONF = SRC.parent / "conf"
@@ -85,14 +85,14 @@ def read_command_line(
         UserError: with all mistakes on the command line and in the configuration.
     """
     flags = parse_flags(quote_values(arguments, free_text))
-    if command == "train" and requests_resume(flags.overrides):
-        flags = parse_flags(restore_sweep_arguments(flags.overrides))
     folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF
     search = [override for override in flags.overrides if override.startswith("hydra.searchpath=")]
     repository = Repository(folder, command, flags.config_name, flags.config_dir, search)
     if flags.hydra_help or flags.shell_completion:
         return flags, repository
-    if command == "train":
+    if command == "train" and requests_resume(flags.overrides):
+        flags.overrides, flags.multirun = restore_sweep_overrides(flags, repository), True
+    elif command == "train":
         flags.overrides = restore_run_overrides(flags, repository)
     if flags.cfg and flags.multirun:
         raise UserError("--cfg prints the configuration of one run: remove -m")

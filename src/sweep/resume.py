@@ -1,15 +1,21 @@
-"""Resume a sweep from its recorded command line, and a job from its last checkpoint."""
+"""Resume a sweep from its recorded overrides, and a job from its last checkpoint."""
 
 import logging
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
+from src.cli.sweep_policy import recorded_flag_mistakes, recorded_override_mistakes
+from src.config.composition import Repository
+from src.config.hydra_adapter import parse_flags
+from src.config.keys import key_of
+from src.config.mistakes import format_mistakes
 from src.config.quoting import quote
 from src.errors import UserError
-from src.sweep.jobs import Sweep
+from src.sweep.jobs import FILE, Sweep
 
 log = logging.getLogger(__name__)
 
@@ -19,29 +25,45 @@ def requests_resume(overrides: Sequence[str]) -> bool:
     return any(override.lstrip("+").startswith("sweep.resume=") for override in overrides)
 
 
-def restore_sweep_arguments(overrides: Sequence[str]) -> list[str]:
-    """Return the command line that resumes the sweep in `sweep.resume=<folder>`, with its recorded arguments.
+def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[str]:
+    """Return the overrides that resume the sweep in `sweep.resume=<folder>`: the recorded and the typed ones.
 
     Args:
-        overrides: `sweep.resume`, and new values of Hydra's own options, such as another launcher.
+        flags: the command line, with `sweep.resume`, new values of Hydra's own options, such as another launcher, and
+            recorded overrides and flags that count only if they are repeated.
+        repository: the config files that the command line selects.
 
     Raises:
-        UserError: if the folder contains no sweep, or there are other overrides.
+        UserError: if the folder contains no sweep, there are other overrides, or a recorded override or flag must be
+            repeated on the command line.
     """
-    by_key = {override.lstrip("+").partition("=")[0]: override for override in overrides}
-    folder = Path(str(OverridesParser.create().parse_override(by_key["sweep.resume"]).value())).expanduser().absolute()
-    if other := [line for key, line in by_key.items() if not key.startswith(("hydra.", "hydra/", "sweep."))]:
+    by_key = {key_of(override): override for override in flags.overrides}
+    value = OverridesParser.create().parse_override(by_key.pop("sweep.resume")).value()
+    if value is None or not str(value).strip():
+        raise UserError("sweep.resume= is empty: name the folder of a sweep, such as outputs/train/multiruns/<time>")
+    folder = Path(str(value)).expanduser().absolute()
+    sweep = Sweep.read(folder)
+    recorded = parse_flags(sweep.arguments)
+    typed = list(by_key.values())
+    own = ("hydra.", "hydra/", "sweep.")
+    if other := [line for key, line in by_key.items() if not key.startswith(own) and line not in recorded.overrides]:
         raise UserError(f"sweep.resume takes all overrides from the sweep: remove {' '.join(other)}")
-    replaced = {key for key in by_key if key != "sweep.resume"} | {"hydra.sweep.dir"}
     dropped = "hydra.launcher." if "hydra/launcher" in by_key else "sweep."  # another launcher has other options
-    arguments = [
-        argument
-        for argument in Sweep.read(folder).arguments
-        if argument.partition("=")[0] not in replaced and not argument.startswith(("sweep.", dropped))
+    replaced = {*by_key, "hydra.sweep.dir"}
+    remaining = [
+        line
+        for line in recorded.overrides
+        if key_of(line) not in replaced and not key_of(line).startswith(("sweep.", dropped))
     ]
-    flag = [] if {"-m", "--multirun"} & set(arguments) else ["-m"]
+    lines = [*remaining, *(line for job in sweep.jobs for line in job.overrides)]
+    mistakes = [
+        *recorded_flag_mistakes(vars(recorded), vars(flags)),
+        *recorded_override_mistakes(lines, typed, str(folder), repository),
+    ]
+    if mistakes:
+        raise UserError(f"the overrides in {folder / FILE} are not all allowed. {format_mistakes(mistakes)}")
     folders = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
-    return [*arguments, *(line for key, line in by_key.items() if key != "sweep.resume"), *folders, *flag]
+    return [*remaining, *typed, *folders]
 
 
 def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:

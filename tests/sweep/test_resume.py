@@ -1,16 +1,23 @@
 """Resuming a sweep and its jobs."""
 
+import re
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
+from src.config.hydra_adapter import parse_flags
 from src.errors import UserError
 from src.run_folder import trim
 from src.sweep.jobs import Job, Sweep
-from src.sweep.resume import restore_sweep_arguments, resume_from_last_checkpoint
+from src.sweep.resume import restore_sweep_overrides, resume_from_last_checkpoint
+from tests.helpers import repository
 
 STARTED = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
+
+
+def restore(*arguments: str) -> list[str]:
+    return restore_sweep_overrides(parse_flags(arguments), repository("train"))
 
 
 @pytest.fixture
@@ -21,28 +28,78 @@ def sweep(tmp_path: Path) -> Path:
 
 def test_a_sweep_resumes_with_its_original_command_line(sweep: Path) -> None:
     folders = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
-    assert restore_sweep_arguments([f"sweep.resume={sweep}"]) == [*STARTED[:4], *folders]
+    assert restore(f"sweep.resume={sweep}") == [*STARTED[1:4], *folders]
 
 
 def test_another_launcher_drops_the_options_of_the_previous_one(sweep: Path) -> None:
-    arguments = restore_sweep_arguments([f"sweep.resume={sweep}", "hydra/launcher=basic"])
-    assert arguments[:3] == ["-m", "seed=1,2", "hydra/launcher=basic"]
+    arguments = restore(f"sweep.resume={sweep}", "hydra/launcher=basic")
+    assert arguments[:2] == ["seed=1,2", "hydra/launcher=basic"]
 
 
 def test_other_overrides_are_refused(sweep: Path) -> None:
     with pytest.raises(UserError, match=r"takes all overrides from the sweep: remove seed=3 optimizer\.lr=1"):
-        restore_sweep_arguments(["seed=3", f"sweep.resume={sweep}", "optimizer.lr=1"])
+        restore("seed=3", f"sweep.resume={sweep}", "optimizer.lr=1")
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        "+hydra.job.env_set.PATH=/other:/usr/bin",
+        "+hydra.job={env_set: {PATH: /other}}",
+        "extras.trusted_modules=[runpy]",
+        "extras={trusted_modules: [runpy]}",
+        "hydra.searchpath=[file:///other]",
+        "+hydra.callbacks.x._target_=hydra.experimental.callbacks.LogJobReturnCallback",
+        "+hydra.launcher.setup=[reboot]",
+        "hydra.sweeper.params={extras.trusted_modules: '[runpy]'}",
+        "+loss@extras=cross_entropy",
+        "paths.output_dir=/other",
+        "data={cache_dir: /other}",
+        "callbacks.last_checkpoint.dirpath=/other",
+        "callbacks.last_checkpoint.dirpath=${hydra:sweep.dir}/${tags.0}",
+        "+callbacks.x._target_=runpy.run_path",
+        "--config-dir=/other",
+        "--config-path=/other",
+    ],
+)
+def test_a_sweep_file_cannot_choose_code_or_destinations(recorded: str, sweep: Path) -> None:
+    Sweep(sweep, [*STARTED, recorded], [Job(0, ["seed=1"], "0")]).write()
+    with pytest.raises(UserError, match=r"(?s)sweep\.json are not all allowed.*" + re.escape(recorded.lstrip("-"))):
+        restore(f"sweep.resume={sweep}")
+
+
+@pytest.mark.parametrize("line", ["+hydra.job.env_set.PATH=/other", "extras.trusted_modules=[runpy]", "data=../x"])
+def test_a_job_in_a_sweep_file_cannot_choose_code(line: str, sweep: Path) -> None:
+    Sweep(sweep, STARTED, [Job(0, ["seed=1", line], "0")]).write()
+    with pytest.raises(UserError, match=r"sweep\.json are not all allowed"):
+        restore(f"sweep.resume={sweep}")
+
+
+def test_repeated_overrides_are_allowed(sweep: Path) -> None:
+    local = ["extras.trusted_modules=[mine]", "+hydra.job.env_set.PATH=/own", "data.cache_dir=/a,/b"]
+    jobs = [Job(i, ["seed=1", local[0], f"data.cache_dir={path}"], str(i)) for i, path in enumerate(("/a", "/b"))]
+    Sweep(sweep, [*STARTED, *local], jobs).write()
+    restored = restore(f"sweep.resume={sweep}", *local)
+    assert [line for line in restored if line in local] == local
+    with pytest.raises(UserError, match=r"remove extras\.trusted_modules=\[other\]"):
+        restore(f"sweep.resume={sweep}", "extras.trusted_modules=[other]")
+
+
+@pytest.mark.parametrize("empty", ["sweep.resume=", "sweep.resume=null", "sweep.resume=' '"])
+def test_an_empty_folder_is_reported(empty: str) -> None:
+    with pytest.raises(UserError, match=r"sweep\.resume= is empty: name the folder"):
+        restore(empty)
 
 
 def test_a_folder_without_a_sweep_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is not the folder of a sweep: it has no sweep\.json"):
-        restore_sweep_arguments([f"sweep.resume={tmp_path}"])
+        restore(f"sweep.resume={tmp_path}")
 
 
 def test_a_damaged_sweep_is_reported(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text('{"jobs": [{"number": 1}]}')
     with pytest.raises(UserError, match=r"sweep\.json cannot be read .*start the sweep anew"):
-        restore_sweep_arguments([f"sweep.resume={tmp_path}"])
+        restore(f"sweep.resume={tmp_path}")
 
 
 def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
