@@ -79,12 +79,18 @@ def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callabl
                 process.join(POLL)
                 if not interrupted and (received or should_stop()):
                     interrupted = True
-                    os.kill(process.pid, signal.SIGINT)
+                    _interrupt(process.pid)
         except BaseException:  # raised by a signal handler such as Submitit's, when Slurm preempts the job
-            os.kill(process.pid, signal.SIGINT)
+            _interrupt(process.pid)
             process.join()
             raise
     return int(process.exitcode)
+
+
+def _interrupt(pid: int) -> None:
+    """Send SIGINT to a process, which may have ended."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGINT)
 
 
 @contextmanager
