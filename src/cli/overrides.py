@@ -11,9 +11,11 @@ from src.cli.configuration import configuration_mistakes
 from src.cli.override_keys import check_key
 from src.cli.parsing import ParsedOverride, parse_overrides
 from src.config.composition import Repository
+from src.config.keys import key_of
 from src.config.mistakes import Mistake
 from src.config.quoting import quote
 
+ONLY_SEARCH = "is an interval, which only a search samples: add hparams_search=optuna, or list values: a,b,c"
 SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether to sweep, and over which values
 
 
@@ -37,9 +39,12 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
         params = [f"{key}={value}" for key, value in (hydra["sweeper"].get("params") or {}).items() if key not in typed]
         defaults, wrong = parse_overrides(params, repository.loader)
         overrides, mistakes = defaults + overrides, wrong + mistakes
+        if hydra["sweeper"].get("search", ...) is None:  # the sweeper of Heed, without a search
+            mistakes += [Mistake(override.line, ONLY_SEARCH) for override in overrides if override.is_interval]
     else:
         mistakes += [_several_values(override) for override in overrides if override.is_sweep]
     without_value = {mistake.entry for mistake in mistakes}  # only the keys of these overrides can be checked
+    unset = set(map(key_of, without_value))
 
     choices = [override for override in overrides if is_choice(override, repository.groups)]
     options = [override for override in overrides if override not in choices]
@@ -55,7 +60,8 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
     # This step imports classes, which takes seconds. It is skipped if there are mistakes but no options to validate.
     if deep and (options or not mistakes):
         for row in rows:
-            mistakes += configuration_mistakes(repository, row, options, overrides, sweeps)
+            in_config = configuration_mistakes(repository, row, options, overrides, sweeps)
+            mistakes += [mistake for mistake in in_config if mistake.entry not in unset]  # not "data.path is required"
     return mistakes
 
 

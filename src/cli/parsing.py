@@ -23,6 +23,7 @@ class ParsedOverride(NamedTuple):
         values: all values of a sweep, the first value of a range, or the only value.
         lines: one override for each value; empty if the key is invalid or a pattern matches no choice.
         is_sweep: whether the override has a list of values, a range or a pattern.
+        is_interval: whether the override is an interval, from which only a search can sample.
     """
 
     line: str
@@ -32,6 +33,7 @@ class ParsedOverride(NamedTuple):
     values: list[Any]
     lines: list[str]
     is_sweep: bool
+    is_interval: bool = False
 
     def with_value(self, text: str) -> str:
         """Return the override with the value `text`."""
@@ -40,9 +42,10 @@ class ParsedOverride(NamedTuple):
 
 
 def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[ParsedOverride], list[Mistake]]:
-    """Parse overrides; return them, and a mistake for each value that is missing or cannot be parsed.
+    """Parse overrides; return them, and a mistake for each value that is missing, empty or cannot be parsed.
 
-    An override without a value is not returned. An invalid key is not reported here, because `check_key` reports it.
+    An override without a value, or with an empty range, is not returned. An invalid key is not reported here, because
+    `check_key` reports it.
     """
     parser = OverridesParser.create(loader)
     overrides, mistakes = [], []
@@ -50,7 +53,13 @@ def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[Parsed
         try:
             override = parser.parse_override(line)
             override.config_loader = loader
-            overrides.append(_parse(override, parser))
+            parsed = _parse(override, parser)
+            if parsed.is_sweep and not parsed.lines and isinstance(override.value(), RangeSweep):
+                mistakes.append(
+                    Mistake(line, "is an empty range: write range(start, stop, step) with a stop beyond start")
+                )
+            else:
+                overrides.append(parsed)
         except (HydraException, ValueError) as error:
             key, _, value = line.partition("=")
             name = key.lstrip("+~")
@@ -79,8 +88,10 @@ def _parse(override: Override, parser: OverridesParser) -> ParsedOverride:
     line = override.input_line or ""
     lines = [line]
     is_sweep = override.is_sweep_override()
+    is_interval = False
     if is_sweep:
         sweep = override.value()
+        is_interval = isinstance(sweep, IntervalSweep)
         if isinstance(sweep, RangeSweep):
             texts = [str(value) for value in list(sweep.range())[:1]]
         elif isinstance(sweep, IntervalSweep):
@@ -90,4 +101,4 @@ def _parse(override: Override, parser: OverridesParser) -> ParsedOverride:
         lines = [f"{override.get_key_element()}={text}" for text in texts]
     values = [parser.parse_override(single).value() for single in lines]
     prefix = line[: len(line) - len(line.lstrip("+~"))]
-    return ParsedOverride(line, prefix, override.key_or_group, override.package, values, lines, is_sweep)
+    return ParsedOverride(line, prefix, override.key_or_group, override.package, values, lines, is_sweep, is_interval)

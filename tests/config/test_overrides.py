@@ -1,7 +1,10 @@
 import pytest
 
+from src.cli.overrides import command_line_mistakes
+from src.config.mistakes import Mistake
 from src.errors import UserError
 from tests.config.conftest import FindMistakes
+from tests.helpers import repository as real_repository
 
 
 @pytest.mark.parametrize(
@@ -179,6 +182,7 @@ def test_options_for_a_group_are_those_of_its_new_choice(find_mistakes: FindMist
         ("seed=choice(1,x)", ["seed=x"]),
         ("seed=range(0.5,1)", ["seed=0.5"]),
         ("seed=range(1,2,0)", ["seed=range(1,2,0)"]),
+        ("seed=range(5,1)", ["seed=range(5,1)"]),
         ("model/encoder=glob(x*)", ["model/encoder=glob(x*)"]),
         ("seed=glob(x*)", ["seed=glob(x*)"]),
         ("sede=1,2", ["sede=1,2"]),
@@ -188,6 +192,27 @@ def test_options_for_a_group_are_those_of_its_new_choice(find_mistakes: FindMist
 )
 def test_every_value_of_a_sweep_is_checked(find_mistakes: FindMistakes, line: str, wrong: list[str]) -> None:
     assert list(find_mistakes(line, sweeps=True)) == wrong
+
+
+@pytest.mark.parametrize("sweeps", [False, True])
+def test_an_empty_range_is_reported_once(find_mistakes: FindMistakes, sweeps: bool) -> None:
+    message = "is an empty range: write range(start, stop, step) with a stop beyond start"
+    assert find_mistakes("seed=range(5,1)", sweeps=sweeps) == {"seed=range(5,1)": message}
+
+
+def test_only_a_search_samples_an_interval() -> None:
+    line = "optimizer.lr=interval(0.01,0.1)"
+    mistakes = command_line_mistakes(real_repository("train"), [line], sweeps=True, deep=False)
+    assert mistakes == [
+        Mistake(line, "is an interval, which only a search samples: add hparams_search=optuna, or list values: a,b,c")
+    ]
+    assert not command_line_mistakes(real_repository("train"), [line, "hparams_search=optuna"], sweeps=True, deep=False)
+
+
+@pytest.mark.parametrize("line", ["data.path=a b=c,d.csv", "data.path=a,b", "data.path"])
+def test_an_option_whose_value_is_wrong_is_not_also_required(find_mistakes: FindMistakes, line: str) -> None:
+    (message,) = find_mistakes("data=csv", line, "seed=3").values()
+    assert "is required" not in message
 
 
 def test_a_sweep_over_choices_checks_options_in_each(find_mistakes: FindMistakes) -> None:
