@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, open_dict, read_write
 
 from src.cli.parsing import ParsedOverride
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_node import hydra_mistakes
 from src.config.mistakes import Mistake
 from src.config.paths import hydra_output_mistakes, output_folder
+from src.config.plain import MISSING, plain_values, value_at
 from src.config.targets import TRUSTED
 from src.config.validation import config_mistakes, sweep_value_mistakes, trusted_modules
 from src.formatting import format_value
@@ -73,10 +74,10 @@ def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
         HydraConfig.instance().set_config(cfg)  # for interpolations of ${hydra:…}
 
     try:
-        set_values(".")
+        set_values(MISSING)  # as in Hydra, which resolves the output folder first
         mistakes = list(hydra_output_mistakes(cfg.hydra, sweeps=sweeps))
-        if not mistakes:
-            set_values(str(Path(output_folder(cfg.hydra, sweeps=sweeps) or ".").absolute()))
+        folder = None if mistakes else output_folder(cfg.hydra, sweeps=sweeps)
+        set_values(str(Path(folder).absolute()) if folder else ".")
         yield mistakes
     finally:
         HydraConfig.instance().cfg = None
@@ -103,6 +104,8 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
 
 def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
     """Find missing tags if tags are required. The default tags count only if they are typed on the command line."""
-    is_default = task.get("tags") in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
-    if OmegaConf.select(task, "extras.enforce_tags") is True and "tags" in task and (is_default or not task.tags):
+    values = plain_values(task)
+    tags = values.get("tags")
+    is_default = tags in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}
+    if value_at(values, "extras.enforce_tags") is True and "tags" in values and (is_default or not tags):
         yield Mistake("extras.enforce_tags=true", "requires tags: write tags=[…], such as tags=[baseline,imdb]")

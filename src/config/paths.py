@@ -10,7 +10,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from src.config.mistakes import Mistake
-from src.config.plain import plain_value
+from src.config.plain import Unresolved, plain_value, plain_values, value_at
 from src.formatting import format_value
 
 PATH_ENDS = ("path", "dir", "folder", "file", "pictures")  # ends of the names of options that contain a path
@@ -57,6 +57,10 @@ def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistak
     yield from _plain_name("hydra.job.name", plain_value(hydra, "job.name"))
     yield from relative_path_mistakes("hydra.output_subdir", plain_value(hydra, "output_subdir"))
     key = "hydra.sweep.dir" if sweeps else "hydra.run.dir"
+    value = value_at(plain_values(hydra), key.removeprefix("hydra."))
+    if isinstance(value, Unresolved):
+        reason = "the value is not known yet" if "Incompatible value 'None'" in value.reason else value.reason
+        yield Mistake(f"{key}={value.written}", f"cannot be resolved ({reason}): write a path without this reference")
     folder = output_folder(hydra, sweeps=sweeps)
     yield from _empty(key, folder)
     yield from _unwritable(key, folder)

@@ -196,6 +196,8 @@ def _options(node: Node, accepted: Signature, path: str, passed: Collection[str]
 
 
 def _type_mistake(here: str, value: Any, option: Option) -> Iterator[Mistake]:
+    if any(isinstance(item, Unresolved) for item in paths_in(value).values()):
+        return  # `_nodes` reports each reference that cannot be resolved
     if not matches_type(value, option.hint) and not (value is None and option.nullable):
         yield Mistake(f"{here}={format_value(value)}", f"expects {describe_type(option.hint)}, {describe_value(value)}")
 

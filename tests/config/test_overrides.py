@@ -209,6 +209,26 @@ def test_only_a_search_samples_an_interval() -> None:
     assert not command_line_mistakes(real_repository("train"), [line, "hparams_search=optuna"], sweeps=True, deep=False)
 
 
+@pytest.mark.parametrize("sweeps", [False, True])
+@pytest.mark.parametrize(
+    ("line", "entry", "reason"),
+    [
+        ("tags=${tags}", None, "cannot be resolved: Recursive interpolation"),
+        ("tags=[${tags.0}]", "tags[0]=${tags.0}", "cannot be resolved: Recursive interpolation"),
+        ("hydra.run.dir=${hydra.run.dir}", None, "cannot be resolved (Recursive interpolation detected): write a path"),
+        ("hydra.run.dir=${hydra:runtime.output_dir}", None, "cannot be resolved (the value is not known yet): write"),
+        ("hydra.run.dir=${nowhere}", None, "cannot be resolved (Interpolation key 'nowhere' not found): write a path"),
+    ],
+)
+def test_a_reference_to_itself_is_reported(
+    find_mistakes: FindMistakes, line: str, entry: str | None, reason: str, sweeps: bool
+) -> None:
+    line, entry = ((text or line).replace("run.dir", "sweep.dir" if sweeps else "run.dir") for text in (line, entry))
+    ((found, message),) = find_mistakes(line, "seed=3", sweeps=sweeps).items()
+    assert found == entry
+    assert message.startswith(reason)
+
+
 @pytest.mark.parametrize("line", ["data.path=a b=c,d.csv", "data.path=a,b", "data.path"])
 def test_an_option_whose_value_is_wrong_is_not_also_required(find_mistakes: FindMistakes, line: str) -> None:
     (message,) = find_mistakes("data=csv", line, "seed=3").values()
