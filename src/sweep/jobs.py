@@ -1,5 +1,6 @@
 """The jobs of a sweep and its file `sweep.json`."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 
 from src.errors import UserError
 from src.files.record import read_json, write_json
+from src.run_result import RESULT_FILE
 
 FILE = "sweep.json"
 SWEEP = {"arguments": [str], "jobs": [{"number": int, "overrides": [str], "folder": str}]}
@@ -45,7 +47,8 @@ class Sweep:
         """Read the sweep in a folder.
 
         Raises:
-            UserError: if the folder contains no sweep, or its file cannot be read.
+            UserError: if the folder contains no sweep, its file cannot be read, two jobs have the same number or
+                folder, or a folder is in the place of a job's record.
         """
         path = folder / FILE
         if not path.is_file():
@@ -59,6 +62,15 @@ class Sweep:
             raise UserError(
                 f"{path} names {outside[0]!r}, which is not inside the sweep's folder: start the sweep anew"
             )
+        for name, values in (
+            ("number", [job.number for job in jobs]),
+            ("folder", [PurePath(job.folder) for job in jobs]),
+        ):
+            if repeated := [value for value, count in Counter(values).items() if count > 1]:
+                raise UserError(f"{path} has several jobs with the {name} {repeated[0]}: start the sweep anew")
+        for job in jobs:
+            if (result := folder / job.folder / RESULT_FILE).is_dir():
+                raise UserError(f"{result} is a folder, but must be a file: remove it")
         return cls(folder, content.pop("arguments"), jobs, content)
 
     def write(self, outcomes: Sequence[Any] = ()) -> None:

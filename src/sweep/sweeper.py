@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from src.config.keys import present_name
 from src.errors import UserError
 from src.sweep.compose import expand_combinations
-from src.sweep.jobs import Sweep, shared_overrides
+from src.sweep.jobs import FILE, Sweep, shared_overrides
 from src.sweep.runner import SweepRunner
 
 
@@ -63,6 +63,8 @@ class GridOrSearch(sweeper.Sweeper):
         runner = self.runner
         if runner.is_resumed:
             jobs = Sweep.read(runner.folder).jobs
+            if not jobs:
+                raise UserError(f"{runner.folder / FILE} lists no jobs: start the sweep anew")
             runner.composer.shared = shared_overrides([job.overrides for job in jobs])
             pending = runner.pending(jobs)
             runner.validate([(job.number, job.overrides) for job in pending])

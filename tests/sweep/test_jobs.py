@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from src.errors import UserError
 from src.sweep.jobs import Sweep, shared_overrides, varying_overrides
+from src.sweep.sweeper import GridOrSearch
 from tests.damage import damaged, few_examples, trees
 
 SWEEP = {
@@ -39,6 +41,33 @@ def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> Non
     (tmp_path / "sweep.json").write_text(json.dumps(record))
     with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
         Sweep.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "folder", "repeated"), [(0, "b", "number 0"), (1, "a", "folder a"), (1, "./a", "folder a")]
+)
+def test_two_jobs_with_one_number_or_folder_are_refused(
+    number: int, folder: str, repeated: str, tmp_path: Path
+) -> None:
+    jobs = [{"number": 0, "overrides": [], "folder": "a"}, {"number": number, "overrides": [], "folder": folder}]
+    (tmp_path / "sweep.json").write_text(json.dumps({**SWEEP, "jobs": jobs}))
+    with pytest.raises(UserError, match=rf"sweep\.json has several jobs with the {repeated}: start the sweep anew"):
+        Sweep.read(tmp_path)
+
+
+def test_a_folder_in_the_place_of_a_record_is_named(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(json.dumps(SWEEP))
+    (tmp_path / "0_seed-1" / "result.json").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"0_seed-1/result\.json is a folder, but must be a file: remove it"):
+        Sweep.read(tmp_path)
+
+
+def test_a_resumed_sweep_without_jobs_is_a_mistake(tmp_path: Path) -> None:
+    Sweep(tmp_path, ["-m", "seed=1,2"], []).write()
+    sweeper = GridOrSearch()
+    sweeper.runner = Mock(is_resumed=True, folder=tmp_path)
+    with pytest.raises(UserError, match=r"sweep\.json lists no jobs: start the sweep anew"):
+        sweeper.sweep([])
 
 
 def test_jobs_are_told_apart_by_what_varies() -> None:
