@@ -1,6 +1,7 @@
 """Ranges of numeric options that no constructor of Heed checks, such as the seeds and the options of the Trainer."""
 
 import math
+import os
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -11,7 +12,9 @@ from src.config.plain import Node, join_path
 from src.formatting import format_value
 
 LARGEST_INTEGER = 2**63 - 1  # int64
-MAX_DEVICES = 1024  # per machine; on a CPU, Lightning creates a list of all devices before it starts a process
+MAX_DEVICES = 1024  # accelerators per machine
+MIN_PROCESSES = 2  # also on a machine with one core, so that trainer=ddp_sim works on every machine
+CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")  # variables that connect several machines
 FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
@@ -95,6 +98,7 @@ def range_mistakes(node: Node) -> Iterator[Mistake]:
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
     yield from _devices(node.value.get("trainer"))
+    yield from _machines(node.value.get("trainer"))
 
 
 def _numbers(node: Node, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
@@ -130,6 +134,10 @@ def _devices(trainer: Any) -> Iterator[Mistake]:
             yield Mistake(entry, "selects all accelerators, but accelerator=cpu has none: write trainer.devices=1")
         elif number < 1 and number != -1:
             yield Mistake(entry, "must be at least 1, or -1 for all accelerators")
+        elif accelerator == "cpu" and number > (cores := max(os.cpu_count() or 1, MIN_PROCESSES)):
+            yield Mistake(
+                entry, f"is more than the {cores} processes that this machine's cores can run: write 1 to {cores}"
+            )
         elif number > MAX_DEVICES:
             yield Mistake(entry, f"must be at most {MAX_DEVICES:,}")
     elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
@@ -138,3 +146,11 @@ def _devices(trainer: Any) -> Iterator[Mistake]:
         yield Mistake(entry, "must list one or more different devices")
     elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
         yield Mistake(entry, "must list indices of at least 0")
+
+
+def _machines(trainer: Any) -> Iterator[Mistake]:
+    """Check `trainer.num_nodes`: without a cluster, the first machine would wait for the others without end."""
+    number = trainer.get("num_nodes", 1) if isinstance(trainer, dict) else 1
+    if isinstance(number, int) and number > 1 and not any(os.environ.get(name) for name in CLUSTER):
+        remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"
+        yield Mistake(f"trainer.num_nodes={number}", f"needs {number} connected machines: {remedy}")

@@ -31,7 +31,9 @@ def mistakes(config: dict[str, Any]) -> list[Mistake]:
         ({"trainer": TRAINER | {"devices": -1}}, "trainer.devices=-1", "selects all accelerators"),
         ({"trainer": TRAINER | {"devices": "-1"}}, "trainer.devices=-1", "selects all accelerators"),
         ({"trainer": TRAINER | {"devices": 0}}, "trainer.devices=0", "must be at least 1"),
-        ({"trainer": TRAINER | {"devices": 10**9}}, "trainer.devices=1000000000", "must be at most 1,024"),
+        ({"trainer": TRAINER | {"devices": 10**9}}, "trainer.devices=1000000000", "is more than the"),
+        ({"trainer": {"accelerator": "gpu", "devices": 1025}}, "trainer.devices=1025", "must be at most 1,024"),
+        ({"trainer": {"num_nodes": 2}}, "trainer.num_nodes=2", "needs 2 connected machines: start the command with"),
         ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
         ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must list one or more different"),
         ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list indices of at least 0"),
@@ -53,6 +55,21 @@ def test_a_number_out_of_range_is_reported_with_its_rule(config: dict[str, Any],
     (mistake,) = mistakes(config)
     assert mistake.entry == entry
     assert mistake.message.startswith(message)
+
+
+def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert not mistakes({"trainer": TRAINER | {"devices": 3}})
+    (mistake,) = mistakes({"trainer": TRAINER | {"devices": 5}})
+    assert mistake.message == "is more than the 3 processes that this machine's cores can run: write 1 to 3"
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    assert not mistakes({"trainer": TRAINER | {"devices": 2}})  # trainer=ddp_sim
+
+
+@pytest.mark.parametrize("variable", ["SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR"])
+def test_a_cluster_may_have_several_machines(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "7")
+    assert not mistakes({"trainer": {"num_nodes": 2}})
 
 
 @pytest.mark.parametrize(
