@@ -99,6 +99,15 @@ def _has_working_folder() -> bool:
 
 
 def _unwritable_stream() -> str | None:
-    """Return the name of a standard stream that cannot be written to, or None; discard further output to it."""
+    """Return the name of a standard stream that cannot be written to, or None; discard further output to it.
+
+    Unbuffered standard output (PYTHONUNBUFFERED) loses text that it cannot write, so a line break is written.
+    """
+    if getattr(sys.stdout, "write_through", False):
+        try:
+            sys.stdout.write("\n")
+        except OSError:
+            drop_if_broken(sys.stdout)
+            return "standard output"
     streams = {"standard output": sys.stdout, "standard error": sys.stderr}
     return next((name for name, stream in streams.items() if stream and drop_if_broken(stream)), None)

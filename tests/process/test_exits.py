@@ -30,6 +30,18 @@ def test_another_error_keeps_its_traceback() -> None:
             raise error
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_is_named(unbuffered: str) -> None:
+    code = "from src.process.exits import exit_with_message\nwith exit_with_message('run'): print('text')"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [sys.executable, "-c", code], env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert process.stderr.startswith("Error: the disk is full, so standard output could not be written")
+
+
 def test_a_file_larger_than_allowed_is_named(tmp_path: Path) -> None:
     code = "from src.process.exits import exit_with_message\n"
     code += "with exit_with_message('run'), open('big', 'wb') as file: file.write(bytes(7919))"
