@@ -11,6 +11,7 @@ from src.cli.parsing import ParsedOverride
 from src.config.composition import Repository, without_hydra
 from src.config.hydra_node import hydra_mistakes
 from src.config.mistakes import Mistake
+from src.config.options import COMMANDS, of_record
 from src.config.paths import hydra_output_mistakes, output_folder
 from src.config.plain import MISSING, plain_values, value_at
 from src.config.targets import TRUSTED
@@ -49,6 +50,7 @@ def configuration_mistakes(
             entry = f"extras.trusted_modules={format_value(untrusted)}"
             yield Mistake(entry, "is allowed only on the command line or in conf/extras")
             task.extras.trusted_modules = sorted(trusted)
+        yield from _package_mistakes(repository, [line for line in choices if line not in errors], task)
         yield from hydra_mistakes(cfg.hydra, trusted - TRUSTED)
         yield from _environment_mistakes(cfg.hydra, overrides)
         yield from _tag_mistakes(task, overrides)
@@ -88,6 +90,18 @@ def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], bui
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
     return trusted_modules(cfg, built_in)
+
+
+def _package_mistakes(repository: Repository, choices: list[str], task: DictConfig) -> Iterator[Mistake]:
+    """Find files that set options under the name of their group, which is no option; remove this node from `task`."""
+    options = of_record(COMMANDS[repository.command]).options
+    for path, package in repository.selected_files([*repository.search, *choices]):
+        name = package.partition(".")[0]
+        if name and name != "hydra" and name not in options:
+            line = "# @package _global_"
+            yield Mistake(f"{name}={path.stem}", f"{path} sets no options of the command: add the first line {line}")
+            with open_dict(task):
+                task.pop(name, None)
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:

@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pytest
 
 from src.cli.overrides import command_line_mistakes
+from src.config.composition import Repository
 from src.config.mistakes import Mistake
 from src.errors import UserError
-from tests.config.conftest import FindMistakes
+from tests.config.conftest import FAKE, FindMistakes
 from tests.helpers import repository as real_repository
 
 
@@ -207,6 +210,18 @@ def test_only_a_search_samples_an_interval() -> None:
         Mistake(line, "is an interval, which only a search samples: add hparams_search=optuna, or list values: a,b,c")
     ]
     assert not command_line_mistakes(real_repository("train"), [line, "hparams_search=optuna"], sweeps=True, deep=False)
+
+
+@pytest.mark.parametrize("text", ["", "seed: 3\n"])
+def test_a_file_without_its_package_is_named_with_the_missing_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    file = tmp_path / "experiment" / "mine.yaml"
+    file.write_text(text)
+    repository = Repository(FAKE, "train", extra=str(tmp_path))
+    mistakes = command_line_mistakes(repository, ["experiment=mine"], sweeps=False, deep=True)
+    assert mistakes == [
+        Mistake("experiment=mine", f"{file} sets no options of the command: add the first line # @package _global_")
+    ]
 
 
 @pytest.mark.parametrize("sweeps", [False, True])
