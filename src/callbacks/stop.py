@@ -24,8 +24,9 @@ class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exc
 class StopOnSignal(pl.Callback):
     """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` at the end of the step and raises `Interrupted`.
 
-    Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. After
-    the last step of an epoch, the validation is completed first, because training cannot resume exactly from a
+    Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. A third
+    signal ends the process itself, because torch may wait for another process, where Python runs no handler. After the
+    last step of an epoch, the validation is completed first, because training cannot resume exactly from a
     checkpoint saved between this step and the end of the validation. Python ignores an exception that a signal handler
     raises within a `__del__` method, so the signal is checked again before training and between test batches.
 
@@ -53,6 +54,8 @@ class StopOnSignal(pl.Callback):
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         is_repeated = self.signum == signum
         self.signum = signum
+        if is_repeated:
+            signal.signal(signum, signal.SIG_DFL)
         if is_repeated or not self.is_training:
             raise Interrupted(signum)
         announce(f"\n{signal.Signals(signum).name}: stopping after this step; repeat to stop immediately")

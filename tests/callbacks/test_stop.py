@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from unittest.mock import Mock
 
@@ -60,6 +61,16 @@ def test_the_second_signal_stops_at_once(stop: StopOnSignal) -> None:
     os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(Interrupted):
         os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_the_third_signal_ends_the_process_also_outside_python(stop: StopOnSignal, is_training: bool) -> None:
+    stop.is_training = is_training
+    for _ in range(2):
+        with suppress(Interrupted):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) == stop._handle
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
