@@ -29,7 +29,9 @@ def main(cfg: DictConfig) -> None:
     from src.run import Run
 
     with Run(cfg) as run:
-        loggers = run.attach_loggers(build.loggers(cfg))
+        loggers = build.loggers(cfg)
+        if not run.reuses_folder:  # otherwise the files of the earlier run are unchanged until the data are loaded
+            run.attach_loggers(loggers)
         cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
@@ -40,6 +42,8 @@ def main(cfg: DictConfig) -> None:
         else:
             _warn_of_other_data(cards, cfg)
             module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards, metrics)
+        if run.reuses_folder:
+            run.attach_loggers(loggers)
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)
         run.report(trainer)

@@ -4,6 +4,7 @@ import logging
 import os
 import time
 import warnings
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,6 +12,8 @@ from types import TracebackType
 from typing import Any
 
 import pytorch_lightning as pl
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
@@ -24,6 +27,8 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
+from src.errors import UserError
+from src.files.lock import lock_folder
 from src.lit import LitClassifier
 from src.loggers.csv import Metrics
 from src.loggers.tracker import Report, Tracker
@@ -31,12 +36,13 @@ from src.process.console import OutputConsole
 from src.process.startup import announce
 from src.reports.data_table import data_table
 from src.reports.draw import draw_all
-from src.run_folder import is_main_process, trim_logs
+from src.run_folder import contains_training, is_main_process, remove_run_files, run_files, trim_logs
 from src.run_log import write_end, write_start
-from src.run_result import Best, Parameters, RunResult, Seconds, has_result
+from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
 
 log = logging.getLogger(__name__)
+LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status of a job hold the lock for a shorter time
 
 
 class Run:
@@ -46,11 +52,14 @@ class Run:
     record with the status completed, pruned, interrupted or failed, and closes the loggers. A run that a signal
     interrupts exits with 128 plus the signal's number.
 
-    In the folder of an earlier run, `config.yaml` and the record are replaced only when `describe` is called. If
-    the new run fails before this call, the files of the earlier run remain.
+    In the folder of an earlier run, the files of that run are removed or replaced only when `attach_loggers` is called.
+    If the new run fails before this call, the files of the earlier run remain.
 
     Args:
         cfg: the whole configuration.
+
+    Attributes:
+        reuses_folder: whether the folder contained files of an earlier run when this run started.
     """
 
     def __init__(self, cfg: DictConfig) -> None:
@@ -70,12 +79,22 @@ class Run:
         )
         self._start = time.perf_counter()
         self._replaces_files = False
+        self._lock = ExitStack()
+        self.reuses_folder = False
 
     def __enter__(self) -> "Run":
+        """Prepare the run.
+
+        Raises:
+            UserError: if another process writes to the folder, or the run would replace a training with an evaluation.
+        """
         self._record(started=_now())
         self.path.mkdir(parents=True, exist_ok=True)
-        if not has_result(self.path):
-            self.replace_earlier_run()
+        if is_main_process():
+            self._require_own_folder()
+        self.reuses_folder = bool(run_files(self.path))
+        if not self.reuses_folder:
+            self._write_config()
         if self.cfg.extras.ignore_warnings:
             _hide_library_warnings()
         self._record(seed=pl.seed_everything(self.cfg.seed, workers=True, verbose=False))
@@ -95,6 +114,7 @@ class Run:
                 tracker.close(self.result)
             except Exception as reason:  # an unreachable server must not change the status of the run
                 log.warning("%s could not be closed: %s", type(tracker).__name__, reason)
+        self._lock.close()
         if isinstance(error, Interrupted):
             if is_main_process() and Path(self.stop.checkpoint).exists():
                 announce(f"Interrupted. Resume with: {environment.resume_command(self.stop.checkpoint)}")
@@ -109,12 +129,18 @@ class Run:
     def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> list[Logger]:
         """Log the configuration to the loggers, and return the loggers, which are closed at the end of the run.
 
+        Before that, the files of an earlier run in the folder are removed, unless this run continues it.
+
         Args:
             steps: number of optimizer steps after which the run resumes; if it resumes in its own folder, its logs are
                 continued. None for a run that does not resume.
         """
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
-        if steps is not None and is_main_process() and self._owns(self.cfg.ckpt_path):
+        continues = steps is not None and self._owns(self.cfg.ckpt_path)
+        if is_main_process() and not continues:
+            remove_run_files(self.path)
+        self._write_config()
+        if is_main_process() and continues and steps is not None:
             trim_logs(self.path, steps)
             for tracker in self.trackers:
                 tracker.continue_run()
@@ -130,18 +156,32 @@ class Run:
         config = {**self.config, "choices": dict(self.result.choices)}
         return Card(config, data.codec, data.class_counts, data.data_fingerprint)
 
-    def replace_earlier_run(self) -> None:
-        """Write the configuration over that of an earlier run, and let the end of this run replace the record."""
+    def _require_own_folder(self) -> None:
+        """Lock the folder until the end of the run, and check that no evaluation would replace a training."""
+        locked_by_sweep = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
+        with ExitStack() as stack:
+            if not locked_by_sweep and not stack.enter_context(lock_folder(self.path, LOCK_TIMEOUT)):
+                raise UserError(
+                    f"another process is writing to {self.path}: wait until it ends, or choose another hydra.run.dir"
+                )
+            if not self.cfg.get("train") and contains_training(self.path):
+                raise UserError(
+                    f"{self.path} contains a training run, whose files an evaluation would replace: choose another "
+                    "hydra.run.dir"
+                )
+            self._lock = stack.pop_all()
+
+    def _write_config(self) -> None:
+        """Write the configuration, and let the end of this run write the record."""
         self._replaces_files = is_main_process()
         if self._replaces_files:
             (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
 
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record data, parameters, device and versions, and replace the files of an earlier run.
+        """Record data, parameters, device and versions.
 
         Before training, the summary of the data is printed.
         """
-        self.replace_earlier_run()
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         counts = {
             name: sum(p.numel() for p in component.parameters()) for name, component in module.model.named_children()

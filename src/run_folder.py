@@ -1,4 +1,4 @@
-"""Decide which process writes into the folder of a run, and remove rows from its logs when the run resumes."""
+"""The files in the folder of a run: which process writes them, and which of them a later run trims or removes."""
 
 import csv
 from pathlib import Path
@@ -7,11 +7,60 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from src.files.atomic import replace_atomically
 from src.loggers.csv import FILE
+from src.run_result import RunResult
+
+CHECKPOINTS = ("checkpoints/best.ckpt", "checkpoints/last.ckpt")
+RUN_FILES = (  # of which a run that starts anew removes the earlier ones; logs and the runs in wandb/ accumulate
+    "result.json",
+    *CHECKPOINTS,
+    "predictions/test.npz",
+    "predictions/val.npz",
+    f"csv/{FILE}",
+    "csv/hparams.yaml",
+    "gradients.csv",
+    "attention.json",
+    "attention_stats.npz",
+    "errors.csv",
+    "lexicon.json",
+    "faithfulness.npz",
+    "page.html",
+    "pictures/curves.png",
+    "pictures/gradients.png",
+    "pictures/confusion.png",
+    "pictures/reliability.png",
+    "pictures/attention_*.png",
+    "pictures/strip_*_*.png",
+    "pictures/heatmap_*_*.png",
+    "pictures/heads_*_*.png",
+    "tensorboard/events.out.tfevents.*",
+    "tensorboard/hparams.yaml",
+)
 
 
 def is_main_process() -> bool:
     """Return whether this process writes files, as exactly one process of a distributed run does."""
     return getattr(rank_zero_only, "rank", 0) == 0
+
+
+def contains_training(folder: Path) -> bool:
+    """Return whether a run has trained a model in the folder.
+
+    Raises:
+        UserError: if the record in the folder cannot be read.
+    """
+    return any((folder / name).exists() for name in CHECKPOINTS) or bool(RunResult.load(folder).seconds.fit)
+
+
+def run_files(folder: Path) -> list[Path]:
+    """Return the files that an earlier run wrote into its folder under their default names."""
+    paths = [path for pattern in RUN_FILES for path in folder.glob(pattern) if not path.is_dir()]
+    return [path for path in paths if path.parent == folder or not path.parent.is_symlink()]
+
+
+def remove_run_files(folder: Path) -> None:
+    """Remove the files that an earlier run wrote into its folder under their default names, and no other files."""
+    for path in run_files(folder):
+        path.unlink()
 
 
 def trim_logs(folder: Path, steps: int) -> None:

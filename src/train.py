@@ -18,7 +18,8 @@ def main(cfg: DictConfig) -> float | None:
         dry_build(cfg)  # after a validated command line, this checks only for missing components
         steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
-        if steps is None:  # a resumed run leaves its earlier logs unchanged until the weights are loaded
+        is_new = steps is None and not run.reuses_folder
+        if is_new:  # otherwise the files of the earlier run are unchanged until the data and the weights are loaded
             run.attach_loggers(loggers)
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(cfg)
@@ -30,7 +31,7 @@ def main(cfg: DictConfig) -> float | None:
             build.load_weights(module, weights, cfg.ckpt_path)
         elif cfg.train:
             module.model.load_pretrained()
-        if steps is not None:
+        if not is_new:
             run.attach_loggers(loggers, steps)
         run.describe(data, module, trainer)
         if cfg.train:

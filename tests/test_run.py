@@ -7,13 +7,16 @@ import pytest
 from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
+from src.errors import UserError
+from src.files.lock import lock_folder
 from src.run import Run
 from src.run_result import RunResult
 
 
 def new_run(path: Path, seed: int = 1) -> Run:
     paths, extras = {"output_dir": str(path)}, {"ignore_warnings": False}
-    return Run(OmegaConf.create({"task_name": "train", "seed": seed, "paths": paths, "extras": extras}))
+    values = {"task_name": "train", "train": True, "seed": seed, "paths": paths, "extras": extras, "ckpt_path": None}
+    return Run(OmegaConf.create(values))
 
 
 def read(path: Path) -> tuple[int, int | None]:
@@ -33,8 +36,8 @@ def test_an_earlier_run_is_replaced_on_request_only(tmp_path: Path) -> None:
             pass
     assert read(tmp_path) == (1, 1)
     with new_run(tmp_path, 2) as run:
-        run.replace_earlier_run()
-        assert read(tmp_path) == (2, 1)
+        run.attach_loggers([])
+        assert read(tmp_path) == (2, None)
     assert read(tmp_path) == (2, 2)
 
 
@@ -51,5 +54,55 @@ def test_a_tracker_that_cannot_be_closed_does_not_change_the_status(
 def test_only_the_main_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_zero_only, "rank", 1)
     with new_run(tmp_path) as run:
-        run.replace_earlier_run()
+        run.attach_loggers([])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_new_run_removes_the_files_of_an_earlier_run_alone(tmp_path: Path) -> None:
+    other, folder = tmp_path / "other", tmp_path / "run"
+    own = ["predictions/test.npz", "page.html", "gradients.csv", "attention.json", "pictures/strip_test_4.png"]
+    foreign = ["notes.txt", "predictions/mine.npz", "pictures/mine.png", "checkpoints/mine.ckpt", "wandb/run-1/log"]
+    for path in [*(folder / name for name in [*own, *foreign]), other / "events.out.tfevents.1"]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (folder / "tensorboard").symlink_to(other)
+    with pytest.raises(UserError), new_run(folder) as run:
+        raise UserError("a mistake in the data")
+    assert all((folder / name).exists() for name in own)
+    with new_run(folder) as run:
+        run.attach_loggers([])
+    assert not any((folder / name).exists() for name in own)
+    assert all((folder / name).exists() for name in foreign)
+    assert (other / "events.out.tfevents.1").exists()
+
+
+def test_a_run_that_continues_keeps_its_files(tmp_path: Path) -> None:
+    with new_run(tmp_path) as run:
+        (tmp_path / "checkpoints").mkdir()
+        (tmp_path / "checkpoints" / "last.ckpt").touch()
+        run.cfg.ckpt_path = str(tmp_path / "checkpoints" / "last.ckpt")
+        run.attach_loggers([], steps=3)
+    assert (tmp_path / "checkpoints" / "last.ckpt").exists()
+
+
+@pytest.mark.parametrize("file", ["result.json", "checkpoints/best.ckpt"])
+def test_an_evaluation_does_not_replace_a_training(tmp_path: Path, file: str) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('{"format": 1, "seconds": {"total": 3.0, "fit": 2.0}}')
+    run = new_run(tmp_path)
+    run.cfg.train = False
+    with pytest.raises(UserError, match=r"contains a training run.*choose another hydra\.run\.dir"), run:
+        pass
+    assert not (tmp_path / "config.yaml").exists()
+
+
+def test_two_runs_cannot_write_to_a_folder_at_once(tmp_path: Path) -> None:
+    with new_run(tmp_path):
+        with pytest.raises(UserError, match=f"another process is writing to {tmp_path}: wait"), new_run(tmp_path, 2):
+            pass
+        assert read(tmp_path) == (1, None)
+    with new_run(tmp_path), lock_folder(tmp_path) as acquired:
+        assert not acquired
+    with lock_folder(tmp_path) as acquired:
+        assert acquired

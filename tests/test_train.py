@@ -16,7 +16,7 @@ import torch
 from src.data.padded_batches import Batch
 from src.errors import UserError
 from src.lit import LitClassifier
-from tests.helpers import train
+from tests.helpers import one_class_data, train
 
 
 def weights(folder: Path, name: str = "last") -> dict[str, torch.Tensor]:
@@ -153,6 +153,19 @@ def test_resuming_is_exact(
     train(tmp_path / "resumed", *options, f"ckpt_path='{last}'")
     for name, value in whole(scheduler).items():
         assert torch.equal(value, weights(tmp_path / "resumed")[name]), name
+
+
+def test_a_run_in_the_folder_of_an_earlier_run_has_its_own_files_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    train(folder, "trainer.max_epochs=1", draws=True)
+    earlier = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert {"test.npz", "gradients.csv", "attention.json", "page.html", "metrics.csv"} <= earlier
+    with pytest.raises(UserError, match=r"one_class\.csv"):
+        train(folder, "callbacks=checkpoints", *one_class_data(tmp_path))
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == earlier
+    train(folder, "trainer.max_epochs=1", "callbacks=checkpoints", "~logger.csv", "test=false", draws=True)
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert names == {"checkpoints/best.ckpt", "checkpoints/last.ckpt", "config.yaml", "result.json", ".hydra/lock"}
 
 
 def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:

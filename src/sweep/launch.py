@@ -18,11 +18,12 @@ from omegaconf import DictConfig, open_dict
 from src.config.quoting import quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
+from src.files.lock import lock_folder
 from src.run_result import delete_result
 from src.sweep import processes
 from src.sweep.child import OUTPUT, run_job
 from src.sweep.jobs import Job
-from src.sweep.outcome import DONE, ensure_outcome, lock_folder, read_recorded_outcome
+from src.sweep.outcome import DONE, ensure_outcome, read_recorded_outcome
 from src.sweep.stop import stop_requested
 
 log = logging.getLogger(__name__)

@@ -1,15 +1,12 @@
 """The outcome of a job, recorded in the job's folder, where any machine can read it without the sweep's process."""
 
-import fcntl
 import logging
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from src.errors import UserError
+from src.files.lock import lock_folder
 from src.process.startup import STOP_SIGNALS
 from src.run_result import RunResult
 
@@ -80,29 +77,3 @@ def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) ->
     folder.mkdir(parents=True, exist_ok=True)
     result = replace(result, overrides=result.overrides or tuple(overrides), status=status, error=error)
     result.save(folder)
-
-
-@contextmanager
-def lock_folder(folder: Path, timeout: float = 0.0) -> Iterator[bool]:
-    """Lock a job's folder during the block, and yield whether the lock was acquired.
-
-    If this process dies, a child that it forked within the block still holds the lock.
-
-    Args:
-        timeout: seconds to wait for the lock.
-    """
-    path = folder / ".hydra" / "lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + timeout
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    yield False
-                    return
-                time.sleep(0.05)
-            else:
-                yield True
-                return

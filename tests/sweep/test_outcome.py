@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from src.sweep.outcome import ensure_outcome, lock_folder, read_outcome
+from src.files.lock import lock_folder
+from src.sweep.outcome import ensure_outcome, read_outcome
 
 
 def write_record(folder: Path, **fields: object) -> None:
