@@ -50,6 +50,7 @@ def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
         for node, options in nodes.items():
             for name in names if isinstance(options, dict) else ():
                 yield from relative_path_mistakes(f"{group}.{node}.{name}", options.get(name), empty=group == "logger")
+    yield from _shared_files(values.get("callbacks"))
 
 
 def hydra_output_mistakes(hydra: DictConfig, *, sweeps: bool) -> Iterator[Mistake]:
@@ -91,6 +92,20 @@ def unwritable_reason(folder: Path) -> str | None:
             return None
     except OSError as error:
         return error.strerror or str(error)
+
+
+def _shared_files(callbacks: Any) -> Iterator[Mistake]:
+    """Find callbacks that would replace the checkpoint that another callback saved."""
+    owners: dict[tuple[Any, str], str] = {}
+    for name, options in callbacks.items() if isinstance(callbacks, dict) else ():
+        file = options.get("filename") if isinstance(options, dict) else None
+        if not isinstance(file, str):
+            continue
+        owner = owners.setdefault((options.get("dirpath"), os.path.normpath(file)), name)
+        nodes = (options, callbacks[owner])
+        if owner != name and any(node.get("enable_version_counter") is False for node in nodes):
+            key = f"callbacks.{name}.filename={format_value(file)}"
+            yield Mistake(key, f"is also the file of callbacks.{owner}: choose another name")
 
 
 def _paths(node: Mapping[str, Any], parent: str, unwritable: list[str]) -> Iterator[Mistake]:

@@ -43,6 +43,16 @@ def test_other_names_are_allowed(name: str | None) -> None:
     assert mistakes({**node, "task_name": "näme 1", "tags": ["a tag", "x" * 64]}) == {}
 
 
+def test_two_callbacks_do_not_share_a_file() -> None:
+    best = {"dirpath": "a", "filename": "last", "enable_version_counter": False}
+    last = {**best, "filename": "./last"}
+    rule = "is also the file of callbacks.best: choose another name"
+    assert mistakes({"callbacks": {"best": best, "last": last}}) == {"callbacks.last.filename=./last": rule}
+    assert mistakes({"callbacks": {"best": best, "last": {**last, "dirpath": "b"}, "none": None}}) == {}
+    numbered = {"dirpath": "a", "filename": "last"}  # Lightning appends a number to the name of an existing file
+    assert mistakes({"callbacks": {"best": numbered, "last": numbered}}) == {}
+
+
 @pytest.mark.parametrize("tag", ["", "a\nb", "a\0b", "x" * 65])
 def test_a_tag_is_one_short_line(tag: str) -> None:
     assert list(mistakes({"tags": ["good", tag]}).values()) == ["must be one line of 1 to 64 characters"]
