@@ -43,6 +43,14 @@ def logged_names(values: Mapping[str, Any]) -> tuple[str, ...]:
     return (*ALWAYS_LOGGED, *(f"val/{name}" for name in metric_nodes(values)))
 
 
+def _check_before_epoch_end(node: Mapping[str, Any]) -> str | None:
+    """Return the option by which a callback reads its metric after a validation, before train/… is logged."""
+    for name in ("check_on_train_epoch_end", "save_on_train_epoch_end"):
+        if node.get(name) is False:
+            return name
+    return None
+
+
 def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
     """Find metrics whose name is invalid or reserved, and default metrics whose definition was changed."""
     for name, node in metric_nodes(values).items():
@@ -79,6 +87,9 @@ def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUST
             yield Mistake(f"{path}.monitor={format_value(monitor)}", message)
         elif validates_nothing and isinstance(monitor, str) and monitor.startswith("val/"):
             yield Mistake(f"{path}.monitor={format_value(monitor)}", "is not measured with trainer.limit_val_batches=0")
+        elif isinstance(monitor, str) and monitor.startswith("train/") and (option := _check_before_epoch_end(node)):
+            message = f"is measured only at the end of a training epoch: write {path}.{option}=true"
+            yield Mistake(f"{path}.monitor={format_value(monitor)}", message)
         if "monitor" in node and isinstance(mode, str) and mode not in MODES:
             yield Mistake(f"{path}.mode={format_value(mode)}", f"must be one of {format_names(MODES)}")
         elif isinstance(monitor, str) and isinstance(mode, str) and monitor in names:

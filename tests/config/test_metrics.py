@@ -32,6 +32,14 @@ def test_what_is_logged_may_be_monitored(monitor: str | None) -> None:
     assert wrong(monitor=monitor, mode=worst) == (mistakes if monitor else {})
 
 
+@pytest.mark.parametrize("option", ["check_on_train_epoch_end", "save_on_train_epoch_end"])
+def test_a_training_metric_is_not_available_after_a_validation(option: str) -> None:
+    rule = f"is measured only at the end of a training epoch: write callbacks.stop.{option}=true"
+    assert wrong(monitor="train/loss", mode="min", **{option: False}) == {"callbacks.stop.monitor=train/loss": rule}
+    assert wrong(monitor="train/loss", mode="min", **{option: True}) == {}
+    assert wrong(monitor="val/loss", mode="min", **{option: False}) == {}
+
+
 def test_a_mode_is_a_direction() -> None:
     assert wrong(monitor="val/loss", mode="up") == {"callbacks.stop.mode=up": "must be one of min, max"}
 
