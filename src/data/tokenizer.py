@@ -37,8 +37,8 @@ class _Learned(TokenizerBuilder, ABC):
     """Base of the tokenizers that split texts at a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
-        vocab_size: maximum number of tokens, including those for padding and unknown words (≥ 3); subword vocabularies
-            always contain all characters of the training texts.
+        vocab_size: maximum number of tokens, including those for padding and unknown words (3 to 16,777,215); subword
+            vocabularies always contain all characters of the training texts.
         min_frequency: minimum number of occurrences of a token (≥ 1); rarer words are unknown, and rarer subwords are
             split further.
         lowercase: convert letters to lower case.
@@ -51,6 +51,8 @@ class _Learned(TokenizerBuilder, ABC):
     def __post_init__(self) -> None:
         if self.vocab_size < 3:
             raise ValueError(f"vocab_size={self.vocab_size}: must be at least 3: {PAD}, {UNKNOWN} and a token")
+        if self.vocab_size >= MAX_IDS:
+            raise ValueError(f"vocab_size={self.vocab_size}: must be below {MAX_IDS:,}, the limit of a vocabulary")
         if self.min_frequency < 1:
             raise ValueError(f"min_frequency={self.min_frequency}: must be at least 1")
 

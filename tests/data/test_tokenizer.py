@@ -140,7 +140,7 @@ def test_fingerprints_differ_between_options_and_classes() -> None:
     assert Word().fingerprint() == Word().fingerprint()
 
 
-@pytest.mark.parametrize("options", [{"vocab_size": 2}, {"min_frequency": 0}])
+@pytest.mark.parametrize("options", [{"vocab_size": 2}, {"vocab_size": 2**24}, {"min_frequency": 0}])
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(options))}={next(iter(options.values()))}"):
         Word(**options)
