@@ -30,6 +30,16 @@ def require_columns(path: Path, required: Sequence[str], delimiter: str | None =
         check_columns(str(path), required, names)
 
 
+def require_two_columns(text: str, label: str) -> None:
+    """Check that texts and labels come from different columns.
+
+    Raises:
+        ValueError: if they come from the same column, from which a model would learn to copy the label.
+    """
+    if text == label:
+        raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label to another column")
+
+
 def columns(path: Path, required: Sequence[str], delimiter: str | None) -> list[str]:
     """Return the names in the header of a CSV, TSV or Parquet file; an empty list for other formats.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from src.data.classes import distinct_classes, encode_labels, parse_class_names
+from src.data.columns import require_two_columns
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.examples import Examples, select_examples, validate_policy
@@ -133,6 +134,7 @@ class Hub(TextDataModule):
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        require_two_columns(text, label)
         if name.startswith((".", "/", "~")) or name.count("/") > 1:
             raise UserError(
                 f"data.name={name}: is a path, not a name on the hub. For a file, use data=csv data.path={name}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from src.data.classes import distinct_classes, encode_labels, parse_class_names
-from src.data.columns import require_columns
+from src.data.columns import require_columns, require_two_columns
 from src.data.corpus import Corpus, Split
 from src.data.datamodule import TextDataModule
 from src.data.delimiter import parse_delimiter
@@ -44,6 +44,7 @@ class Table(TextDataModule):
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        require_two_columns(text, label)
         files = {"path": path, "val_path": val_path, "test_path": test_path}
         self.paths = {
             split: existing_file(file, f"data.{option}")

@@ -95,6 +95,11 @@ def test_mistakes_are_reported(loading: dict[str, Any], options: dict[str, Any],
         Hub(**options, **loading).read()
 
 
+def test_texts_and_labels_are_different_columns(loading: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"text='label': is also the column of labels"):
+        Hub("plain", text="label", **loading)
+
+
 def test_without_a_network_the_message_recommends_a_local_copy(
     loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,3 +146,10 @@ def test_a_delimiter_needs_a_file_that_has_one(tmp_path: Path, loading: dict[str
     path.write_text('{"review": "a", "stars": 1}')
     with pytest.raises(ValueError, match=r"delimiter=';': only for \.csv and \.tsv files"):
         table(str(path), loading, delimiter=";")
+
+
+def test_texts_and_labels_are_different_columns(tmp_path: Path, loading: dict[str, Any]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\ngood,x\nbad,y\n")
+    with pytest.raises(ValueError, match=r"text='label': is also the column of labels"):
+        Table(str(path), text="label", **loading)
