@@ -30,6 +30,11 @@ def test_values_and_columns_are_mistakes_of_one_message(tmp_path: Path) -> None:
     assert "no column 'label' (did you mean 'lable'?)" in str(error.value)
 
 
+def test_an_address_is_no_path(tmp_path: Path) -> None:
+    line = "data.path=https://example.com/a.csv"
+    assert list(mistakes(tmp_path, "data=csv", line)) == [line]
+
+
 def test_a_component_refuses_several_options_at_once(tmp_path: Path) -> None:
     wrong = ["model.encoder.hidden_dim=0", "model.encoder.dropout=2", "optimizer.lr=-1", "optimizer.eps=-2"]
     assert list(mistakes(tmp_path, *wrong)) == wrong

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 Make = Callable[[DictConfig], Any]
 # The option, its value and the rule in an error message of a constructor, in the format that models/component.py
 # defines
-OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|[^\s:]*):? (.*)", re.DOTALL)
+OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|\S*?):? (.*)", re.DOTALL)
 
 
 class BuildResult(NamedTuple):
