@@ -1,8 +1,16 @@
 """Train and test a classifier: `python -m src.train model/attention=luong_general`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 from omegaconf import DictConfig
 
 from src.cli.entry import entry
+from src.errors import UserError
+
+if TYPE_CHECKING:
+    from pytorch_lightning import Trainer
 
 
 @entry("train")
@@ -35,7 +43,8 @@ def main(cfg: DictConfig) -> float | None:
             run.attach_loggers(loggers, steps)
         run.describe(data, module, trainer)
         if cfg.train:
-            trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
+            with _convert_interval_error(trainer):
+                trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
             run.stop.check()
         if cfg.test:
             best = run.select_checkpoint(trainer)
@@ -43,6 +52,24 @@ def main(cfg: DictConfig) -> float | None:
             trainer.test(module, data, ckpt_path=best, weights_only=True, verbose=False)
             run.report(trainer)
     return run.result.best.value
+
+
+@contextmanager
+def _convert_interval_error(trainer: "Trainer") -> Iterator[None]:
+    """Convert the error of a `val_check_interval` above the number of batches, which is known only during the block.
+
+    Raises:
+        UserError: if an epoch has fewer batches than `trainer.val_check_interval`.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if "val_check_interval" not in str(error):
+            raise
+        raise UserError(
+            f"trainer.val_check_interval={trainer.val_check_interval}: must be at most "
+            f"{trainer.num_training_batches:,}, the number of batches in an epoch"
+        ) from error
 
 
 if __name__ == "__main__":

@@ -58,6 +58,12 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], mes
         (["data.tokenizer.vocab_size=0"], r"data\.tokenizer\.vocab_size=0   must be at least 3"),
         (["callbacks.finite_loss.every_n_steps=0"], r"callbacks\.finite_loss\.every_n_steps=0   must be at least 1"),
         (["+callbacks.last_checkpoint.save_top_k=-3"], r"callbacks\.last_checkpoint\.save_top_k=-3   Invalid value"),
+        (["trainer.precision=transformer-engine"], r"trainer\.precision=transformer-engine   .*install this package"),
+        (
+            ["callbacks.gradient_norms.path=/proc/x.csv"],
+            r"callbacks\.gradient_norms\.path=/proc/x\.csv   cannot be wri",
+        ),
+        (["callbacks.gradient_norms.path=/"], r"callbacks\.gradient_norms\.path=/   is a folder"),
         (["trainer.accelerator=mps"], r"trainer\.accelerator=mps   "),
         (["model.encoder.hidden_dim=100000000"], r"model\.encoder   its [\d,]+ parameters need [\d,.]+ GB"),
         (["model.encoder.hidden_dim=10000000000"], r"model\.encoder\.hidden_dim=10000000000   needs more memory"),
@@ -67,6 +73,11 @@ def test_what_a_part_refuses_shows_before_the_data_are_read(overrides: list[str]
     with pytest.raises(UserError, match=f"^1 mistake in the configuration; nothing was started.\n  {message}"):
         train(tmp_path / "run", *overrides)
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_validation_after_more_batches_than_an_epoch_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^trainer\.val_check_interval=1000: must be at most 7, the number of batches"):
+        train(tmp_path / "run", "callbacks=none", "+trainer.val_check_interval=1000")
 
 
 def test_a_dry_build_moves_no_random_number() -> None:
@@ -180,7 +191,7 @@ def test_a_run_without_loggers_and_callbacks_still_tests(tmp_path: Path) -> None
     result = train(tmp_path / "run", "logger=none", "callbacks=none", draws=True)
     assert result["metrics"]["test/acc"]["n"] == 8
     left = {path.name for path in (tmp_path / "run").iterdir()}
-    assert left == {"config.yaml", "result.json", "predictions", "pictures", "page.html"}
+    assert left == {".hydra", "config.yaml", "result.json", "predictions", "pictures", "page.html"}
 
 
 @pytest.mark.filterwarnings("ignore:No positive samples in targets")  # in a single batch, and debugging hides nothing

@@ -46,7 +46,8 @@ def prefix_errors(key: str) -> Iterator[None]:
     """Convert errors about options to a UserError whose message starts with the dotted path of the option.
 
     Raises:
-        UserError: for a ValueError or a MisconfigurationException, even if a nested component raised it.
+        UserError: for a ValueError or a MisconfigurationException, even if a nested component raised it, and for the
+            ImportError of an option that needs a missing package.
     """
     try:
         yield
@@ -57,6 +58,8 @@ def prefix_errors(key: str) -> Iterator[None]:
         raise UserError(f"{path[1]}: {error.__cause__}") from error
     except ValueError as error:
         raise UserError(f"{key}: {error}") from error
+    except ImportError as error:
+        raise UserError(f"{key}: {error}; install this package, or choose another option") from error
     except Exception as error:
         from lightning_fabric.utilities.exceptions import MisconfigurationException  # takes seconds to import
 

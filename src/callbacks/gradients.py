@@ -11,6 +11,7 @@ from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
 from torch.optim import Optimizer
 
+from src.config.paths import unwritable_reason
 from src.files.plain import require
 
 
@@ -20,17 +21,21 @@ class GradientNorms(pl.Callback):
     Norms are copied from the device once per epoch.
 
     Args:
-        path: output file.
+        path: output file; its folder is created.
         every_n_steps: number of optimizer steps between two measurements, at least 1.
 
     Raises:
-        ValueError: if `every_n_steps` is below 1.
+        ValueError: if `every_n_steps` is below 1, or `path` cannot be written.
     """
 
     def __init__(self, path: str, every_n_steps: int = 10) -> None:
         if every_n_steps < 1:
             raise ValueError(f"every_n_steps={every_n_steps} must be at least 1")
         self.path = Path(path)
+        if self.path.is_dir():
+            raise ValueError(f"path={path}: is a folder: write the path of a file")
+        if reason := unwritable_reason(self.path.parent):
+            raise ValueError(f"path={path}: cannot be written to ({reason}): choose another file")
         self.every_n_steps = every_n_steps
         self._measured: list[tuple[int, str, Tensor]] = []
 
@@ -60,6 +65,7 @@ class GradientNorms(pl.Callback):
         self._measured = []
         header = "" if self.path.exists() else "step,part,norm\n"
         rows = list(zip(steps, parts, torch.stack([norm.to(norms[-1].device) for norm in norms]).tolist(), strict=True))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(header + "".join(f"{step},{part},{norm:.6g}\n" for step, part, norm in rows))
         for logger in trainer.loggers:
