@@ -10,7 +10,7 @@ from omegaconf import DictConfig, open_dict, read_write
 from yaml import YAMLError
 
 from src.config.copying import copy_config
-from src.config.hydra_adapter import Loader, file_of, group_choices, primary_configs
+from src.config.hydra_adapter import Loader, file_of, group_choices, primary_configs, undecodable_file
 from src.config.hydra_errors import explain, explain_yaml
 from src.errors import UserError
 from src.suggestions import did_you_mean, nearest
@@ -84,11 +84,14 @@ class Repository:
 
         Raises:
             HydraException: if an override cannot be applied.
-            UserError: if a config file is not valid YAML.
+            UserError: if a config file is not valid YAML or not UTF-8 text.
         """
         try:
             overrides = [*self.search, *(override for override in overrides if override not in self.search)]
             return self.loader.load_configuration(self.config_name, overrides, RunMode.RUN, from_shell=False)
+        except UnicodeDecodeError as error:
+            file = undecodable_file(self.files) or "a config file"
+            raise UserError(f"{file}: is not UTF-8 text: save it as UTF-8") from error
         except ValueError as error:  # Hydra raises a ValueError for a choice that is not text
             raise HydraException(str(error)) from error
         except YAMLError as error:

@@ -169,6 +169,17 @@ def file_of(files: CachingConfigRepository, name: str) -> Path | None:
     return None
 
 
+def undecodable_file(files: CachingConfigRepository) -> Path | None:
+    """Return the path of the first config file that is not UTF-8 text; None if all files are."""
+    folders = [Path(source.path) for source in files.get_sources() if source.scheme() == "file"]
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.yaml"))):
+        try:
+            path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            return path
+    return None
+
+
 def group_choices(files: CachingConfigRepository) -> dict[str, list[str]]:
     """Return the choices of each group, including Hydra's groups; a group that contains only groups has no choices."""
     choices: dict[str, list[str]] = {}

@@ -266,6 +266,15 @@ def test_a_file_that_is_no_yaml_is_named_with_its_line(find_mistakes: FindMistak
         find_mistakes("experiment=no_yaml")
 
 
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "experiment" / "latin.yaml"
+    path.parent.mkdir()
+    path.write_bytes(b"seed: 1 # \xfcber\n")
+    files = Repository(FAKE, "train", extra=str(tmp_path))
+    with pytest.raises(UserError, match=f"^{path}: is not UTF-8 text: save it as UTF-8$"):
+        command_line_mistakes(files, ["experiment=latin"], sweeps=False, deep=True)
+
+
 def test_without_depth_nothing_is_imported_and_only_names_are_checked(find_mistakes: FindMistakes) -> None:
     assert find_mistakes("model.encoder._target_=nowhere.Thing", "optimizer.lr=fast", deep=False) == {}
     assert set(find_mistakes("sede=3", deep=False)) == {"sede=3"}
