@@ -55,7 +55,8 @@ def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
         places = format_places(examples.unit, [examples.places[i] for i in bad])
         raise UserError(
             f"{examples.source}: {places}: label {format_repr(name)} is not among the classes "
-            f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}"
+            f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}. Correct the label, or "
+            "list all classes in data.labels"
         )
     return np.fromiter(map(number.__getitem__, examples.labels), dtype=np.int64, count=len(examples.labels))
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -132,8 +133,9 @@ def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], 
         raise UserError(f"{locate(error)}: is not JSON ({error.msg}); {rule}") from None
     except RecursionError:
         raise UserError(f"{place}: the JSON is nested too deeply") from None
-    except ValueError as error:  # a number with more digits than int() converts
-        raise UserError(f"{place}: a number cannot be read ({error})") from None
+    except ValueError:  # a number with more digits than int() converts
+        digits = sys.get_int_max_str_digits()
+        raise UserError(f"{place}: a number has more than {digits:,} digits: shorten it, or write it as text") from None
 
 
 def _to_rows(

@@ -28,7 +28,8 @@ def test_a_single_class_is_reported() -> None:
 
 def test_an_unknown_label_is_reported_with_its_line(tmp_path: Path) -> None:
     examples = read_examples(write(tmp_path / "a.csv", "text,label\na,pos\nb,postive\n"))
-    with pytest.raises(UserError, match=r"line 3: label 'postive' is not among the classes neg, pos.*mean"):
+    message = r"line 3: label 'postive' is not among the classes neg, pos.*mean.*Correct the label, or list all classes"
+    with pytest.raises(UserError, match=message):
         encode_labels(examples, ("neg", "pos"))
 
 
