@@ -16,12 +16,21 @@ from src.files.plain import require
 from src.lit import RUNNING
 from src.optim.schedulers import steps_every_batch
 
+CHECKPOINT = {
+    "best_model_path": str,
+    "best_model_score": (torch.Tensor, None),
+    "best_k_models": {str: torch.Tensor},
+    "dirpath": str,
+    "kth_best_model_path": str,
+    "kth_value": torch.Tensor,
+    "last_model_path": str,
+}
 TRAINING = {  # values that are required to resume training, besides the weights and the card
     "epoch": int,
     "global_step": int,
     "pytorch-lightning_version": str,
     "loops": {"fit_loop": dict},
-    "callbacks": {str: object},
+    "callbacks": {str: dict},
     "optimizer_states": [{"state": dict, "param_groups": [{"params": [int]}]}],
     "lr_schedulers": [dict],
     "running?": {name: {str: torch.Tensor} for name in RUNNING},
@@ -41,6 +50,7 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
         raise UserError(f"{path}: contains the model, but not the state of its training: resume from {last}")
     try:
         require(content, TRAINING)
+        _require_callbacks(content["callbacks"])
         if min(content["epoch"], content["global_step"]) < 0:
             raise ValueError("epoch and global_step must be at least 0")
         state, expected = content["rng"]["cpu"], torch.get_rng_state()
@@ -66,7 +76,7 @@ def require_resumable(cfg: DictConfig) -> int | None:
     if cfg.ckpt_path is None:
         return None
     if not cfg.train:
-        read_checkpoint(cfg.ckpt_path, mmap=True)
+        _require_evaluable(cfg.ckpt_path)
         return None
     content = read_training_state(cfg.ckpt_path)
     saved_config = with_present_names(content["heed"]["config"])
@@ -113,6 +123,48 @@ def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None
             "since this checkpoint was written. Restore the earlier file or version of the tokenizer, or remove "
             "ckpt_path to train from scratch"
         )
+
+
+def _require_evaluable(path: str) -> None:
+    """Check a checkpoint that is only evaluated: Lightning restores the states of the callbacks then, too.
+
+    Raises:
+        UserError: if the file is not a valid checkpoint, or the state of a callback is invalid.
+    """
+    callbacks = read_checkpoint(path, mmap=True).get("callbacks", {})
+    try:
+        require(callbacks, {str: dict}, "callbacks")
+        _require_callbacks(callbacks)
+    except ValueError as error:
+        raise UserError(f"{path}: cannot be evaluated ({error}); use another checkpoint, or train again") from error
+
+
+def _require_callbacks(states: dict[str, dict[str, Any]]) -> None:
+    """Check the states of the callbacks.
+
+    Raises:
+        ValueError: if a value is missing or has another type, or a path of a checkpoint is not in its folder.
+    """
+    for key, state in states.items():
+        name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
+        if name.endswith("Checkpoint") or "best_model_path" in state:
+            require(state, CHECKPOINT, f"callbacks.{name}")
+            _require_paths(state, f"callbacks.{name}")
+
+
+def _require_paths(state: dict[str, Any], path: str) -> None:
+    """Check that all checkpoints of a ModelCheckpoint are in its folder, because Lightning deletes replaced ones.
+
+    Raises:
+        ValueError: if a path is outside the folder, is not absolute or normalized, or does not end in .ckpt.
+    """
+    folder = Path(state["dirpath"])
+    names = ("best_model_path", "kth_best_model_path", "last_model_path")
+    for file in filter(None, [*map(state.get, names), *state["best_k_models"]]):
+        parts = Path(file)
+        is_normalized = parts.is_absolute() and ".." not in parts.parts and str(parts) == file
+        if not is_normalized or parts.suffix != ".ckpt" or folder not in parts.parents:
+            raise ValueError(f"{path}: {file!r} is not a checkpoint in its folder {state['dirpath']!r}")
 
 
 def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:

@@ -1,6 +1,7 @@
 """Resuming training from a checkpoint, and the files after a refused attempt."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from src.checkpoint import read_checkpoint
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
+from src.training_state import read_training_state
 from tests.helpers import train, trained
 
 OPTIONS = ("callbacks=checkpoints", "test=false")
@@ -77,6 +79,31 @@ def test_a_damaged_state_is_reported_before_the_data_are_read(
     torch.save(content, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=message):
         train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'")
+
+
+@pytest.mark.parametrize("callback", ["BestCheckpoint", "ModelCheckpoint"])
+@pytest.mark.parametrize("key", ["best_model_path", "kth_best_model_path", "best_k_models", "last_model_path"])
+@pytest.mark.parametrize("victim", ["{0}/../../victim.ckpt", "{0}/victim.txt", "/victim.ckpt", "s3://a/b.ckpt"])
+def test_a_state_that_names_other_files_is_refused(
+    callback: str, key: str, victim: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    state = next(state for name, state in content["callbacks"].items() if name.startswith(callback))
+    file = victim.format(state["dirpath"])
+    state[key] = {file: torch.tensor(1.0)} if key == "best_k_models" else file
+    torch.save(content, tmp_path / "odd.ckpt")
+    message = rf"odd\.ckpt: training cannot resume from it .callbacks\.{callback}: '{re.escape(file)}' is not"
+    with pytest.raises(UserError, match=message):
+        read_training_state(tmp_path / "odd.ckpt")
+
+
+def test_a_state_that_names_other_files_is_not_evaluated_either(checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    for state in content["callbacks"].values():
+        state.update({"best_model_path": "/etc/passwd"} if "best_model_path" in state else {})
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=r"odd\.ckpt: cannot be evaluated .callbacks\..*: '/etc/passwd' is not"):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'", "train=false")
 
 
 def test_another_option_of_the_scheduler_is_refused(tmp_path: Path) -> None:
