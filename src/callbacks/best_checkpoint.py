@@ -4,21 +4,35 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint
+
+from src.checkpoint import read_checkpoint
 
 
 class BestCheckpoint(ModelCheckpoint):
     """A ModelCheckpoint that copies the best checkpoint to the new folder if a run resumes in another folder.
 
-    In this case, Lightning's own class does not restore the best score.
+    In this case, Lightning's own class does not restore the best score. The best checkpoint is read only from the
+    folder of the checkpoint from which the run resumes, because a hostile checkpoint could name any file.
+
+    Raises:
+        UserError: on resume, if the best checkpoint is damaged.
     """
 
+    _resumed_folder = Path()
+
+    def on_load_checkpoint(self, trainer: pl.Trainer, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        self._resumed_folder = Path(str(trainer.ckpt_path)).parent
+
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        previous, folder = Path(state_dict["best_model_path"]), Path(str(self.dirpath))
-        if previous.is_file() and previous.parent != folder:
-            copy = folder / previous.name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(previous, copy)
+        best = self._resumed_folder / Path(state_dict["best_model_path"]).name
+        if state_dict["dirpath"] != self.dirpath and best.is_file():
+            read_checkpoint(best, mmap=True)
+            copy = Path(str(self.dirpath)) / best.name
+            if best.resolve() != copy.resolve():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(best, copy)
             state_dict = {
                 **state_dict,
                 "dirpath": self.dirpath,

@@ -1,11 +1,15 @@
 """A resumed run takes the best checkpoint so far along into its own folder."""
 
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 
 from src.callbacks.best_checkpoint import BestCheckpoint
+from src.errors import UserError
 
 
 def state(best: Path) -> dict[str, Any]:
@@ -24,25 +28,56 @@ def state(best: Path) -> dict[str, Any]:
     }
 
 
-def callback(folder: Path) -> BestCheckpoint:
-    return BestCheckpoint(folder, filename="best", monitor="val/acc", mode="max")
+def callback(folder: Path, resumed_from: Path) -> BestCheckpoint:
+    callback = BestCheckpoint(folder, filename="best", monitor="val/acc", mode="max")
+    trainer: Any = SimpleNamespace(ckpt_path=str(resumed_from / "last.ckpt"))
+    callback.on_load_checkpoint(trainer, None, {})
+    return callback
 
 
-def test_the_best_checkpoint_comes_along(tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.mkdir()
-    (old / "best.ckpt").write_bytes(b"weights")
-    resumed = callback(new)
+@pytest.fixture
+def old(checkpoint: Path, tmp_path: Path) -> Path:
+    """A folder with a best checkpoint."""
+    (tmp_path / "old").mkdir()
+    shutil.copyfile(checkpoint.with_name("best.ckpt"), tmp_path / "old" / "best.ckpt")
+    return tmp_path / "old"
+
+
+def test_the_best_checkpoint_comes_along(old: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    resumed = callback(new, old)
     resumed.load_state_dict(state(old / "best.ckpt"))
-    assert (new / "best.ckpt").read_bytes() == b"weights"
+    assert (new / "best.ckpt").read_bytes() == (old / "best.ckpt").read_bytes()
     assert resumed.best_model_path == str(new / "best.ckpt")
     assert resumed.best_model_score == 0.75
     assert list(resumed.best_k_models) == [str(new / "best.ckpt")]
 
 
-def test_in_the_same_folder_it_stays(tmp_path: Path) -> None:
-    (tmp_path / "best.ckpt").write_bytes(b"weights")
-    resumed = callback(tmp_path)
-    resumed.load_state_dict(state(tmp_path / "best.ckpt"))
-    assert resumed.best_model_path == str(tmp_path / "best.ckpt")
+def test_in_the_same_folder_it_stays(old: Path) -> None:
+    resumed = callback(old, old)
+    resumed.load_state_dict(state(old / "best.ckpt"))
+    assert resumed.best_model_path == str(old / "best.ckpt")
     assert resumed.best_model_score == 0.75
+
+
+def test_in_a_renamed_folder_it_stays(old: Path, tmp_path: Path) -> None:
+    new = old.rename(tmp_path / "renamed")
+    resumed = callback(new, new)
+    resumed.load_state_dict(state(old / "best.ckpt"))
+    assert resumed.best_model_path == str(new / "best.ckpt")
+    assert resumed.best_model_score == 0.75
+
+
+def test_a_file_of_another_folder_is_not_copied(old: Path, tmp_path: Path) -> None:
+    key, new = tmp_path / "private_key.ckpt", tmp_path / "new"
+    key.write_text("secret")
+    with pytest.warns(UserWarning, match="dirpath has changed"):
+        callback(new, old).load_state_dict(state(key))
+    assert not new.exists()
+
+
+def test_a_file_that_is_no_checkpoint_is_not_copied(old: Path, tmp_path: Path) -> None:
+    (old / "best.ckpt").write_text("secret")
+    with pytest.raises(UserError, match=r"old/best\.ckpt"):
+        callback(tmp_path / "new", old).load_state_dict(state(old / "best.ckpt"))
+    assert not (tmp_path / "new").exists()
