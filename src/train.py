@@ -20,7 +20,7 @@ def main(cfg: DictConfig) -> float | None:
     from src.checkpoint import load_checkpoint
     from src.dry_build import dry_build
     from src.run import Run
-    from src.training_state import require_resumable, require_same_data
+    from src.training_state import require_resumable, require_same_data, require_same_parameters
 
     with Run(cfg) as run:
         dry_build(cfg)  # after a validated command line, this checks only for missing components
@@ -37,6 +37,8 @@ def main(cfg: DictConfig) -> float | None:
             if steps is not None:
                 require_same_data(cfg, card, data)
             build.load_weights(module, weights, cfg.ckpt_path)
+            if steps is not None:
+                require_same_parameters(cfg, module.model)
         elif cfg.train:
             module.model.load_pretrained()
         if not is_new:

@@ -6,14 +6,17 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
+from src import build
 from src.build.objects import class_at
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import changed_options, with_present_names
 from src.data.datamodule import TextDataModule
 from src.dry_build import dry_optimizer
+from src.dry_build.optimizer import EXAMPLE_SHAPE, example_state
 from src.errors import UserError
 from src.files.plain import require
 from src.lit import RUNNING
+from src.models.classifier import Classifier
 from src.optim.schedulers import steps_every_batch
 
 CHECKPOINT = {
@@ -57,9 +60,7 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
         if state.dtype != expected.dtype or state.shape != expected.shape:
             raise ValueError("rng.cpu: is not a state of torch's random number generator")
     except ValueError as error:
-        raise UserError(
-            f"{path}: training cannot resume from it ({error}); use another checkpoint, or train from scratch"
-        ) from error
+        raise _unusable(path, error) from error
     return content
 
 
@@ -167,11 +168,31 @@ def _require_paths(state: dict[str, Any], path: str) -> None:
             raise ValueError(f"{path}: {file!r} is not a checkpoint in its folder {state['dirpath']!r}")
 
 
+def require_same_parameters(cfg: DictConfig, model: Classifier) -> None:
+    """Check that the state of the optimizer in the checkpoint `cfg.ckpt_path` fits the parameters of the model.
+
+    Raises:
+        UserError: if the groups differ, or a value is missing or has another type or shape.
+    """
+    optimizer, states = build.optimizer(cfg, model), read_training_state(cfg.ckpt_path)["optimizer_states"]
+    _require_same_groups(cfg, states, optimizer)
+    state = states[0]["state"]
+    try:
+        for saved, group in zip(states[0]["param_groups"], optimizer.param_groups, strict=True):
+            example = example_state(cfg, group)
+            for key, parameter in zip(saved["params"], group["params"], strict=True):
+                if key in state:
+                    _require_parameter_state(state[key], parameter, example, f"optimizer_states[0].state[{key}]")
+    except ValueError as error:
+        raise _unusable(cfg.ckpt_path, error) from error
+
+
 def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:
     """Check that the saved state of the optimizer fits the optimizer of the run.
 
     Raises:
-        UserError: if there are several states, an option is missing, or the numbers of groups or parameters differ.
+        UserError: if there are several states, an option is missing, the numbers of groups or parameters differ, or
+            a value does not fit its parameter.
     """
     if len(states) != 1:
         raise _refusal(cfg, f"optimizer: has the states of {len(states)} optimizers, but 1 is required")
@@ -181,6 +202,81 @@ def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.op
     sizes = [[len(group["params"]) for group in groups] for groups in (saved, current)]
     if sizes[0] != sizes[1]:
         raise _refusal(cfg, f"optimizer: had groups of {sizes[0]} parameters, but now has groups of {sizes[1]}")
+    try:
+        for i, (saved_group, group) in enumerate(zip(saved, current, strict=True)):
+            _require_options(saved_group, group, f"optimizer_states[0].param_groups[{i}]")
+    except ValueError as error:
+        raise _unusable(cfg.ckpt_path, error) from error
+
+
+def _require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -> None:
+    """Check the types of a saved group's options.
+
+    Raises:
+        ValueError: if an option has another type than in the optimizer of the run, or is NaN or infinite.
+    """
+    for name, value in current.items():
+        if name != "params" and name in saved:
+            _require_same_type(saved[name], value, f"{path}.{name}")
+
+
+def _require_same_type(saved: Any, current: Any, path: str) -> None:
+    if isinstance(current, torch.Tensor):
+        _require_number(saved, path)
+    elif isinstance(current, tuple):
+        require(saved, tuple, path)
+        if len(saved) != len(current):
+            raise ValueError(f"{path}: expects {len(current)} values, got {len(saved)}")
+        for i, pair in enumerate(zip(saved, current, strict=True)):
+            _require_same_type(*pair, f"{path}[{i}]")
+    elif current is None or isinstance(current, bool):  # such as `foreach`, which depends on the device
+        require(saved, (bool, None), path)
+    else:
+        require(saved, float if isinstance(current, int | float) else type(current), path)
+
+
+def _require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[str, Any], path: str) -> None:
+    """Check the state of a parameter: a fused optimizer reads and writes memory out of bounds if a shape is wrong.
+
+    Args:
+        state: the saved state; empty before the parameter's first step.
+        example: the state of a parameter of the shape `EXAMPLE_SHAPE`; empty if it is unknown.
+
+    Raises:
+        ValueError: if a value is missing, or its type or shape does not fit the parameter.
+    """
+    require(state, dict, path)
+    for name, expected in example.items() if state else ():
+        if name not in state:
+            raise ValueError(f"{path}.{name} is missing")
+        value, here = state[name], f"{path}.{name}"
+        if not isinstance(expected, torch.Tensor) or not expected.shape:
+            _require_same_type(value, expected, here)
+            continue
+        require(value, torch.Tensor, here)
+        if expected.shape == EXAMPLE_SHAPE and value.shape != parameter.shape:
+            raise ValueError(f"{here}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
+        if value.layout != torch.strided or not value.is_floating_point() or value.device.type != "cpu":
+            raise ValueError(f"{here}: expects a dense tensor of floating-point numbers")
+        if value.numel() * value.element_size() > value.untyped_storage().nbytes():
+            raise ValueError(f"{here}: its shape {tuple(value.shape)} is larger than its data")
+
+
+def _require_number(value: Any, path: str) -> None:
+    """Check that a value is a real number, or a tensor of one; infinity is allowed.
+
+    Raises:
+        ValueError: if it is something else, or is NaN.
+    """
+    require(value, (torch.Tensor, float), path)
+    if isinstance(value, torch.Tensor) and (value.shape or value.is_complex() or value.layout != torch.strided):
+        raise ValueError(f"{path}: expects one number, got a tensor of {value.dtype} and shape {tuple(value.shape)}")
+    if value != value:
+        raise ValueError(f"{path}: is NaN")
+
+
+def _unusable(path: str | Path, error: ValueError) -> UserError:
+    return UserError(f"{path}: training cannot resume from it ({error}); use another checkpoint, or train from scratch")
 
 
 def _refusal(cfg: DictConfig, difference: str) -> UserError:

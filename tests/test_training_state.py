@@ -81,6 +81,62 @@ def test_a_damaged_state_is_reported_before_the_data_are_read(
         train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'")
 
 
+def optimizer_state(content: dict[str, Any]) -> Any:
+    return content["optimizer_states"][0]["state"][2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: state.update(exp_avg=torch.zeros(3)), r"state\[2\]\.exp_avg: its shape \(3,\) is not \(24, 6\)"),
+        (lambda state: state.update(exp_avg=torch.zeros(())), r"state\[2\]\.exp_avg: its shape \(\) is not \(24, 6\)"),
+        (lambda state: state.update(exp_avg=torch.zeros(24, 6).long()), "expects a dense tensor of floating-point"),
+        (
+            lambda state: state.update(exp_avg=torch.zeros(24, 6).to_sparse()),
+            "expects a dense tensor of floating-point",
+        ),
+        (lambda state: state.update(exp_avg=[0.0] * 6), "exp_avg: expects a Tensor, got a list"),
+        (lambda state: state.update(step=torch.zeros(2)), "step: expects one number"),
+        (lambda state: state.update(step="7"), "step: expects a Tensor or a finite number, got text"),
+        (lambda state: state.pop("exp_avg_sq"), "exp_avg_sq is missing"),
+    ],
+)
+def test_a_state_that_does_not_fit_its_parameter_is_refused(
+    change: Any, message: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    change(optimizer_state(content))
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it .optimizer_states.*{message}"):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("lr", "fast", "expects a finite number, got text"),
+        ("lr", float("nan"), "expects a finite number, got nan"),
+        ("betas", (0.9,), "expects 2 values, got 1"),
+        ("betas", (0.9, "x"), "expects a finite number, got text"),
+        ("fused", "yes", "expects true or false or null, got text"),
+    ],
+)
+def test_an_option_of_another_type_in_the_state_is_refused(
+    option: str, value: Any, message: str, checkpoint: Path, tmp_path: Path, no_data: None
+) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    content["optimizer_states"][0]["param_groups"][0][option] = value
+    torch.save(content, tmp_path / "odd.ckpt")
+    with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume .*groups\[0\]\.{option}.*{message}"):
+        train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'")
+
+
+@pytest.mark.parametrize("name", ["adagrad", "adamw", "sgd"])
+def test_training_resumes_with_each_optimizer(name: str, tmp_path: Path) -> None:
+    path = trained(tmp_path / "run", f"optimizer={name}")
+    train(tmp_path / "more", *OPTIONS, f"optimizer={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
+
+
 @pytest.mark.parametrize("callback", ["BestCheckpoint", "ModelCheckpoint"])
 @pytest.mark.parametrize("key", ["best_model_path", "kth_best_model_path", "best_k_models", "last_model_path"])
 @pytest.mark.parametrize("victim", ["{0}/../../victim.ckpt", "{0}/victim.txt", "/victim.ckpt", "s3://a/b.ckpt"])

@@ -1,5 +1,6 @@
 """The dry build of the optimizer, its parameter groups and the scheduler."""
 
+import logging
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -16,6 +17,9 @@ from src.config.plain import plain_value
 from src.config.values import describe_type, describe_value, matches_type
 from src.dry_build.invalid_options import build_valid, check_mistakes, without_options
 from src.formatting import format_value
+
+log = logging.getLogger(__name__)
+EXAMPLE_SHAPE = torch.Size([2, 3])
 
 
 def optimizer_mistakes(cfg: DictConfig, model: Any) -> Iterator[Mistake]:
@@ -41,6 +45,27 @@ def optimizer_mistakes(cfg: DictConfig, model: Any) -> Iterator[Mistake]:
 
 def _for_one_parameter(cfg: DictConfig) -> Any:
     return build.make(cfg, "optimizer", [torch.nn.Parameter(torch.zeros(1))])
+
+
+def example_state(cfg: DictConfig, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the optimizer's state of a parameter of the shape `EXAMPLE_SHAPE` after its first step.
+
+    Args:
+        options: options of the parameter group; its parameters are not used.
+
+    Returns:
+        The state by name; empty if the optimizer raises an error without a closure or with a dense gradient.
+    """
+    parameter = torch.nn.Parameter(torch.zeros(EXAMPLE_SHAPE))
+    parameter.grad = torch.zeros(EXAMPLE_SHAPE)
+    try:
+        optimizer = build.make(cfg, "optimizer", [parameter])
+        optimizer.param_groups[0].update({name: value for name, value in options.items() if name != "params"})
+        optimizer.step()
+    except Exception as error:
+        log.debug("The optimizer's state cannot be checked: %s", error)
+        return {}
+    return dict(optimizer.state[parameter])
 
 
 def _param_group_mistakes(cfg: DictConfig, optimizer: torch.optim.Optimizer) -> Iterator[Mistake]:
