@@ -1,5 +1,6 @@
 """Check whether training can resume from a checkpoint, first without and then with the data."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.build.objects import class_at
+from src.callbacks.speed import EPOCH
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import changed_options, with_present_names
 from src.data.datamodule import TextDataModule
@@ -28,11 +30,34 @@ CHECKPOINT = {
     "kth_value": torch.Tensor,
     "last_model_path": str,
 }
+EARLY_STOPPING = {"wait_count": int, "stopped_epoch": int, "best_score": torch.Tensor, "patience": int}
+CALLBACKS = {
+    "BestCheckpoint": CHECKPOINT,
+    "EarlyStopping": EARLY_STOPPING,
+    "GradientNorms": {"steps": [int], "parts": [str], "norms": [float]},
+    "ModelCheckpoint": CHECKPOINT,
+    "Speed": {"epochs": [EPOCH], "unfinished": EPOCH},
+}
+SCORES = ("best_model_score", "kth_value", "best_score")  # values of callbacks that are compared with each epoch's
+COUNTS = {"ready": int, "completed": int, "started?": int, "processed?": int}
+PROGRESS = {"total": COUNTS, "current": COUNTS}
+FIT_LOOP = {  # the keys of Lightning's loop
+    "epoch_progress": PROGRESS,
+    "epoch_loop.batch_progress": {**PROGRESS, "is_last_batch": bool},
+    "epoch_loop.scheduler_progress": PROGRESS,
+    "epoch_loop.automatic_optimization.optim_progress": {"optimizer": {"step": PROGRESS, "zero_grad": PROGRESS}},
+    "epoch_loop.manual_optimization.optim_step_progress?": PROGRESS,
+    "epoch_loop.val_loop.batch_progress?": {**PROGRESS, "is_last_batch": bool},
+    "epoch_loop.state_dict": {"_batches_that_stepped?": int},
+    "state_dict": {"combined_loader?": [{"epoch": int, "position": int, "batches": int, "seed": (int, None)}]},
+}
+VERSION = re.compile(r"([0-9]{1,4})(\.[0-9]+){1,3}(\.?(a|b|rc|dev|post)[0-9]+)*(\+[a-z0-9.]+)?")
+OLDEST_LIGHTNING = 2  # major version
 TRAINING = {  # values that are required to resume training, besides the weights and the card
     "epoch": int,
     "global_step": int,
     "pytorch-lightning_version": str,
-    "loops": {"fit_loop": dict},
+    "loops": {"fit_loop": FIT_LOOP},
     "callbacks": {str: dict},
     "optimizer_states": [{"state": dict, "param_groups": [{"params": [int]}]}],
     "lr_schedulers": [dict],
@@ -48,14 +73,16 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
         UserError: if the file is not a valid checkpoint, or lacks the training state.
     """
     content = read_checkpoint(path, mmap=True)
-    if "optimizer_states" not in content:
-        last = Path(path).with_name("last.ckpt")
+    last = Path(path).with_name("last.ckpt")
+    if "optimizer_states" not in content and Path(path) != last:
         raise UserError(f"{path}: contains the model, but not the state of its training: resume from {last}")
     try:
         require(content, TRAINING)
         _require_callbacks(content["callbacks"])
-        if min(content["epoch"], content["global_step"]) < 0:
-            raise ValueError("epoch and global_step must be at least 0")
+        _require_version(content["pytorch-lightning_version"])
+        for key in ("epoch", "global_step"):
+            _require_counts(content[key], key)
+        _require_counts(content["loops"]["fit_loop"], "loops.fit_loop")
         state, expected = content["rng"]["cpu"], torch.get_rng_state()
         if state.dtype != expected.dtype or state.shape != expected.shape:
             raise ValueError("rng.cpu: is not a state of torch's random number generator")
@@ -148,9 +175,39 @@ def _require_callbacks(states: dict[str, dict[str, Any]]) -> None:
     """
     for key, state in states.items():
         name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
-        if name.endswith("Checkpoint") or "best_model_path" in state:
-            require(state, CHECKPOINT, f"callbacks.{name}")
-            _require_paths(state, f"callbacks.{name}")
+        path, is_checkpoint = f"callbacks.{name}", "best_model_path" in state  # also in a user's own subclass
+        require(state, CHECKPOINT if is_checkpoint else CALLBACKS.get(name, {}), path)
+        for score in SCORES:
+            if state.get(score) is not None:
+                _require_number(state[score], f"{path}.{score}")
+        if is_checkpoint:
+            _require_paths(state, path)
+            for score in state["best_k_models"].values():
+                _require_number(score, f"{path}.best_k_models")
+
+
+def _require_version(version: str) -> None:
+    """Check the version of Lightning that wrote a checkpoint, which Lightning would convert if it is older.
+
+    Raises:
+        ValueError: if the version is invalid or too old.
+    """
+    match = VERSION.fullmatch(version)
+    if match is None or int(match[1]) < OLDEST_LIGHTNING:
+        raise ValueError(f"pytorch-lightning_version: expects {OLDEST_LIGHTNING} or newer, got {version[:60]!r}")
+
+
+def _require_counts(value: Any, path: str) -> None:
+    """Check that the whole numbers in nested mappings and lists are at least 0.
+
+    Raises:
+        ValueError: if a number is negative; the message names the first one.
+    """
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        _require_counts(child, f"{path}.{key}")
+    if isinstance(value, int) and value < 0:
+        raise ValueError(f"{path} must be at least 0, got {value}")
 
 
 def _require_paths(state: dict[str, Any], path: str) -> None:

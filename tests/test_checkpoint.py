@@ -130,7 +130,17 @@ def small() -> dict[str, Any]:
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
     card = Card(config, codec, [3, 5]).to_dict()
     training = {"epoch": 1, "global_step": 11, "pytorch-lightning_version": "2.6.6", "callbacks": {}}
-    training |= {"loops": {"fit_loop": {}}, "optimizer_states": [{"state": {}, "param_groups": []}]}
+    counts = {"ready": 11, "completed": 11}
+    progress = {"total": counts, "current": counts}
+    loop = {
+        "epoch_progress": progress,
+        "epoch_loop.batch_progress": {**progress, "is_last_batch": True},
+        "epoch_loop.scheduler_progress": progress,
+        "epoch_loop.automatic_optimization.optim_progress": {"optimizer": {"step": progress, "zero_grad": progress}},
+        "epoch_loop.state_dict": {},
+        "state_dict": {},
+    }
+    training |= {"loops": {"fit_loop": loop}, "optimizer_states": [{"state": {}, "param_groups": []}]}
     return {"heed": card, "state_dict": weights, "lr_schedulers": [], "rng": rng(), **training}
 
 
@@ -384,7 +394,7 @@ def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -
     [
         (("epoch",), ..., "epoch is missing"),
         (("epoch",), "2", "epoch: expects a whole number, got text"),
-        (("global_step",), -1, "epoch and global_step must be at least 0"),
+        (("global_step",), -1, "global_step must be at least 0, got -1"),
         (("rng",), ..., "rng is missing"),
         (
             ("rng", "cpu"),

@@ -162,6 +162,57 @@ def test_a_state_that_names_other_files_is_not_evaluated_either(checkpoint: Path
         train(tmp_path / "run", *OPTIONS, f"ckpt_path='{tmp_path / 'odd.ckpt'}'", "train=false")
 
 
+def update_best(**values: object) -> Any:
+    """A change of the state of the callback BestCheckpoint."""
+
+    def change(content: dict[str, Any]) -> None:
+        next(state for name, state in content["callbacks"].items() if name.startswith("Best")).update(values)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content.pop("optimizer_states"), "optimizer_states is missing"),
+        (lambda content: content.update(loops="x"), "loops: expects a mapping, got text"),
+        (lambda content: content["loops"].update(fit_loop={"epoch_progress": 5}), "epoch_progress: expects a mapping"),
+        (lambda content: content["loops"]["fit_loop"].pop("epoch_progress"), "epoch_progress is missing"),
+        (
+            lambda content: content["loops"]["fit_loop"]["epoch_progress"]["current"].update(ready=-3),
+            "epoch_progress.current.ready must be at least 0, got -3",
+        ),
+        (
+            lambda content: content["loops"]["fit_loop"]["state_dict"]["combined_loader"][0].update(epoch="x"),
+            "combined_loader.*epoch: expects a whole number, got text",
+        ),
+        (
+            lambda content: content["loops"]["fit_loop"]["state_dict"]["combined_loader"][0].update(position=-7),
+            "combined_loader.*position must be at least 0, got -7",
+        ),
+        (lambda content: content.update(epoch=-5), "epoch must be at least 0, got -5"),
+        (lambda content: content.update({"pytorch-lightning_version": "0.5.0"}), "expects 2 or newer, got '0.5.0'"),
+        (lambda content: content.update({"pytorch-lightning_version": "abc"}), "expects 2 or newer, got 'abc'"),
+        (lambda content: content.update({"pytorch-lightning_version": 2}), "version: expects text, got a whole"),
+        (lambda content: content["callbacks"].update(Speed=5), "callbacks.Speed: expects a mapping"),
+        (lambda content: content["callbacks"].update(Speed={"epochs": "x"}), "callbacks.Speed.epochs: expects a list"),
+        (lambda content: content["callbacks"].update({"EarlyStopping{}": {}}), "EarlyStopping.wait_count is missing"),
+        (update_best(best_model_path=3), "BestCheckpoint.best_model_path: expects text"),
+        (update_best(best_model_path="a\0b"), "is not a checkpoint in its folder"),
+        (update_best(best_model_score="abc"), "best_model_score: expects a Tensor or null, got text"),
+        (update_best(best_model_score=torch.tensor(torch.nan)), "best_model_score: is NaN"),
+        (update_best(kth_value=torch.zeros(2)), "kth_value: expects one number"),
+    ],
+)
+def test_an_altered_state_is_refused(change: Any, message: str, checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    change(content)
+    path = tmp_path / "last.ckpt"
+    torch.save(content, path)
+    with pytest.raises(UserError, match=rf"^{path}: training cannot resume from it \(.*{message}"):
+        read_training_state(path)
+
+
 def test_another_option_of_the_scheduler_is_refused(tmp_path: Path) -> None:
     path = trained(tmp_path / "run", "scheduler=plateau", "scheduler.patience=0")
     with pytest.raises(UserError, match=r"scheduler\.patience: was 0, but is now 3"):
