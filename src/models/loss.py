@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+MAX_WEIGHT = 1e15  # sums and ratios of such weights are finite in float32
+
 
 def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
     if weights is None:
@@ -16,8 +18,10 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
     if isinstance(weights, str) or len(weights) != len(counts):
         raise ValueError(f"class_weights={weights} must be balanced, or one number for each of {len(counts)} classes")
-    if any(weight < 0 for weight in weights):
-        raise ValueError(f"class_weights={list(weights)} must not be negative")
+    if not any(weights) or not all(weight == 0 or 1 / MAX_WEIGHT <= weight <= MAX_WEIGHT for weight in weights):
+        raise ValueError(
+            f"class_weights={list(weights)} must be 0 or between {1 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}, and not all 0"
+        )
     return torch.tensor(weights, dtype=torch.float32)
 
 
@@ -31,8 +35,8 @@ class Loss(nn.Module, ABC):
         class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction in [0, 1) of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight (≥ 0) for each class; `balanced` makes the weights inversely proportional to the
-            class frequencies; None weights all classes equally.
+        class_weights: one weight for each class, which is 0 or between 1e-15 and 1e15, and not all 0; `balanced` makes
+            the weights inversely proportional to the class frequencies; None weights all classes equally.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -72,7 +72,13 @@ def test_binary_refuses_more_classes() -> None:
         BinaryCrossEntropy([1, 1, 1])
 
 
-@pytest.mark.parametrize("weights", ["inverse", [1.0, 2.0], [1.0, -1.0, 1.0]])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        *("inverse", [1.0, 2.0], [1.0, -1.0, 1.0], [0, 0, 0], [0.0, 1.0, math.inf], [1.0, 1.0, math.nan]),
+        *([1e38, 1e38, 1e38], [1e-46, 1e-46, 1e-46], [1.0, 1.0, 1e-45], [10**400, 1, 1]),
+    ],
+)
 def test_impossible_class_weights_are_refused(weights: object) -> None:
     with pytest.raises(ValueError, match="class_weights="):
         CrossEntropy([1, 1, 1], class_weights=weights)  # type: ignore[arg-type]
