@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.cli.entry import entry
 from src.config.targets import TRUSTED, TRUSTED_IN_CHECKPOINTS
 from src.config.validation import validate_config
+from src.errors import UserError, name_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,10 +87,24 @@ def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
     overrides = cfg.get("data") or {}
     is_other_set = "_target_" in overrides
     own = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
-    data = overrides if is_other_set else OmegaConf.merge(own, overrides)
-    merged = OmegaConf.create({"data": data, "extras": cfg.extras, "seed": cfg.seed})
-    validate_config(merged, "eval", TRUSTED if is_other_set else TRUSTED_IN_CHECKPOINTS)
+    others = {"extras": cfg.extras, "seed": cfg.seed}
+    if is_other_set:
+        selected = OmegaConf.create({"data": overrides, **others})
+        validate_config(selected, "eval", TRUSTED)
+        return selected
+    merged = OmegaConf.create({"data": OmegaConf.merge(own, overrides), **others})
+    try:
+        validate_config(merged, "eval", TRUSTED_IN_CHECKPOINTS)
+    except UserError:
+        with name_file(_first_checkpoint(cfg)):
+            validate_config(OmegaConf.create({"data": own, **others}), "eval", TRUSTED_IN_CHECKPOINTS)
+        raise  # the mistake is in the overrides
     return merged
+
+
+def _first_checkpoint(cfg: DictConfig) -> str:
+    """Return the path of the checkpoint whose data are evaluated."""
+    return str(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0])
 
 
 if __name__ == "__main__":

@@ -104,6 +104,34 @@ def test_a_class_that_is_not_trusted_is_not_run(checkpoint: Path, tmp_path: Path
         build.restore(str(tmp_path / "odd.ckpt"), extras)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("wrong", 1, r"1 mistake in the configuration.*\n  model\.encoder\.wrong=1 +no such option"),
+        ("hidden_dim", "x", r"1 mistake in the configuration.*\n  model\.encoder\.hidden_dim=x +expects"),
+        ("dropout", 2, r"model\.encoder"),
+    ],
+)
+def test_a_mistake_in_its_configuration_names_the_file(
+    option: str, value: object, message: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    content["heed"]["config"]["model"]["encoder"][option] = value
+    odd = str(tmp_path / "odd.ckpt")
+    torch.save(content, odd)
+    with pytest.raises(UserError, match=rf"^{odd}: {message}"):
+        build.restore_ensemble([str(checkpoint), odd], small_config(tmp_path).extras)
+
+
+def test_a_mistake_in_its_data_names_the_file(checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    content["heed"]["config"]["data"]["wrong"] = 1
+    odd = tmp_path / "odd.ckpt"
+    torch.save(content, odd)
+    with pytest.raises(UserError, match=rf"^{odd}: 1 mistake in the configuration.*\n  data\.wrong=1 +no such option"):
+        evaluate(tmp_path / "eval", odd)
+
+
 def test_weights_that_do_not_fit_are_named(checkpoint: Path, tmp_path: Path) -> None:
     extras = small_config(tmp_path).extras
     content = torch.load(checkpoint, weights_only=True)

@@ -13,7 +13,7 @@ from src.build.model import untrained_model
 from src.checkpoint import Card, load_checkpoint
 from src.config.targets import TRUSTED_IN_CHECKPOINTS
 from src.config.validation import validate_config
-from src.errors import UserError
+from src.errors import UserError, name_file
 from src.kernels.malloc import is_size_error
 from src.models.classifier import Classifier
 from src.models.loss import Loss
@@ -34,11 +34,12 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     card, weights = load_checkpoint(path)
     cfg = card.cfg
     cfg.extras = extras
-    validate_config(
-        OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
-    )
-    _require_same_sizes(card, weights, path)
-    return card, _load(card, weights, path)
+    with name_file(path):
+        validate_config(
+            OmegaConf.create({"model": cfg.model, "loss": cfg.loss, "extras": extras}), trusted=TRUSTED_IN_CHECKPOINTS
+        )
+        _require_same_sizes(card, weights, path)
+        return card, _load(card, weights, path)
 
 
 def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[list[Card], Ensemble]:

@@ -45,7 +45,9 @@ class TrainedRun:
         self._extras = _extras(trusted_modules)
         self.codec = self._card.codec
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
-        cfg = OmegaConf.create({"data": overrides, "extras": self._extras, "seed": 0})
+        cfg = OmegaConf.create(
+            {"ckpt_path": str(checkpoint_path(run)), "data": overrides, "extras": self._extras, "seed": 0}
+        )
         self._data = build.datamodule(with_data(cfg, self._card), self.codec)
 
     def sample(self, split: str, count: int, seed: int) -> Sample:
