@@ -1,9 +1,10 @@
 """The Python API of trained models, for scripts and notebooks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -47,7 +48,7 @@ class Model:
         """The names of the C classes."""
         return self._ensemble.class_names
 
-    def predict(self, texts: Sequence[str], batch_size: int = 32) -> list[Prediction]:
+    def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
         """Classify texts by the mean of the probabilities of all classifiers.
 
         The weight of a token is the mean over the classifiers if all of them read the same tokens; otherwise it is the
@@ -58,9 +59,21 @@ class Model:
 
         Raises:
             TypeError: if `texts` is a single text, or contains anything but texts.
+            ValueError: if `batch_size` is below 1, or a text contains half of a surrogate pair.
         """
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        if not isinstance(texts, str) and isinstance(texts, Iterable):
+            texts = list(texts)  # an iterator is read only once
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise TypeError("texts must be a list of texts, such as ['A film to remember']")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size={batch_size!r} must be a whole number of at least 1")
+        for i, text in enumerate(texts):
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise ValueError(
+                    f"texts[{i}]: character {error.start} is half of a surrogate pair, which is no character: remove it"
+                ) from None
         explanations = self._ensemble.explain(texts, batch_size, maps=False)
         return [
             Prediction(
@@ -84,7 +97,14 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Collection[st
     Raises:
         UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a Python class that is not
             trusted; or if the list is empty, or the models do not predict the same classes.
+        TypeError: if `path` is neither a path nor a list of paths, or `trusted_modules` is not a list of names.
     """
+    items: list[Any] = list(path) if isinstance(path, Iterable) and not isinstance(path, str | bytes) else [path]
+    if not all(isinstance(item, str | Path) for item in items):
+        raise TypeError("path must be the path of a checkpoint, such as 'best.ckpt', or a list of paths")
+    is_list = isinstance(trusted_modules, Iterable) and not isinstance(trusted_modules, str | bytes)
+    if not is_list or not all(isinstance(module, str) for module in trusted_modules):
+        raise TypeError("trusted_modules must be a list of names of packages, such as ['my_package']")
     extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
-    paths = str(path) if isinstance(path, str | Path) else [str(item) for item in path]
+    paths = str(path) if isinstance(path, str | Path) else [str(item) for item in items]
     return Model(build.restore_ensemble(paths, extras)[1])

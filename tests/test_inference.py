@@ -51,6 +51,41 @@ def test_a_single_text_is_refused(checkpoint: Path) -> None:
         load(checkpoint).predict("A film to remember")
 
 
+@pytest.mark.parametrize("texts", [None, 3, b"film", [b"film"], [None]])
+def test_other_values_are_no_texts(texts: Any, checkpoint: Path) -> None:
+    with pytest.raises(TypeError, match="texts must be a list of texts"):
+        load(checkpoint).predict(texts)
+
+
+def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
+    model, texts = load(checkpoint), ["A film to remember", "dull"]
+    for iterable in (iter(texts), tuple(texts), dict.fromkeys(texts)):
+        assert model.predict(iterable) == model.predict(texts)
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, None, 1.5])
+def test_an_impossible_batch_size_is_named(batch_size: Any, checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match=f"batch_size={batch_size} must be a whole number of at least 1"):
+        load(checkpoint).predict(["film"], batch_size=batch_size)
+
+
+def test_half_of_a_surrogate_pair_is_named(checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match=r"texts\[1\]: character 2 is half of a surrogate pair"):
+        load(checkpoint).predict(["film", "a \ud800"])
+
+
+@pytest.mark.parametrize("path", [None, 3, b"best.ckpt", [3], [b"best.ckpt"]])
+def test_other_values_are_no_path(path: Any) -> None:
+    with pytest.raises(TypeError, match="path must be the path of a checkpoint"):
+        load(path)
+
+
+@pytest.mark.parametrize("modules", ["mine", None, [3]])
+def test_trusted_modules_are_a_list_of_names(modules: Any, checkpoint: Path) -> None:
+    with pytest.raises(TypeError, match="trusted_modules must be a list of names"):
+        load(checkpoint, trusted_modules=modules)
+
+
 def test_no_texts_and_empty_texts(checkpoint: Path) -> None:
     model = load(checkpoint)
     assert model.predict([]) == []
