@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import src
 from src import load
@@ -84,6 +85,22 @@ def test_other_values_are_no_path(path: Any) -> None:
 def test_trusted_modules_are_a_list_of_names(modules: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="trusted_modules must be a list of names"):
         load(checkpoint, trusted_modules=modules)
+
+
+def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, tmp_path: Path) -> None:
+    content = torch.load(checkpoint, weights_only=True)
+    tokenizer = json.loads(content["heed"]["codec"]["tokenizer"])
+    pattern = {"Regex": "(a+)+$"}
+    split = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    content["heed"]["codec"]["tokenizer"] = json.dumps({**tokenizer, "pre_tokenizer": split})
+    slow = tmp_path / "slow.ckpt"
+    torch.save(content, slow)
+    model, texts = load([checkpoint, slow]), ["a" * 60 + "b"]
+    message = rf"^{slow}: the tokenizer cannot encode a text .*choose another tokenizer or checkpoint"
+    with pytest.raises(UserError, match=message):
+        model.predict(texts)
+    with pytest.raises(UserError, match=message):
+        model._ensemble.classify(texts)
 
 
 def test_no_texts_and_empty_texts(checkpoint: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 from src.analysis.explanation import Explanation, explain, known_tokens
 from src.data.batch_order import by_length
 from src.data.codec import Codec
-from src.errors import UserError
+from src.errors import UserError, name_file
 from src.formatting import format_list
 from src.models.classifier import Classifier
 from src.models.loss import Loss
@@ -60,9 +60,10 @@ class Ensemble:
         first model, as the maps of encoder layers always do. `is_unknown` is true if no model knows any word of the
         text.
         """
-        by_member = [
-            explain(member.model, member.loss, member.codec, texts, batch_size, maps) for member in self.members
-        ]
+        by_member = []
+        for member in self.members:
+            with name_file(member.name):
+                by_member.append(explain(member.model, member.loss, member.codec, texts, batch_size, maps))
         if texts and not self.shares_tokens:
             log.warning(
                 "The models split texts into different tokens: attention weights are those of %s", self.members[0].name
@@ -99,7 +100,8 @@ class Ensemble:
         for member, columns in zip(self.members, self.columns, strict=True):
             member.model.eval()
             device = next(member.model.parameters()).device
-            batches = member.codec.builder(texts, device)
+            with name_file(member.name):
+                batches = member.codec.builder(texts, device)
             for rows in by_length(batches.lengths, batch_size, rank=0, world_size=1):
                 batch = batches(rows)
                 probabilities = member.loss.probabilities(member.model(batch.tokens, batch.mask))

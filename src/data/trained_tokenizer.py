@@ -134,11 +134,16 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
     """Encode `texts` with `encode_batch` or `encode_batch_fast` of a `tokenizers.Tokenizer`.
 
     Raises:
-        UserError: if a pretrained tokenizer has no token for an unknown word or letter.
+        UserError: if a pretrained tokenizer has no token for an unknown word or letter, or its regular expression is
+            too slow for a text.
     """
     try:
         return encode_batch(texts, add_special_tokens=False)
-    except Exception as error:
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # a panic in Rust, which is a BaseException
+            raise UserError(
+                f"the tokenizer cannot encode a text ({str(error)[:200]}); choose another tokenizer or checkpoint"
+            ) from None
         if type(error) is not Exception:  # `tokenizers` raises plain Exception for its own errors
             raise
         raise UserError(
