@@ -30,7 +30,13 @@ CHECKPOINT = {
     "kth_value": torch.Tensor,
     "last_model_path": str,
 }
-EARLY_STOPPING = {"wait_count": int, "stopped_epoch": int, "best_score": torch.Tensor, "patience": int}
+EARLY_STOPPING = {
+    "wait_count": int,
+    "stopped_epoch": int,
+    "best_score": torch.Tensor,
+    "patience": int,
+    "stopping_reason?": int,
+}
 CALLBACKS = {
     "BestCheckpoint": CHECKPOINT,
     "EarlyStopping": EARLY_STOPPING,

@@ -14,6 +14,7 @@ from src.errors import UserError
 from src.training_state import read_training_state
 from tests.helpers import train, trained
 
+STOPPING = {"wait_count": 0, "stopped_epoch": 0, "best_score": torch.tensor(0.5), "patience": 5}
 OPTIONS = ("callbacks=checkpoints", "test=false")
 
 
@@ -197,6 +198,10 @@ def update_best(**values: object) -> Any:
         (lambda content: content["callbacks"].update(Speed=5), "callbacks.Speed: expects a mapping"),
         (lambda content: content["callbacks"].update(Speed={"epochs": "x"}), "callbacks.Speed.epochs: expects a list"),
         (lambda content: content["callbacks"].update({"EarlyStopping{}": {}}), "EarlyStopping.wait_count is missing"),
+        (
+            lambda content: content["callbacks"].update({"EarlyStopping{}": STOPPING | {"stopping_reason": "x"}}),
+            "EarlyStopping.stopping_reason: expects a whole number, got text",
+        ),
         (update_best(best_model_path=3), "BestCheckpoint.best_model_path: expects text"),
         (update_best(best_model_path="a\0b"), "is not a checkpoint in its folder"),
         (update_best(best_model_score="abc"), "best_model_score: expects a Tensor or null, got text"),
