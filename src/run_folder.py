@@ -7,11 +7,11 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from src.files.atomic import replace_atomically
 from src.loggers.csv import FILE
-from src.run_result import RunResult
+from src.run_result import RESULT_FILE, RunResult
 
 CHECKPOINTS = ("checkpoints/best.ckpt", "checkpoints/last.ckpt")
 RUN_FILES = (  # of which a run that starts anew removes the earlier ones; logs and the runs in wandb/ accumulate
-    "result.json",
+    RESULT_FILE,
     *CHECKPOINTS,
     "predictions/test.npz",
     "predictions/val.npz",

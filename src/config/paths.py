@@ -96,12 +96,12 @@ def unwritable_reason(folder: Path) -> str | None:
 
 def _shared_files(callbacks: Any) -> Iterator[Mistake]:
     """Find callbacks that would replace the checkpoint that another callback saved."""
-    owners: dict[tuple[Any, str], str] = {}
+    owners: dict[tuple[str, str], str] = {}
     for name, options in callbacks.items() if isinstance(callbacks, dict) else ():
         file = options.get("filename") if isinstance(options, dict) else None
         if not isinstance(file, str):
             continue
-        owner = owners.setdefault((options.get("dirpath"), os.path.normpath(file)), name)
+        owner = owners.setdefault((str(options.get("dirpath")), os.path.normpath(file)), name)
         nodes = (options, callbacks[owner])
         if owner != name and any(node.get("enable_version_counter") is False for node in nodes):
             key = f"callbacks.{name}.filename={format_value(file)}"

@@ -277,7 +277,7 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extras = small_config(tmp_path).extras
-    cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}})
+    cfg = OmegaConf.create({"extras": extras, "seed": 0, "data": {}, "ckpt_path": "hostile.ckpt"})
     card, weights = load_checkpoint(checkpoint)
     node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
     paths = [path for path in leaves(card.config) if path.split(".")[0] in ("model", "loss", "data")]
