@@ -24,11 +24,7 @@ from src.data.batch_order import Plan
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.padded_batches import BatchBuilder
 
-STEP_CALLBACKS = (
-    "finite_loss",
-    "heap_limit",
-    "gradient_norms",
-)  # like the CSV logger, these callbacks run at every step
+STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # like the CSV logger, these callbacks run at every step
 
 
 class Sample(pl.LightningDataModule):

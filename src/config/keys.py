@@ -18,13 +18,7 @@ UNRELATED_TO_RESULT = (
     *(*UNRELATED_TO_BUILD, "ckpt_path", "sweep", "metrics"),
     *("data.path", "data.val_path", "data.test_path", "data.delimiter", "data.cache_dir"),
     *("data.progress", "data.on_device", "trainer.default_root_dir", "trainer.log_every_n_steps"),
-    *(
-        "callbacks.attention",
-        "callbacks.lexicon",
-        "callbacks.gradient_norms",
-        "callbacks.finite_loss",
-        "callbacks.heap_limit",
-    ),
+    *("callbacks.attention", "callbacks.lexicon", "callbacks.gradient_norms", "callbacks.finite_loss"),
     *("callbacks.progress", "callbacks.parts_summary", "callbacks.last_checkpoint", "callbacks.pruning"),
 )
 # Options that a checkpoint must not set for a resumed run: destinations of files and uploads, and trusted code.
