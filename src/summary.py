@@ -68,7 +68,7 @@ def print_summary(result: RunResult, folder: Path) -> None:
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))
     for offline in sorted((folder / "wandb").glob("offline-run-*")):
-        console.print(f"W&B run, offline: to upload it, run wandb sync {offline}", soft_wrap=True)
+        console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)
 
 
 def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:
