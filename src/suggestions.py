@@ -83,7 +83,7 @@ def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]
 
 
 def _shared(name: str, other: str) -> int:
-    """Return how many of their names two dotted paths have in common."""
+    """Return the number of distinct names that two dotted paths have in common."""
     return len({*name.split(".")} & {*other.split(".")})
 
 

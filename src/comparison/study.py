@@ -28,7 +28,7 @@ from src.suggestions import did_you_mean, nearest
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 MAX_BYTES = 1_000_000  # maximum size of a study file
-MAX_NAME, MAX_MISTAKES = 60, 20  # in a message: maximum number of characters of a name, and of mistakes
+MAX_NAME, MAX_MISTAKES = 60, 20  # in a message: maximum length of a name, and maximum number of mistakes
 METRICS = (*SCORES, *RUN_STATISTICS)
 Value = TypeVar("Value", bound=Collection[Any])
 

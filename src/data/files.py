@@ -1,4 +1,4 @@
-"""Open, read and hash files from a user."""
+"""Open, read and hash files supplied by the user."""
 
 import gzip
 import hashlib

@@ -80,9 +80,10 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """Return the smallest share of top-ranked tokens whose removal changes the class: R×n (Serrano & Smith 2019).
+    """Return the smallest share of a text's tokens whose removal, from the top of a ranking, changes its class: R×n.
 
-    Only the numbers of tokens in `flip_grid` are tried. The share is 1 if none of them changes the class.
+    The measure is from Serrano & Smith (2019). Only the numbers of tokens that `flip_grid` returns are tried. The
+    share is 1 if none of them changes the class.
     """
     grids = [flip_grid(len(text)) for text in predicted.texts]
     shares = np.ones((len(ranked), len(predicted)))

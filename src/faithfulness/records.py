@@ -76,8 +76,8 @@ class Record:
         """Return one value of a measure for each text, NaN if undefined; None if the measure was not computed.
 
         Args:
-            name: name of an array, whose values for shares are averaged; or `normalized_comprehensiveness` or
-                `normalized_sufficiency`, for values relative to the limits.
+            name: name of an array (n×5 values, one for each erased share, are averaged over the shares); or
+                `normalized_comprehensiveness` or `normalized_sufficiency`, for values normalized by their limits.
             ranking: name of the ranking.
         """
         measure = name.removeprefix("normalized_")

@@ -72,8 +72,8 @@ def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
 def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | None:
     """Return n values whose mean is 1 − mean distance / mean chance distance; None if the latter is almost 0.
 
-    The values are the ratio plus its first-order terms (the infinitesimal jackknife, Efron 1982), so that the variance
-    of their mean estimates that of the ratio.
+    Each value is 1 minus the sum of the ratio and its first-order term for that text (the infinitesimal jackknife,
+    Efron 1982), so that the variance of the mean of the values estimates the variance of the ratio.
     """
     chance = by_chance.mean()
     if chance < MIN_CHANCE:

@@ -25,7 +25,7 @@ class Sample(NamedTuple):
     rows: np.ndarray  # n, row numbers in the split, ascending
     labels: np.ndarray  # n
     texts: list[np.ndarray]
-    skipped: int  # texts of the sample without a known token
+    skipped: int  # number of sampled texts in which the model knows no token
 
 
 class TrainedRun:

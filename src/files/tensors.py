@@ -46,7 +46,7 @@ def _require_file(path: Path) -> None:
 
 
 def _describe_damage(path: Path) -> str:
-    """Describe why checksums cannot be verified; torch writes zip files, whose directory is at the end of the file."""
+    """Describe why the check of the checksums failed; torch writes zip files, whose directory is at the end."""
     try:
         with path.open("rb") as file:
             start = file.read(2)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MAP_QUANTILE = 0.995  # quantile of a large map that gets the full colour, so that small weights remain visible
+MAP_QUANTILE = 0.995  # the quantile of a large map's weights that gets the full colour, to keep small weights visible
 
 
 class WeightedWord(NamedTuple):

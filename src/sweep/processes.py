@@ -63,8 +63,8 @@ def can_fork() -> bool:
 def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callable[[], bool]) -> int:
     """Run `target(*args)` in a separate process, and wait for it.
 
-    When `should_stop` returns True or this process receives SIGINT or SIGTERM, it sends one SIGINT to the separate
-    process, which may take any time to exit.
+    When `should_stop` returns True or this process receives SIGINT or SIGTERM, this function sends one SIGINT to the
+    separate process, and waits until that process exits, however long it takes.
 
     Returns:
         The exit code of the separate process, or the negative number of the signal that killed it.

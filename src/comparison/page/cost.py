@@ -121,7 +121,7 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Compar
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Label]:
-    """Place names beside their marks, in order of priority; omit names that would overlap a mark or another name."""
+    """Write each name beside its mark, in order of priority; omit names that would overlap a mark or another name."""
     labels: list[Label] = []
     for name, point in frontier:
         text = clean_text(name, MAX_LABEL_LENGTH)

@@ -9,7 +9,7 @@ class BahdanauAttention(AdditiveAttention):
     Args:
         input_dim: D, number of features of a state.
         attention_dim: A, the paper's alignment size n'; None means D.
-        bias: add a bias inside the tanh. The paper has no bias; the code of the twenty-model report (eq. 1) has one.
+        bias: add a bias inside the tanh. The paper has none; the code for eq. 1 of the twenty-model report has one.
         scaled: divide the scores by √D.
         dropout: probability in [0, 1) of dropping a weight while training.
     """

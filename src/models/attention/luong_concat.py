@@ -11,7 +11,7 @@ class LuongConcatAttention(AdditiveAttention):
     Args:
         input_dim: D, number of features of a state.
         attention_dim: A, size of the hidden layer; None means D.
-        bias: add a bias inside the tanh. The paper has no bias; the code of the twenty-model report (eq. 10) has one.
+        bias: add a bias inside the tanh. The paper has none; the code for eq. 10 of the twenty-model report has one.
         scaled: divide the scores by √D.
         dropout: probability in [0, 1) of dropping a weight while training.
         attentional: return tanh(W_c [c; q]), as in the paper (eq. 5), instead of c, as in the report.

@@ -56,7 +56,8 @@ class PretrainedEmbedding(LearnedEmbedding):
         padding and the unknown token. Both are set to the mean vector, and only word dropout uses this unknown token.
 
         Raises:
-            UserError: if the vocabulary is not that of the model, or if the table has another size than the vectors.
+            UserError: if the vocabulary is not that of the model, or if the model has too few vectors or vectors of
+                another dimension.
         """
         tokenizer = pretrained.load_tokenizer(self.name_or_path)
         if tokenizer.vocabulary != self.vocabulary:
