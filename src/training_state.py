@@ -9,42 +9,19 @@ from omegaconf import DictConfig, OmegaConf
 
 from src import build
 from src.build.objects import class_at
-from src.callbacks.speed import EPOCH
+from src.callback_state import require_callbacks
 from src.checkpoint import Card, read_checkpoint
 from src.config.keys import changed_options, with_present_names
 from src.data.datamodule import TextDataModule
 from src.dry_build import dry_optimizer
-from src.dry_build.optimizer import EXAMPLE_SHAPE, example_state
+from src.dry_build.optimizer import example_state
 from src.errors import UserError
 from src.files.plain import require
 from src.lit import RUNNING
 from src.models.classifier import Classifier
 from src.optim.schedulers import steps_every_batch
+from src.optimizer_state import require_options, require_parameter_state
 
-CHECKPOINT = {
-    "best_model_path": str,
-    "best_model_score": (torch.Tensor, None),
-    "best_k_models": {str: torch.Tensor},
-    "dirpath": str,
-    "kth_best_model_path": str,
-    "kth_value": torch.Tensor,
-    "last_model_path": str,
-}
-EARLY_STOPPING = {
-    "wait_count": int,
-    "stopped_epoch": int,
-    "best_score": torch.Tensor,
-    "patience": int,
-    "stopping_reason?": int,
-}
-CALLBACKS = {
-    "BestCheckpoint": CHECKPOINT,
-    "EarlyStopping": EARLY_STOPPING,
-    "GradientNorms": {"steps": [int], "parts": [str], "norms": [float]},
-    "ModelCheckpoint": CHECKPOINT,
-    "Speed": {"epochs": [EPOCH], "unfinished": EPOCH},
-}
-SCORES = ("best_model_score", "kth_value", "best_score")  # values of callbacks that are compared with each epoch's
 COUNTS = {"ready": int, "completed": int, "started?": int, "processed?": int}
 PROGRESS = {"total": COUNTS, "current": COUNTS}
 FIT_LOOP = {  # the keys of Lightning's loop
@@ -84,7 +61,7 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
         raise UserError(f"{path}: contains the model, but not the state of its training: resume from {last}")
     try:
         require(content, TRAINING)
-        _require_callbacks(content["callbacks"])
+        require_callbacks(content["callbacks"])
         _require_version(content["pytorch-lightning_version"])
         for key in ("epoch", "global_step"):
             _require_counts(content[key], key)
@@ -168,28 +145,9 @@ def _require_evaluable(path: str) -> None:
     callbacks = read_checkpoint(path, mmap=True).get("callbacks", {})
     try:
         require(callbacks, {str: dict}, "callbacks")
-        _require_callbacks(callbacks)
+        require_callbacks(callbacks)
     except ValueError as error:
         raise UserError(f"{path}: cannot be evaluated ({error}); use another checkpoint, or train again") from error
-
-
-def _require_callbacks(states: dict[str, dict[str, Any]]) -> None:
-    """Check the states of the callbacks.
-
-    Raises:
-        ValueError: if a value is missing or has another type, or a path of a checkpoint is not in its folder.
-    """
-    for key, state in states.items():
-        name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
-        path, is_checkpoint = f"callbacks.{name}", "best_model_path" in state  # also in a user's own subclass
-        require(state, CHECKPOINT if is_checkpoint else CALLBACKS.get(name, {}), path)
-        for score in SCORES:
-            if state.get(score) is not None:
-                _require_number(state[score], f"{path}.{score}")
-        if is_checkpoint:
-            _require_paths(state, path)
-            for score in state["best_k_models"].values():
-                _require_number(score, f"{path}.best_k_models")
 
 
 def _require_version(version: str) -> None:
@@ -216,21 +174,6 @@ def _require_counts(value: Any, path: str) -> None:
         raise ValueError(f"{path} must be at least 0, got {value}")
 
 
-def _require_paths(state: dict[str, Any], path: str) -> None:
-    """Check that all checkpoints of a ModelCheckpoint are in its folder, because Lightning deletes replaced ones.
-
-    Raises:
-        ValueError: if a path is outside the folder, is not absolute or normalized, or does not end in .ckpt.
-    """
-    folder = Path(state["dirpath"])
-    names = ("best_model_path", "kth_best_model_path", "last_model_path")
-    for file in filter(None, [*map(state.get, names), *state["best_k_models"]]):
-        parts = Path(file)
-        is_normalized = parts.is_absolute() and ".." not in parts.parts and str(parts) == file
-        if not is_normalized or parts.suffix != ".ckpt" or folder not in parts.parents:
-            raise ValueError(f"{path}: {file!r} is not a checkpoint in its folder {state['dirpath']!r}")
-
-
 def require_same_parameters(cfg: DictConfig, model: Classifier) -> None:
     """Check that the state of the optimizer in the checkpoint `cfg.ckpt_path` fits the parameters of the model.
 
@@ -245,7 +188,7 @@ def require_same_parameters(cfg: DictConfig, model: Classifier) -> None:
             example = example_state(cfg, group)
             for key, parameter in zip(saved["params"], group["params"], strict=True):
                 if key in state:
-                    _require_parameter_state(state[key], parameter, example, f"optimizer_states[0].state[{key}]")
+                    require_parameter_state(state[key], parameter, example, f"optimizer_states[0].state[{key}]")
     except ValueError as error:
         raise _unusable(cfg.ckpt_path, error) from error
 
@@ -267,75 +210,9 @@ def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.op
         raise _refusal(cfg, f"optimizer: had groups of {sizes[0]} parameters, but now has groups of {sizes[1]}")
     try:
         for i, (saved_group, group) in enumerate(zip(saved, current, strict=True)):
-            _require_options(saved_group, group, f"optimizer_states[0].param_groups[{i}]")
+            require_options(saved_group, group, f"optimizer_states[0].param_groups[{i}]")
     except ValueError as error:
         raise _unusable(cfg.ckpt_path, error) from error
-
-
-def _require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -> None:
-    """Check the types of a saved group's options.
-
-    Raises:
-        ValueError: if an option has another type than in the optimizer of the run, or is NaN or infinite.
-    """
-    for name, value in current.items():
-        if name != "params" and name in saved:
-            _require_same_type(saved[name], value, f"{path}.{name}")
-
-
-def _require_same_type(saved: Any, current: Any, path: str) -> None:
-    if isinstance(current, torch.Tensor):
-        _require_number(saved, path)
-    elif isinstance(current, tuple):
-        require(saved, tuple, path)
-        if len(saved) != len(current):
-            raise ValueError(f"{path}: expects {len(current)} values, got {len(saved)}")
-        for i, pair in enumerate(zip(saved, current, strict=True)):
-            _require_same_type(*pair, f"{path}[{i}]")
-    elif current is None or isinstance(current, bool):  # such as `foreach`, which depends on the device
-        require(saved, (bool, None), path)
-    else:
-        require(saved, float if isinstance(current, int | float) else type(current), path)
-
-
-def _require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[str, Any], path: str) -> None:
-    """Check the state of a parameter: a fused optimizer reads and writes memory out of bounds if a shape is wrong.
-
-    Args:
-        state: the saved state; empty before the parameter's first step.
-        example: the state of a parameter of the shape `EXAMPLE_SHAPE`; empty if it is unknown.
-
-    Raises:
-        ValueError: if a value is missing, or its type or shape does not fit the parameter.
-    """
-    require(state, dict, path)
-    for name, expected in example.items() if state else ():
-        if name not in state:
-            raise ValueError(f"{path}.{name} is missing")
-        value, here = state[name], f"{path}.{name}"
-        if not isinstance(expected, torch.Tensor) or not expected.shape:
-            _require_same_type(value, expected, here)
-            continue
-        require(value, torch.Tensor, here)
-        if expected.shape == EXAMPLE_SHAPE and value.shape != parameter.shape:
-            raise ValueError(f"{here}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
-        if value.layout != torch.strided or not value.is_floating_point() or value.device.type != "cpu":
-            raise ValueError(f"{here}: expects a dense tensor of floating-point numbers")
-        if value.numel() * value.element_size() > value.untyped_storage().nbytes():
-            raise ValueError(f"{here}: its shape {tuple(value.shape)} is larger than its data")
-
-
-def _require_number(value: Any, path: str) -> None:
-    """Check that a value is a real number, or a tensor of one; infinity is allowed.
-
-    Raises:
-        ValueError: if it is something else, or is NaN.
-    """
-    require(value, (torch.Tensor, float), path)
-    if isinstance(value, torch.Tensor) and (value.shape or value.is_complex() or value.layout != torch.strided):
-        raise ValueError(f"{path}: expects one number, got a tensor of {value.dtype} and shape {tuple(value.shape)}")
-    if value != value:
-        raise ValueError(f"{path}: is NaN")
 
 
 def _unusable(path: str | Path, error: ValueError) -> UserError:

@@ -1,0 +1,69 @@
+"""The states of callbacks in a checkpoint, which may come from another person."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from src.callbacks.speed import EPOCH
+from src.files.numbers import require_number
+from src.files.plain import require
+
+CHECKPOINT = {
+    "best_model_path": str,
+    "best_model_score": (torch.Tensor, None),
+    "best_k_models": {str: torch.Tensor},
+    "dirpath": str,
+    "kth_best_model_path": str,
+    "kth_value": torch.Tensor,
+    "last_model_path": str,
+}
+EARLY_STOPPING = {
+    "wait_count": int,
+    "stopped_epoch": int,
+    "best_score": torch.Tensor,
+    "patience": int,
+    "stopping_reason?": int,
+}
+CALLBACKS = {
+    "BestCheckpoint": CHECKPOINT,
+    "EarlyStopping": EARLY_STOPPING,
+    "GradientNorms": {"steps": [int], "parts": [str], "norms": [float]},
+    "ModelCheckpoint": CHECKPOINT,
+    "Speed": {"epochs": [EPOCH], "unfinished": EPOCH},
+}
+SCORES = ("best_model_score", "kth_value", "best_score")  # values of callbacks that are compared with each epoch's
+
+
+def require_callbacks(states: dict[str, dict[str, Any]]) -> None:
+    """Check the states of the callbacks.
+
+    Raises:
+        ValueError: if a value is missing or has another type, or a path of a checkpoint is not in its folder.
+    """
+    for key, state in states.items():
+        name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
+        path, is_checkpoint = f"callbacks.{name}", "best_model_path" in state  # also in a user's own subclass
+        require(state, CHECKPOINT if is_checkpoint else CALLBACKS.get(name, {}), path)
+        for score in SCORES:
+            if state.get(score) is not None:
+                require_number(state[score], f"{path}.{score}")
+        if is_checkpoint:
+            _require_paths(state, path)
+            for score in state["best_k_models"].values():
+                require_number(score, f"{path}.best_k_models")
+
+
+def _require_paths(state: dict[str, Any], path: str) -> None:
+    """Check that all checkpoints of a ModelCheckpoint are in its folder, because Lightning deletes replaced ones.
+
+    Raises:
+        ValueError: if a path is outside the folder, is not absolute or normalized, or does not end in .ckpt.
+    """
+    folder = Path(state["dirpath"])
+    names = ("best_model_path", "kth_best_model_path", "last_model_path")
+    for file in filter(None, [*map(state.get, names), *state["best_k_models"]]):
+        parts = Path(file)
+        is_normalized = parts.is_absolute() and ".." not in parts.parts and str(parts) == file
+        if not is_normalized or parts.suffix != ".ckpt" or folder not in parts.parents:
+            raise ValueError(f"{path}: {file!r} is not a checkpoint in its folder {state['dirpath']!r}")

@@ -1,0 +1,62 @@
+"""The values of an optimizer's state in a checkpoint, which may come from another person."""
+
+from typing import Any
+
+import torch
+
+from src.dry_build.optimizer import EXAMPLE_SHAPE
+from src.files.numbers import require_number
+from src.files.plain import require
+
+
+def require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -> None:
+    """Check the types of a saved group's options.
+
+    Raises:
+        ValueError: if an option has another type than in the optimizer of the run, or is NaN or infinite.
+    """
+    for name, value in current.items():
+        if name != "params" and name in saved:
+            _require_same_type(saved[name], value, f"{path}.{name}")
+
+
+def _require_same_type(saved: Any, current: Any, path: str) -> None:
+    if isinstance(current, torch.Tensor):
+        require_number(saved, path)
+    elif isinstance(current, tuple):
+        require(saved, tuple, path)
+        if len(saved) != len(current):
+            raise ValueError(f"{path}: expects {len(current)} values, got {len(saved)}")
+        for i, pair in enumerate(zip(saved, current, strict=True)):
+            _require_same_type(*pair, f"{path}[{i}]")
+    elif current is None or isinstance(current, bool):  # such as `foreach`, which depends on the device
+        require(saved, (bool, None), path)
+    else:
+        require(saved, float if isinstance(current, int | float) else type(current), path)
+
+
+def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[str, Any], path: str) -> None:
+    """Check the state of a parameter: a fused optimizer reads and writes memory out of bounds if a shape is wrong.
+
+    Args:
+        state: the saved state; empty before the parameter's first step.
+        example: the state of a parameter of the shape `EXAMPLE_SHAPE`; empty if it is unknown.
+
+    Raises:
+        ValueError: if a value is missing, or its type or shape does not fit the parameter.
+    """
+    require(state, dict, path)
+    for name, expected in example.items() if state else ():
+        if name not in state:
+            raise ValueError(f"{path}.{name} is missing")
+        value, here = state[name], f"{path}.{name}"
+        if not isinstance(expected, torch.Tensor) or not expected.shape:
+            _require_same_type(value, expected, here)
+            continue
+        require(value, torch.Tensor, here)
+        if expected.shape == EXAMPLE_SHAPE and value.shape != parameter.shape:
+            raise ValueError(f"{here}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
+        if value.layout != torch.strided or not value.is_floating_point() or value.device.type != "cpu":
+            raise ValueError(f"{here}: expects a dense tensor of floating-point numbers")
+        if value.numel() * value.element_size() > value.untyped_storage().nbytes():
+            raise ValueError(f"{here}: its shape {tuple(value.shape)} is larger than its data")
