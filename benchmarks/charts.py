@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from benchmarks.measure import Spread
 from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
@@ -106,9 +106,7 @@ def draw_reviews(record: dict[str, Any]) -> Figure:
     left.legend(fontsize=8, frameon=False)
     points = [point for point in zip(record["reviews"], record["megabytes"], strict=True) if point[1] is not None]
     right.plot(*np.array(points).reshape(-1, 2).T, marker="o", markersize=3.5, color=COLOURS[0])
-    right.set_ylim(bottom=0)
-    right.set_xlim(left=0)
-    right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    _start_at_zero(right)
     name_axes(right, "Peak memory of training", "training reviews", "MB above the imports")
     return figure
 
@@ -121,9 +119,7 @@ def draw_resident(record: dict[str, Any]) -> Figure:
         speed = Spread.of(row["reviews_per_second"]).median
         label = f"{row['setting']}: {speed:,.0f} reviews/s"
         axes.plot(*np.array(row["resident"]).reshape(-1, 2).T, color=colour, linewidth=1.3, label=label)
-    axes.set_ylim(bottom=0)
-    axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    _start_at_zero(axes)
     name_axes(axes, "Resident memory of training", "steps", "MB above the imports")
     axes.legend(fontsize=8, frameon=False)
     return figure
@@ -151,6 +147,12 @@ def draw_accuracy(record: dict[str, Any]) -> Figure:
     return figure
 
 
+def _start_at_zero(axes: Axes) -> None:
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
 def _draw_lines(
     axes: Axes, lines: Mapping[str, Sequence[tuple[float, float]]], styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
@@ -162,5 +164,5 @@ def _draw_lines(
     ticks = sorted({point[0] for points in lines.values() for point in points})
     axes.set_xticks(ticks, [f"{value:,.0f}" for value in ticks])
     axes.yaxis.set_major_locator(LogLocator(numticks=12))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

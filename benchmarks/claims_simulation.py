@@ -1,9 +1,9 @@
 """Measure the false positives of claims on simulated sweeps: `python -m benchmarks.claims_simulation`.
 
 In the simulated sweeps, models with and without attention have the same expected accuracy, and two attention mechanisms
-are twins: the same model under two names. A false positive is a claim "attention beats no attention" whose mean
-difference deviates from zero with p below 0.05, in either direction. Each set-up is tested twice: with merged twins and
-jointly drawn seeds, as in src.compare, and with neither.
+are twins: the same model under two names. A sweep is a false positive if the mean difference of the claim "attention
+beats no attention" deviates from zero with p below 0.05, in either direction. Each set-up is tested twice: with merged
+twins and jointly drawn seeds, as in src.compare, and with neither.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def simulate(
         correct: list[np.ndarray] = []
         for variant in variants:
             run_seeds = [run.seed for run in variant.runs]
-            shared = seed_effects[int(_attention(variant) != "none"), run_seeds]
+            shared = seed_effects[int(variant.choices["attention"] != "none"), run_seeds]
             of_run = setup.seed * rng.normal(size=(seeds, 1)) + shared
             of_text = difficulty + setup.text * rng.normal(size=n) + setup.residual * rng.normal(size=(seeds, n))
             correct.append((of_text + of_run > 0).astype(np.float64))
@@ -119,10 +119,6 @@ def _variant(encoder: str, attention: str, seeds: range) -> Variant:
     choices = {"encoder": encoder, "attention": attention}
     runs = tuple(FinishedRun(Path(), RunResult(seed=seed, choices=choices), {}) for seed in seeds)
     return Variant(f"{encoder} · {attention}", choices, runs)
-
-
-def _attention(variant: Variant) -> str:
-    return variant.choices["attention"]
 
 
 def main() -> None:

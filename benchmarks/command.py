@@ -40,8 +40,8 @@ def add_turns(parser: argparse.ArgumentParser, help: str = "seconds of one measu
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each implementation, in turn")
 
 
-def parse_turns(parser: argparse.ArgumentParser, arguments: list[str], quick_repeats: int) -> argparse.Namespace:
-    """Parse the arguments; --quick sets half a second and `quick_repeats` repeats."""
+def parse_turns(parser: argparse.ArgumentParser, arguments: list[str] | None, quick_repeats: int) -> argparse.Namespace:
+    """Parse the arguments (None: those of the process); --quick sets half a second and `quick_repeats` repeats."""
     options = parser.parse_args(arguments)
     if options.quick:
         options.seconds, options.repeats = 0.5, quick_repeats
@@ -61,13 +61,10 @@ def reviews(options: argparse.Namespace, folder: Path, train: int, test: int) ->
     return ["data=imdb", *overrides(options.data_path, options.hub, folder, train, test)]
 
 
-def describe_reviews(options: argparse.Namespace) -> str:
-    """Describe the reviews, for the title of a table."""
-    return "IMDb" if options.hub or options.data_path else "made-up reviews of IMDb's lengths"
-
-
-def names(known: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return an argument type for argparse: known names, separated by commas."""
+def add_names(
+    parser: argparse.ArgumentParser, option: str, known: Sequence[str], default: Sequence[str] | None = None
+) -> None:
+    """Add an option for known names, separated by commas; by default all of them."""
 
     def read(text: str) -> list[str]:
         selection = text.split(",")
@@ -75,7 +72,13 @@ def names(known: Sequence[str]) -> Callable[[str], list[str]]:
             raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: choose from {', '.join(known)}")
         return selection
 
-    return read
+    parser.add_argument(option, type=read, default=list(default or known), help=", ".join(known))
+
+
+def new_record(options: argparse.Namespace, device: str = "cpu") -> dict[str, Any]:
+    """Return a record that describes the machine and the reviews, to which a benchmark adds its measurements."""
+    data = "IMDb" if options.hub or options.data_path else "made-up reviews of IMDb's lengths"
+    return {"machine": machine(device), "data": data}
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:

@@ -9,9 +9,6 @@ experiment=speedrun.
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +20,7 @@ from rich.table import Table
 
 from benchmarks import command, memory
 from benchmarks.measure import Reader, Spread, in_turn, ratios
-from src.errors import UserError
+from benchmarks.training import start_training, wait
 from src.kernels.malloc import reuse_freed_memory
 from src.optim.adagrad import Adagrad
 
@@ -32,10 +29,10 @@ REVIEWS = 25_000  # made-up reviews for training, and as many for testing
 ROWS, WIDTH, READ = 2_100_000, 8, 26_000  # shape of the speedrun's embedding table, and n-grams in a batch
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
-    parser.add_argument("--only", type=command.names(list(PARTS)), default=list(PARTS), help=", ".join(PARTS))
+    command.add_names(parser, "--only", list(PARTS))
     command.add_turns(parser, "seconds of one measurement of steps and optimizer")
     return command.parse_turns(parser, arguments, quick_repeats=2)
 
@@ -57,13 +54,16 @@ def steps(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -
 
 def tokenizing(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Measure the seconds of tokenizing without and with the cache; each measurement has its own process."""
-    first, cached = [], []
-    for repeat in range(options.repeats):
-        with_empty_cache = [*overrides, f"data.cache_dir='{folder / f'empty{repeat}'}'"]
-        job = {"overrides": with_empty_cache, "folder": str(folder)}
-        first.append(memory.run("benchmarks.tokenizing", job)["seconds"])
-        cached.append(memory.run("benchmarks.tokenizing", job)["seconds"])
+    caches = [f"data.cache_dir='{folder / f'empty{repeat}'}'" for repeat in range(options.repeats)]
+    first, cached = zip(*(tokenize_twice([*overrides, cache], folder) for cache in caches), strict=True)
     return {"first time, s": first, "cached, s": cached}
+
+
+def tokenize_twice(overrides: Sequence[str], folder: Path) -> tuple[float, float]:
+    """Return the seconds of tokenizing, and the seconds of reading the cache that the first process filled."""
+    job = {"overrides": list(overrides), "folder": str(folder)}
+    first, cached = (memory.run("benchmarks.tokenizing", job)["seconds"] for _ in range(2))
+    return first, cached
 
 
 def start(overrides: Sequence[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -114,24 +114,21 @@ PARTS: dict[str, Callable[[Sequence[str], Path, argparse.Namespace], dict[str, A
 
 
 def training(overrides: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run `python -m src.train` without a test, by default for one epoch, and return the record of the probe.
+    """Train without a test, by default for one epoch, and return the record of the probe.
 
-    `environment` contains additional environment variables.
+    Args:
+        environment: additional environment variables.
 
     Raises:
         UserError: if the training failed.
     """
     record = folder / "probe.json"
-    record.unlink(missing_ok=True)
-    line = [
-        *(sys.executable, "-m", "src.train", "trainer.max_epochs=1", "test=false", "~callbacks.progress"),
+    arguments = [
+        *("trainer.max_epochs=1", "test=false", "~callbacks.progress", f"hydra.run.dir='{folder / 'run'}'"),
         *("+callbacks.probe._target_=benchmarks.probe.Probe", f"+callbacks.probe.path='{record}'"),
-        *("extras.trusted_modules=[benchmarks]", f"hydra.run.dir='{folder / 'run'}'", *overrides),
+        *("extras.trusted_modules=[benchmarks]", *overrides),
     ]
-    variables = {**os.environ, **(environment or {})}
-    process = subprocess.run(line, cwd=memory.ROOT, env=variables, capture_output=True, text=True, check=False)
-    if process.returncode or not record.exists():
-        raise UserError(f"python -m src.train failed:\n{process.stderr.strip() or process.stdout.strip()}")
+    wait(start_training(arguments, environment))
     return json.loads(record.read_text())
 
 
@@ -148,12 +145,12 @@ def table(record: dict[str, Any]) -> Table:
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parse_arguments(arguments)
     reviews = REVIEWS // 50 if options.quick else REVIEWS
     overrides = [*MODEL, *command.reviews(options, folder, reviews, reviews)]
     if options.quick:
         overrides.append("data.limit=500")
-    record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options), "costs": {}}
+    record: dict[str, Any] = {**command.new_record(options), "costs": {}}
     for part in options.only:
         record["costs"][part] = PARTS[part](overrides, folder, options)
         command.write(options.out, "costs", record)

@@ -6,7 +6,6 @@ The three models take turns at classifying the test split of the training run, i
 default on two threads. The interval of a difference in accuracy comes from a paired bootstrap over the texts.
 """
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ def main(folder: Path) -> None:
     parser.add_argument("checkpoint", type=Path, help="checkpoint of a training run whose data are still readable")
     parser.add_argument("--threads", type=int, default=2, help="number of threads for each model (2)")
     command.add_turns(parser)
-    options = command.parse_turns(parser, sys.argv[1:], quick_repeats=2)
+    options = command.parse_turns(parser, None, quick_repeats=2)
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m benchmarks.export", extra="export")
     torch.set_num_threads(options.threads)
     card, (model, loss) = build.restore(str(options.checkpoint), OmegaConf.create({"trusted_modules": []}))

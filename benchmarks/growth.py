@@ -9,10 +9,10 @@ import json
 import math
 import os
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks import command, memory
 from benchmarks.baselines import SoftmaxSelfAttention
 from benchmarks.charts import draw_length, draw_reviews
-from benchmarks.costs import MODEL, training
+from benchmarks.costs import MODEL, tokenize_twice, training
 from benchmarks.reviews import overrides
 from src import build
 from src.cli.entry import CONF
@@ -47,10 +47,9 @@ PLAIN = "stored weights"  # the baseline: multi-head attention that stores the w
 AGAINST = "multi_head"
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = command.parser(__doc__)
-    known = [*ATTENTIONS, PLAIN]
-    parser.add_argument("--attentions", type=command.names(known), default=known, help=", ".join(known))
+    command.add_names(parser, "--attentions", [*ATTENTIONS, PLAIN])
     parser.add_argument("--repeats", type=int, default=5, help="number of measurements of each pass")
     parser.add_argument("--only", choices=["length", "reviews"], help="measure only the cost by length or by reviews")
     options = parser.parse_args(arguments)
@@ -128,16 +127,12 @@ def peak_megabytes(run: Callable[[], None]) -> float:
         profiler.export_chrome_trace(str(path))
         events = json.loads(path.read_text())["traceEvents"]
     steps = sorted((event["ts"], event["args"]["Bytes"]) for event in events if event["name"] == "[memory]")
-    return peak([size for _, size in steps]) / 2**20
+    return peak(size for _, size in steps) / 2**20
 
 
-def peak(changes: Sequence[float]) -> float:
+def peak(changes: Iterable[float]) -> float:
     """Return the maximum cumulative sum of the changes, at least 0."""
-    level = highest = 0.0
-    for change in changes:
-        level += change
-        highest = max(highest, level)
-    return highest
+    return max(accumulate(changes, initial=0.0))
 
 
 def overtakes(lengths: Sequence[int], slow: Sequence[float], fast: Sequence[float]) -> float | None:
@@ -186,9 +181,9 @@ def by_reviews(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     record: dict[str, Any] = {"reviews": options.reviews, "first": [], "cached": [], "epoch": [], "megabytes": []}
     for count in options.reviews:
         job_overrides = [*MODEL, *overrides(None, False, folder / str(count), count, count // 10)]
-        job = {"overrides": job_overrides, "folder": str(folder)}
-        record["first"].append(memory.run("benchmarks.tokenizing", job)["seconds"])
-        record["cached"].append(memory.run("benchmarks.tokenizing", job)["seconds"])
+        first, cached = tokenize_twice(job_overrides, folder)
+        record["first"].append(first)
+        record["cached"].append(cached)
         used = training(job_overrides, folder)
         record["epoch"].append(sum(used["epochs"]))
         record["megabytes"].append(memory.above_imports(used))
@@ -218,7 +213,7 @@ def _three_digits(value: float) -> str:
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parse_arguments(arguments)
     record: dict[str, Any] = {"machine": command.machine()}
     if options.only != "reviews":
         record["length"] = by_length(options)

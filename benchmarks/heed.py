@@ -24,7 +24,7 @@ from src.data.batch_order import Plan
 from src.data.loaders import Batches, ShuffledBatches
 from src.data.padded_batches import BatchBuilder
 
-STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # like the CSV logger, these callbacks run at every step
+STEP_CALLBACKS = ("finite_loss", "gradient_norms")  # default callbacks that take time during an epoch
 
 
 class Sample(pl.LightningDataModule):
@@ -46,12 +46,12 @@ class HeedRunner:
     """One configuration of Heed on one set of reviews.
 
     `train`, `train_bare`, `evaluate` and `predict` read about `reviews` reviews, sampled evenly over all lengths, and
-    return the reviews per second. The batches are batches of a whole epoch, except in `predict`.
+    return the reviews per second. Except in `predict`, the batches are a sample of the batches of a whole epoch.
 
     Args:
         overrides: overrides of the training configuration, including those of the data.
         folder: output folder of the training.
-        device: cpu or cuda; the data are kept on this device.
+        device: cpu or cuda; the data are stored on this device.
     """
 
     def __init__(self, overrides: Sequence[str], folder: Path, device: str = "cpu") -> None:

@@ -1,6 +1,6 @@
 """A process that trains one implementation, so that its memory use does not affect the other implementations.
 
-The process of Heed can also train the bare loop over Heed's model, so that both use the same layout of the heap. A job
+The process of Heed can also train the bare loop over Heed's model, so that both share the layout of the heap. A job
 contains `work` (the name of a workload), `implementation` (a name), `overrides`, `folder`, `device`, `bf16`, and `rows`
 (a file with the reviews for a plain loop).
 """
@@ -24,10 +24,7 @@ from src.kernels.malloc import reuse_freed_memory
 
 
 class ImplementationProcess:
-    """The process of an implementation, controlled by the measuring process.
-
-    The constructor starts the process, and the end of the context ends it.
-    """
+    """A process that trains an implementation; the constructor starts it, and the end of the context ends it."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         line = [sys.executable, "-m", "benchmarks.implementation"]

@@ -61,7 +61,7 @@ def reviews_for(read: Reader, seconds: float) -> int:
 
 
 def evenly(ranked: Any, count: int) -> Any:
-    """Return `count` items at equal distances, with half a distance at both ends; all items if there are fewer."""
+    """Return `count` items (at least one) at equal distances, with half a distance at both ends; at most all items."""
     count = min(max(1, count), len(ranked))
     rows = ((np.arange(count) + 0.5) * len(ranked) / count).astype(int)
     return ranked[rows] if isinstance(ranked, np.ndarray) else [ranked[i] for i in rows]

@@ -4,7 +4,6 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,13 +27,13 @@ def above_imports(used: dict[str, Any]) -> float | None:
     return used["peak"] - run("benchmarks.memory", used["modules"])
 
 
-def run(module: str, job: Any, arguments: Sequence[str] = ()) -> Any:
-    """Run a module in its own process with a job as JSON on standard input, and return the last line of JSON output.
+def run(module: str, job: Any) -> Any:
+    """Run a module in its own process with a job as JSON on standard input; return the JSON in its last line of output.
 
     Raises:
         subprocess.CalledProcessError: if the module failed; the cause is on standard error.
     """
-    line = [sys.executable, "-m", module, *arguments]
+    line = [sys.executable, "-m", module]
     process = subprocess.run(line, cwd=ROOT, input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(process.stdout.splitlines()[-1])
 

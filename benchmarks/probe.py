@@ -21,7 +21,7 @@ class Probe(pl.Callback):
 
     Args:
         path: JSON file, which is written when the training ends.
-        significant_bits: significant bits of the padded lengths; None means Heed's default.
+        significant_bits: number of significant bits of the padded lengths; None means Heed's default.
     """
 
     def __init__(self, path: str, significant_bits: int | None = None) -> None:

@@ -6,7 +6,6 @@ epoch, are recorded.
 """
 
 import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,14 +41,12 @@ SETTINGS = {
 }
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--epochs", type=int, default=5, help="epochs of each training (5)")
     parser.add_argument("--reviews", type=int, help="number of training reviews (all)")
-    parser.add_argument(
-        "--settings", type=command.names(list(SETTINGS)), default=["shipped", "12MB"], help=", ".join(SETTINGS)
-    )
+    command.add_names(parser, "--settings", list(SETTINGS), default=["shipped", "12MB"])
     options = parser.parse_args(arguments)
     if options.quick:
         options.reviews, options.epochs = 100, 2
@@ -91,15 +88,13 @@ def highest_by_epoch(row: dict[str, Any]) -> list[float]:
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parse_arguments(arguments)
     reviews = options.reviews or REVIEWS
     overrides = [*MODEL, *command.reviews(options, folder, reviews, 100), f"trainer.max_epochs={options.epochs}"]
-    overrides += [f"data.limit={options.reviews}"] * (options.reviews is not None) + ["~callbacks.early_stopping"]
-    record: dict[str, Any] = {
-        "machine": command.machine(),
-        "data": command.describe_reviews(options),
-        "settings": [],
-    }
+    overrides.append("~callbacks.early_stopping")
+    if options.reviews is not None:
+        overrides.append(f"data.limit={options.reviews}")
+    record: dict[str, Any] = {**command.new_record(options), "settings": []}
     for name in options.settings:
         record["settings"].append({"setting": name, **measure(SETTINGS[name], overrides, folder)})
         command.write(options.out, "memory", record)

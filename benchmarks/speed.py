@@ -6,7 +6,6 @@ process; only the bare loop shares the process of Heed. On a GPU, and with --bf1
 """
 
 import argparse
-import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -31,16 +30,14 @@ PLAIN_REVIEWS = 1600  # maximum number of reviews of a plain loop
 MEMORY_REVIEWS = 320  # reviews of the training whose memory is measured
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument(
         "--bf16", action="store_true", help="train in bf16 on the CPU; on a GPU, training is always in bf16"
     )
-    parser.add_argument(
-        "--works", type=command.names(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS)
-    )
+    command.add_names(parser, "--works", list(WORKLOADS))
     command.add_turns(parser)
     options = command.parse_turns(parser, arguments, quick_repeats=3)
     options.bf16 = options.bf16 or options.device == "cuda"
@@ -128,16 +125,11 @@ def table(record: dict[str, Any]) -> Table:
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parse_arguments(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
         raise UserError("--device=cuda: torch finds no GPU on this machine; omit the option to train on the CPU")
     data = command.reviews(options, folder, TRAIN, TEST)
-    record: dict[str, Any] = {
-        "machine": command.machine(options.device),
-        "bf16": options.bf16,
-        "data": command.describe_reviews(options),
-        "works": [],
-    }
+    record: dict[str, Any] = {**command.new_record(options, options.device), "bf16": options.bf16, "works": []}
     for name in options.works:
         record["works"].append(measure_workload(name, options, data, folder))
         command.write(options.out, "speed", record)  # after each workload, because the next one may be interrupted

@@ -9,9 +9,6 @@ tenth job to the last.
 
 import argparse
 import os
-import statistics
-import subprocess
-import sys
 import time
 from itertools import product
 from pathlib import Path
@@ -22,8 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, memory
+from benchmarks.measure import Spread
+from benchmarks.training import start_training, wait
 from src.cli.entry import CONF
-from src.errors import UserError
 from src.run_result import RESULT_FILE
 
 REVIEWS = 1_000  # training reviews, and the same number of test reviews
@@ -32,10 +30,10 @@ BATCHES, BATCH = 250, 32  # training batches of each job of `rate`, and texts in
 POLL = 0.05  # seconds between two measurements of the sweep's memory
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
-    parser.add_argument("--only", type=command.names(list(PARTS)), default=list(PARTS), help=", ".join(PARTS))
+    command.add_names(parser, "--only", list(PARTS))
     parser.add_argument(
         "--at-once",
         type=int,
@@ -74,15 +72,15 @@ def together(overrides: list[str], folder: Path, options: argparse.Namespace) ->
     choices = options.choices
     products = product(*choices.values())
     variants = [[f"{group}={name}" for group, name in zip(choices, names, strict=True)] for names in products]
-    seconds(train([*common, *variants[0], f"hydra.run.dir='{folder / 'first'}'"]))
+    wait(start_training([*common, *variants[0], f"hydra.run.dir='{folder / 'first'}'"]))
     start = time.perf_counter()
     for number, variant in enumerate(variants):
-        seconds(train([*common, *variant, f"hydra.run.dir='{folder / 'separate' / str(number)}'"]))
+        wait(start_training([*common, *variant, f"hydra.run.dir='{folder / 'separate' / str(number)}'"]))
     separate = time.perf_counter() - start
     groups = [f"{group}={','.join(values)}" for group, values in choices.items()]
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={options.at_once}"]
-    together = seconds(train(["-m", *common, *groups, *launcher, f"hydra.sweep.dir='{folder / 'together'}'"]))
-    return {"variants": len(variants), "processes, s": separate, "sweep, s": together, "ratio": separate / together}
+    sweep = wait(start_training(["-m", *common, *groups, *launcher, f"hydra.sweep.dir='{folder / 'together'}'"]))
+    return {"variants": len(variants), "processes, s": separate, "sweep, s": sweep, "ratio": separate / sweep}
 
 
 def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -101,7 +99,7 @@ def rate(overrides: list[str], folder: Path, options: argparse.Namespace) -> dic
     for turn, (mode, number) in product(range(options.turns), modes.items()):
         launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={number}"] if number > 1 else []
         sweep = f"hydra.sweep.dir='{folder / f'rate_{turn}_{number}'}'"
-        duration = seconds(train(["-m", *overrides, *model, *work, *launcher, "logger=csv", sweep]))
+        duration = wait(start_training(["-m", *overrides, *model, *work, *launcher, "logger=csv", sweep]))
         rates[mode].append(jobs * batches * BATCH / duration)
     return {"jobs": jobs, "reviews of each": batches * BATCH, "reviews/s by jobs × threads": rates}
 
@@ -110,7 +108,7 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
     """Measure the MB of the sweep's process after each job, and the relative growth after the tenth job."""
     sweep = folder / "many"
     small = ["model.encoder.hidden_dim=4", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=csv"]
-    process = train(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
+    process = start_training(["-m", f"seed=range({options.jobs})", *small, f"hydra.sweep.dir='{sweep}'"])
     status = Path(f"/proc/{process.pid}/status")
     resident: float | None = None
     after: list[Any] = []
@@ -121,36 +119,11 @@ def growth(overrides: list[str], folder: Path, options: argparse.Namespace) -> d
         finished = len(list(sweep.glob(f"*/{RESULT_FILE}")))
         after += [resident] * (finished - len(after))
         time.sleep(POLL)
-    seconds(process)
+    wait(process)
     return {"after each job, MB": after, "growth after the tenth": after[-1] / after[AFTER - 1] - 1}
 
 
 PARTS = {"together": together, "rate": rate, "memory": growth}
-
-
-def train(line: list[str]) -> "subprocess.Popen[str]":
-    """Start `python -m src.train` with the arguments `line`."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "src.train", *line],
-        cwd=memory.ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
-
-
-def seconds(process: "subprocess.Popen[str]") -> float:
-    """Wait for a process that has just been started, and return its duration in seconds.
-
-    Raises:
-        UserError: if the process failed.
-    """
-    start = time.perf_counter()
-    _, message = process.communicate()
-    if process.returncode:
-        raise UserError(f"python -m src.train failed:\n{message.strip()}")
-    return time.perf_counter() - start
 
 
 def table(record: dict[str, Any]) -> Table:
@@ -162,9 +135,7 @@ def table(record: dict[str, Any]) -> Table:
         result.add_row("ratio of processes to sweep", f"{comparison['ratio']:.2f}")
     if rates := record["sweep"].get("rate"):
         for mode, values in rates["reviews/s by jobs × threads"].items():
-            low, high = min(values), max(values)
-            text = f"{statistics.median(values):.0f} ({low:.0f}–{high:.0f})"
-            result.add_row(f"reviews/s of the machine, {mode} (jobs × threads)", text)
+            result.add_row(f"reviews/s of the machine, {mode} (jobs × threads)", Spread.of(values).format(0))
     if memory_record := record["sweep"].get("memory"):
         after = memory_record["after each job, MB"]
         result.add_row(f"memory after {AFTER} and {len(after)} jobs, MB", f"{after[AFTER - 1]:.0f}, {after[-1]:.0f}")
@@ -173,10 +144,9 @@ def table(record: dict[str, Any]) -> Table:
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parse_arguments(arguments)
     reviews = [*command.reviews(options, folder, options.reviews, options.reviews), f"data.limit={options.reviews}"]
-    record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options), "sweep": {}}
-    record["at_once"] = options.at_once
+    record: dict[str, Any] = {**command.new_record(options), "at_once": options.at_once, "sweep": {}}
     for part in options.only:
         sources = {"together": reviews, "rate": reviews[:-1], "memory": []}  # rate: all reviews
         record["sweep"][part] = PARTS[part](sources[part], folder, options)

@@ -8,7 +8,6 @@ smoke tests only.
 import argparse
 import importlib
 import importlib.util
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -19,11 +18,12 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import command, memory
+from benchmarks import command
 from benchmarks.baselines import words
 from benchmarks.charts import draw_accuracy
 from benchmarks.heed import HeedRunner
 from benchmarks.measure import Spread
+from benchmarks.training import start_training, wait
 from src.cli.entry import CONF
 from src.errors import UserError
 from src.reports.figures.style import save_figure
@@ -33,11 +33,11 @@ FASTTEXT = {"wordNgrams": 2, "dim": 10, "lr": 0.25}  # as in the sentiment exper
 TUNED = FASTTEXT | {"wordNgrams": 4, "minCount": 2, "bucket": 8_000_000, "epoch": 25}  # selected on training reviews
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = command.parser(__doc__)
     command.add_data(parser)
     presets = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
-    parser.add_argument("--presets", type=command.names(presets), default=["speedrun"], help="presets of Heed")
+    command.add_names(parser, "--presets", presets, default=["speedrun"])
     parser.add_argument(
         "--epochs",
         type=_numbers,
@@ -86,13 +86,8 @@ def heed_rows(data: list[str], folder: Path, options: argparse.Namespace) -> Ite
     for preset in options.presets:
         for seed in options.seeds:
             run = folder / f"{preset}_{seed}"
-            line = [
-                *(sys.executable, "-m", "src.train", f"experiment={preset}", *data, f"seed={seed}", "logger=csv"),
-                *("callbacks=checkpoints", f"hydra.run.dir='{run}'"),
-            ]
-            process = subprocess.run(line, cwd=memory.ROOT, capture_output=True, text=True, check=False)
-            if process.returncode:
-                raise UserError(f"experiment={preset} failed:\n{process.stderr.strip() or process.stdout.strip()}")
+            own = [f"experiment={preset}", f"seed={seed}", f"hydra.run.dir='{run}'"]
+            wait(start_training([*own, *data, "logger=csv", "callbacks=checkpoints"]))
             result = RunResult.load(run)
             accuracy, seconds = result.score("test/acc"), result.seconds.fit
             yield {"name": f"Heed {preset}", "seed": seed, "seconds": seconds, "accuracy": accuracy}
@@ -129,11 +124,10 @@ def table(record: dict[str, Any]) -> Table:
 
 
 def main(folder: Path, arguments: list[str] | None = None) -> None:
-    options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+    options = parse_arguments(arguments)
     reviews = 500 if options.quick else 25_000
     data = [*command.reviews(options, folder, reviews, reviews), *(["data.limit=500"] if options.quick else [])]
-    record: dict[str, Any] = {"machine": command.machine(), "data": command.describe_reviews(options)}
-    record |= {"target": options.target, "rows": []}
+    record: dict[str, Any] = {**command.new_record(options), "target": options.target, "rows": []}
     heed = HeedRunner(data, folder)
     for rows in (heed_rows(data, folder, options), fasttext_rows(heed, folder, options)):
         for row in rows:

@@ -37,7 +37,7 @@ SHORTER = {  # text in messages → text in the table
 INTRODUCTION = """\
 # Options
 
-Every option by config group. `group=choice` selects a choice, such as `model/encoder=bilstm`; `path.of.option=value`
+All options by config group. `group=choice` selects a choice, such as `model/encoder=bilstm`; `path.of.option=value`
 sets an option, such as `model.encoder.hidden_dim=64`. `python -m src.train --help` shows the options of the choices
 that you make, with their current values. Options that a class accepts beyond these need a plus sign:
 `+trainer.limit_train_batches=100`.
@@ -171,7 +171,7 @@ def _node_rows(
 
 
 def _target(node: Any, path: Path) -> str | None:
-    """Return the class that a config file names, itself or in the first file that it includes; None without a class."""
+    """Return the class that a config file names, or else the first file that it includes; None if there is none."""
     values = {key.value: value for key, value in node.value}
     if "_target_" in values and values["_target_"].value != "???":
         return str(values["_target_"].value)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import sweep
+from benchmarks.training import start_training, wait
 from src.errors import UserError
 from src.run_result import RESULT_FILE
 from tests.sweep.sweeps import start_sweep
@@ -18,7 +19,7 @@ def test_memory_is_measured_after_each_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sweep, "AFTER", 1)
-    monkeypatch.setattr(sweep, "train", lambda line: start_sweep(tmp_path, *line))
+    monkeypatch.setattr(sweep, "start_training", lambda line: start_sweep(tmp_path, *line))
     out = tmp_path / "out"
     sweep.main(tmp_path, ["--only=memory", "--jobs=2", f"--out={out}"])
     record = json.loads((out / "sweep.json").read_text())["sweep"]["memory"]
@@ -41,7 +42,7 @@ def test_jobs_that_finish_after_the_last_measurement_have_its_memory(
     finish = "import os, sys, time; time.sleep(0.2); os.rename(*sys.argv[1:])"
     line = [sys.executable, "-c", finish, str(jobs), str(folder / "many")]
     monkeypatch.setattr(sweep, "AFTER", 1)
-    monkeypatch.setattr(sweep, "train", lambda _: subprocess.Popen(line, stderr=subprocess.PIPE, text=True))
+    monkeypatch.setattr(sweep, "start_training", lambda _: subprocess.Popen(line, stderr=subprocess.PIPE, text=True))
     record = sweep.growth([], folder, sweep.parse_arguments(["--jobs=2"]))
     first, last = record["after each job, MB"]
     assert first == last > 0
@@ -50,7 +51,7 @@ def test_jobs_that_finish_after_the_last_measurement_have_its_memory(
 
 def test_a_failed_run_is_reported() -> None:
     with pytest.raises(UserError, match="no such"):
-        sweep.seconds(sweep.train(["model/encoder=nowhere"]))
+        wait(start_training(["model/encoder=nowhere"]))
 
 
 def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
@@ -58,8 +59,8 @@ def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
 ) -> None:
     durations = iter([2.0, 4.0])
     started: list[list[str]] = []
-    monkeypatch.setattr(sweep, "train", started.append)
-    monkeypatch.setattr(sweep, "seconds", lambda process: next(durations))
+    monkeypatch.setattr(sweep, "start_training", started.append)
+    monkeypatch.setattr(sweep, "wait", lambda process: next(durations))
     sweep.main(tmp_path, ["--quick", "--only=rate", "--at-once=3", f"--out={tmp_path}"])
     record = json.loads((tmp_path / "sweep.json").read_text())["sweep"]["rate"]
     reviews = 2 * 5 * 32  # jobs, batches, reviews of a batch
