@@ -22,7 +22,7 @@ class AddedMetric:
         self._metric = deepcopy(metric).cpu()
         metrics = [module for module in self._metric.modules() if isinstance(module, Metric)]
         for nested in metrics:
-            nested.distributed_available_fn = _is_never_distributed
+            nested.distributed_available_fn = lambda: False
         innermost = metrics[-1]
         self.is_lower_better = innermost.higher_is_better is False
         self.upper_bound = innermost.plot_upper_bound
@@ -71,7 +71,3 @@ class AddedMetric:
         without = np.array([self(probabilities[group != i], labels[group != i]) for i in range(groups)])
         values = self(probabilities, labels) + (groups - 1) * (without.mean() - without)
         return values if np.isfinite(values).all() else None
-
-
-def _is_never_distributed() -> bool:
-    return False

@@ -1,6 +1,6 @@
 """Judge the claims of a study by the evidence of the compared runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -73,31 +73,31 @@ def judge_claims(
         twins: result of `find_twins`.
     """
     averages: list[ClaimTest] = []
-    parts: list[list[ClaimTest]] = []
+    by_choice: list[list[ClaimTest]] = []
     for definition in definitions:
+        tests = []
         pairs = match_pairs_by_rival(definition, variants)
-        evidence = pairs if isinstance(pairs, NoEvidence) else gather_evidence(definition, pairs, scores, twins)
-        averages.append(ClaimTest(definition.claim, definition, evidence))
-        by_choice: Mapping[str, PairsByRival] = {}
-        if definition.also_for_each and not isinstance(pairs, NoEvidence):
-            by_choice = _split_by_choice(definition.also_for_each, pairs[ALL_RIVALS], twins)
-        parts.append(
-            [
-                ClaimTest(
-                    f"{definition.claim}: {name}", definition, gather_evidence(definition, of_choice, scores, twins)
-                )
-                for name, of_choice in by_choice.items()
-            ]
-        )
-    judged = zip(_judge_together(averages), map(_judge_together, parts), strict=True)
+        if isinstance(pairs, NoEvidence):
+            averages.append(ClaimTest(definition.claim, definition, pairs))
+        else:
+            evidence = gather_evidence(definition, pairs, scores, twins)
+            averages.append(ClaimTest(definition.claim, definition, evidence))
+            for name, of_choice in _split_by_choice(definition, pairs, twins).items():
+                evidence = gather_evidence(definition, of_choice, scores, twins)
+                tests.append(ClaimTest(f"{definition.claim}: {name}", definition, evidence))
+        by_choice.append(tests)
+    judged = zip(_judge_together(averages), map(_judge_together, by_choice), strict=True)
     return tuple(claim for average, of_choices in judged for claim in (average, *of_choices))
 
 
-def _split_by_choice(component: str, pairs: Sequence[Pair], twins: Twins) -> dict[str, PairsByRival]:
-    """Return the pairs for each choice of a component, with twins in one entry; {} if there is only one entry."""
+def _split_by_choice(definition: ClaimDefinition, pairs: PairsByRival, twins: Twins) -> dict[str, PairsByRival]:
+    """Return the pairs by choice of the component `also_for_each`; {} if it is None or has only one choice.
+
+    Choices whose pairs are twins share an entry.
+    """
     by_choice: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        by_choice.setdefault(str(choice_of(pair[0], component)), []).append(pair)
+    for pair in pairs[ALL_RIVALS] if definition.also_for_each else ():
+        by_choice.setdefault(str(choice_of(pair[0], definition.also_for_each)), []).append(pair)
     names: dict[frozenset[tuple[str, ...]], list[str]] = {}
     for choice, of_choice in by_choice.items():
         names.setdefault(frozenset(twin_names(pair, twins) for pair in of_choice), []).append(choice)

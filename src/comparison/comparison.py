@@ -1,7 +1,7 @@
 """Compare finished runs: a ranking of variants, differences from a baseline, and claims."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,17 +10,15 @@ import numpy as np
 from src.comparison.claims import Claim, judge_claims
 from src.comparison.evidence import NoEvidence, match_pairs_by_rival
 from src.comparison.folds import pool_folds, with_complete_folds
-from src.comparison.measurements import Measurement, measure, require_same_data
+from src.comparison.measurements import measure, require_same_data, sample_scores
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
 from src.comparison.scores import LOWER_IS_BETTER, SCORES, added_metric, added_names
 from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.twins import find_twins
-from src.comparison.two_level_bootstrap import Sample, draw_samples
 from src.comparison.variants import Variant, group_runs
-from src.config.metrics import default_metrics
 from src.errors import UserError
-from src.suggestions import did_you_mean, nearest
+from src.suggestions import nearest, no_such
 
 REPEATED = "a later run has the same configuration and seed, and is compared instead"
 
@@ -64,14 +62,16 @@ def compare(
             the study file is invalid.
     """
     runs, excluded = find_runs(folders)
-    scores = [*SCORES, *(name for name in added_names(runs) if name not in default_metrics())]
+    scores = [*SCORES, *added_names(runs)]
     if metric not in scores:
-        guess = did_you_mean(nearest(metric, scores))
-        raise UserError(f"--metric {metric}: no such score{guess} ({', '.join(scores)})")
+        raise UserError(f"--metric {metric}: {no_such('score', nearest(metric, scores))} ({', '.join(scores)})")
     require_same_data(runs)
-    added = {} if metric in SCORES else {metric: added_metric(runs, metric)}
-    by_group = {name: score.by_group for name, score in added.items()}
-    lower_is_better = LOWER_IS_BETTER | {name for name, score in added.items() if score.is_lower_better}
+    added, lower_is_better = {}, set(LOWER_IS_BETTER)
+    if metric not in SCORES:
+        score = added_metric(runs, metric)
+        added[metric] = score.by_group
+        if score.is_lower_better:
+            lower_is_better.add(metric)
     variants, incomplete = with_complete_folds(group_runs(runs))
     base = _baseline(variants, baseline)
     definitions = [
@@ -80,9 +80,9 @@ def compare(
         if study or not isinstance(match_pairs_by_rival(claim, variants), NoEvidence)
     ]
     claim_scores = [claim.metric for claim in definitions if claim.metric in SCORES]
-    tested = list(dict.fromkeys((metric, "acc", *claim_scores)))
-    measurements = measure(variants, list(dict.fromkeys((*METRICS, *tested))), metric, tested, by_group)
-    samples = _samples(measurements, (metric, *claim_scores))
+    measurements = measure(variants, metric, (*METRICS, *claim_scores), added)
+    defined = [name for name in dict.fromkeys((metric, *claim_scores)) if name in measurements[0].by_text]
+    samples = {name: sample_scores(measurements, name) for name in defined}
     twins = find_twins({measurement.variant.name: measurement.digests for measurement in measurements})
     rows = rank_variants(measurements, samples[metric], base, metric, metric in lower_is_better)
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
@@ -105,23 +105,15 @@ def compare(
     )
 
 
-def _samples(measurements: Sequence[Measurement], names: Iterable[str]) -> dict[str, dict[str, Sample]]:
-    """Return samples by score, then by variant name; scores that are not defined on the texts are omitted."""
-    variants = [measurement.variant.name for measurement in measurements]
-    seeds = [measurement.seeds for measurement in measurements]
-    defined = [name for name in dict.fromkeys(names) if name in measurements[0].by_text]
-    drawn = (draw_samples([measurement.by_text[name] for measurement in measurements], seeds=seeds) for name in defined)
-    return {name: dict(zip(variants, samples, strict=True)) for name, samples in zip(defined, drawn, strict=True)}
-
-
 def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:
-    by_name = {variant.name: variant for variant in variants}
     if name is not None:
         for variant in variants:
             if _normalized(variant.name) == _normalized(name):
                 return variant
-        guess = did_you_mean([f'"{match}"' for match in nearest(name, by_name)])
-        raise UserError("\n  ".join([f"--baseline {name}: no such variant{guess} The variants are:", *by_name]))
+        names = [variant.name for variant in variants]
+        similar = [f'"{match}"' for match in nearest(name, names)]
+        message = f"--baseline {name}: {no_such('variant', similar)}\nThe variants are:"
+        raise UserError("\n  ".join([message, *names]))
     without_attention = [variant for variant in variants if variant.choices.get("attention") == "none"]
     return max(without_attention, key=_validation_accuracy) if without_attention else variants[0]
 

@@ -1,7 +1,7 @@
 """Measurements of the variants: scores by seed and text, and statistics from the files of the runs."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from src.comparison.folds import pool_folds
 from src.comparison.runs import FinishedRun
 from src.comparison.scores import ScoreByText, scores_by_text
-from src.comparison.two_level_bootstrap import Sample
+from src.comparison.two_level_bootstrap import Sample, draw_samples
 from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.names import ATTENTION
@@ -27,40 +27,34 @@ class Measurement:
     """The scores of a variant with S seeds on n test texts; the folds of a seed are scored together."""
 
     variant: Variant
-    scores: dict[str, np.ndarray]  # score → S values; scores that are not defined on these texts are omitted
-    by_text: dict[str, np.ndarray]  # score → S×n numbers whose mean over texts is the score
+    # score → S×n numbers, whose means over texts are the scores of the seeds; scores that the texts do not define are
+    # omitted
+    by_text: dict[str, np.ndarray]
     ensemble: float | None  # the compared score of the probabilities averaged over seeds; None for one seed
     digests: dict[int, str]  # seed → digest of the predicted probabilities
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds, in the order of the rows of `by_text`."""
-        return self.variant.seeds
 
 
 def measure(
     variants: Sequence[Variant],
-    names: Sequence[str],
     metric: str,
-    tested: Collection[str],
+    others: Sequence[str] = (),
     added: Mapping[str, ScoreByText] | None = None,
 ) -> list[Measurement]:
     """Compute scores of the variants' predictions, by seed and by text.
 
     Args:
-        names: scores to compute.
-        metric: the compared score, an element of `names`.
-        tested: scores whose values by text are also returned, elements of `names`.
+        metric: the compared score.
+        others: further scores to compute.
         added: scores besides those in `src.comparison.scores.SCORES`.
 
     Raises:
         UserError: if runs were tested on different texts, or the metric is not defined on them.
     """
+    names = list(dict.fromkeys((*others, metric)))
     first_runs = next(iter(variants[0].runs_by_seed.values()))
     first = pool_folds(first_runs)
     measurements = []
     for variant in variants:
-        scores: dict[str, list[float]] = {}
         by_text: dict[str, list[np.ndarray]] = {}
         mean_probabilities, digests = np.zeros(first.probabilities.shape), {}
         by_seed = variant.runs_by_seed
@@ -76,17 +70,21 @@ def measure(
             if metric not in by_name:
                 raise UserError(f"--metric {metric}: not defined on these test texts, because a class has no text")
             for name, values in by_name.items():
-                scores.setdefault(name, []).append(float(values.mean()))
-                if name in tested:
-                    by_text.setdefault(name, []).append(values)
+                by_text.setdefault(name, []).append(values)
             digests[seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()
             mean_probabilities += predictions.probabilities / len(by_seed)
-        arrays = {name: np.array(values) for name, values in scores.items()}
-        ensemble_score = scores_by_text(mean_probabilities, first.labels, [metric], added)[metric].mean()
-        ensemble = float(ensemble_score) if len(by_seed) > 1 else None
-        rows = {name: np.stack(values) for name, values in by_text.items()}
-        measurements.append(Measurement(variant, arrays, rows, ensemble, digests))
+        of_ensemble = scores_by_text(mean_probabilities, first.labels, [metric], added).get(metric)
+        ensemble = None if of_ensemble is None or len(by_seed) == 1 else float(of_ensemble.mean())
+        stacked = {name: np.stack(values) for name, values in by_text.items()}
+        measurements.append(Measurement(variant, stacked, ensemble, digests))
     return measurements
+
+
+def sample_scores(measurements: Sequence[Measurement], name: str) -> dict[str, Sample]:
+    """Return samples of a score by variant name, all with the same resampled texts."""
+    values = [measurement.by_text[name] for measurement in measurements]
+    samples = draw_samples(values, seeds=[measurement.variant.seeds for measurement in measurements])
+    return {measurement.variant.name: sample for measurement, sample in zip(measurements, samples, strict=True)}
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:

@@ -50,11 +50,9 @@ def rank_variants(
     """
     base = next(measurement for measurement in measurements if measurement.variant is baseline)
     differences = {
-        measurement.variant.name: estimate_difference(
-            [(1, samples[measurement.variant.name]), (-1, samples[baseline.name])]
-        )
-        for measurement in measurements
-        if measurement is not base
+        name: estimate_difference([(1, sample), (-1, samples[baseline.name])])
+        for name, sample in samples.items()
+        if name != baseline.name
     }
     p_values = {name: result.p_value for name, result in differences.items() if result.p_value is not None}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
@@ -69,41 +67,38 @@ def rank_variants(
 def _row(
     measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
 ) -> Row:
-    results = [run.result for run in measurement.variant.runs]
+    variant, seeds = measurement.variant, len(measurement.variant.seeds)
     # the median over epochs, because the first epoch includes warm-up
     medians = [
         [float(np.median(run.result.seconds.per_epoch)) for run in runs if run.result.seconds.per_epoch]
-        for runs in measurement.variant.runs_by_seed.values()
+        for runs in variant.runs_by_seed.values()
     ]
     seconds = [float(np.mean(values)) for values in medians if values]
-    peaks = [peak for result in results if (peak := result.peak_memory_mb.cuda or result.peak_memory_mb.process)]
+    memory = [run.result.peak_memory_mb for run in variant.runs]
+    peaks = [peak for of_run in memory if (peak := of_run.cuda or of_run.process)]
+    verdict: Verdict = "baseline"
+    if difference is not None:
+        fewer_seeds = min(seeds, len(baseline.variant.seeds))
+        verdict = difference_verdict(sign * difference.value, p_adjusted, fewer_seeds)
     return Row(
-        variant=measurement.variant,
-        seeds=len(measurement.seeds),
-        metrics={name: mean_over_seeds(values.tolist()) for name, values in measurement.scores.items()},
+        variant=variant,
+        seeds=seeds,
+        metrics={name: mean_over_seeds(values.mean(1).tolist()) for name, values in measurement.by_text.items()},
         ensemble=measurement.ensemble,
-        parameters=measurement.variant.runs[0].parameters,
+        parameters=variant.runs[0].parameters,
         seconds_per_epoch=mean_over_seeds(seconds) if seconds else None,
         peak_memory_mb=max(peaks, default=None),
         difference=difference.interval if difference else None,
         p_value=difference.p_value if difference else None,
         p_adjusted=p_adjusted,
         mcnemar=_mcnemar(measurement, baseline) if difference else None,
-        verdict=_variant_verdict(measurement, baseline, difference, p_adjusted, sign),
+        verdict=verdict,
         faithfulness={
             name: mean_over_seeds(sample.scores.tolist())
             for name in FAITHFULNESS
-            for sample in sample_runs([measurement.variant], name).values()
+            for sample in sample_runs([variant], name).values()
         },
     )
-
-
-def _variant_verdict(
-    measurement: Measurement, baseline: Measurement, difference: Difference | None, p_adjusted: float | None, sign: int
-) -> Verdict:
-    if difference is None:
-        return "baseline"
-    return difference_verdict(sign * difference.value, p_adjusted, min(len(measurement.seeds), len(baseline.seeds)))
 
 
 def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Verdict:
@@ -123,9 +118,10 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
     """Return the value of `Row.mcnemar`; None if the variants share no seed."""
-    baseline_correct = dict(zip(baseline.seeds, baseline.by_text["acc"] > 0, strict=True))
-    correct_by_seed = zip(measurement.seeds, measurement.by_text["acc"] > 0, strict=True)
-    pairs = [(correct, baseline_correct[seed]) for seed, correct in correct_by_seed if seed in baseline_correct]
+    correct, baseline_correct = (
+        dict(zip(side.variant.seeds, side.by_text["acc"] > 0, strict=True)) for side in (measurement, baseline)
+    )
+    pairs = [(correct[seed], baseline_correct[seed]) for seed in correct if seed in baseline_correct]
     if not pairs:
         return None
     margins = [int(a.sum()) - int(b.sum()) for a, b in pairs]

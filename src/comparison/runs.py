@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -15,7 +14,6 @@ from src.files.yaml_loader import YAML_LOADER
 from src.reports.files import Predictions, read_predictions
 from src.run_result import RESULT_FILE, RunResult, has_result
 
-_parse = partial(yaml.load, Loader=YAML_LOADER)
 REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
 
 
@@ -69,6 +67,9 @@ class ExcludedRun(NamedTuple):
     status: str  # failed, interrupted, unfinished, unreadable, untested, incomplete or repeated
     error: str
 
+    def __str__(self) -> str:
+        return f"{self.folder}: {self.status}: {self.error}"
+
 
 class DiscoveredRuns(NamedTuple):
     """The runs to compare, and the runs that are not compared."""
@@ -92,7 +93,7 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
     if not runs:
         message = f"no finished run below {', '.join(map(str, folders))}"
-        raise UserError("\n  ".join([message, *(f"{run.folder}: {run.status}: {run.error}" for run in excluded)]))
+        raise UserError("\n  ".join([message, *map(str, excluded)]))
     return DiscoveredRuns(runs, excluded)
 
 
@@ -129,7 +130,7 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
 
 def _config(path: Path) -> dict[str, Any]:
     try:
-        config = _parse(path.read_text(encoding="utf-8"))
+        config = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
     if not isinstance(config, dict):

@@ -1,7 +1,7 @@
 """Scores, each written as the mean of one number per text, so that all scores can share resamples of the texts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from omegaconf import OmegaConf
@@ -10,6 +10,7 @@ from src.analysis.auroc import auroc_by_text
 from src.analysis.calibration import assign_bins
 from src.analysis.metrics import losses
 from src.comparison.runs import FinishedRun
+from src.config.metrics import default_metrics, metric_nodes
 from src.config.quoting import escape_all_references
 from src.errors import UserError
 
@@ -98,8 +99,9 @@ def scores_by_text(
 
 
 def added_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Return the names of the metrics in the runs' config group `metrics`."""
-    return list(dict.fromkeys(str(name) for run in runs for name, node in _group(run).items() if node is not None))
+    """Return the names of the metrics that the runs' config group `metrics` adds to the default metrics."""
+    names = dict.fromkeys(name for run in runs for name in metric_nodes(run.config))
+    return [name for name in names if name not in default_metrics()]
 
 
 def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
@@ -113,13 +115,8 @@ def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
     from src import build
     from src.analysis.added_metrics import AddedMetric
 
-    nodes = [node for run in runs if (node := _group(run).get(name)) is not None]
+    nodes = [node for run in runs if (node := metric_nodes(run.config).get(name)) is not None]
     if any(node != nodes[0] for node in nodes):
         raise UserError(f"--metric {name}: the runs define it differently: compare runs that use the same definition")
     cfg = OmegaConf.create({"metrics": {name: escape_all_references(nodes[0])}})
     return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))
-
-
-def _group(run: FinishedRun) -> dict[str, Any]:
-    group = run.config.get("metrics")
-    return group if isinstance(group, dict) else {}

@@ -55,8 +55,7 @@ class Section(NamedTuple):
 
 def sections(comparison: Comparison) -> list[Section]:
     """Return the non-empty tables of scores, differences, cost and faithfulness, with the best variant first."""
-    others = [row for row in comparison.rows if row is not comparison.baseline]
-    tables = [_scores(comparison), _differences(comparison, others), _cost(comparison), _faithfulness(comparison)]
+    tables = [_scores(comparison), _differences(comparison), _cost(comparison), _faithfulness(comparison)]
     return [table for table in tables if table.rows]
 
 
@@ -81,7 +80,7 @@ def _name(row: Row) -> str:
     return f"{row.variant.name} (baseline)" if row.verdict == "baseline" else row.variant.name
 
 
-def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
+def _differences(comparison: Comparison) -> Section:
     title = f"Differences in {label(comparison.metric)} from {comparison.baseline.variant.name}"
     rows = [
         [
@@ -92,7 +91,8 @@ def _differences(comparison: Comparison, others: Sequence[Row]) -> Section:
             UNKNOWN if row.mcnemar is None else f"{row.mcnemar[0]} of {row.mcnemar[1]}",
             row.verdict,
         ]
-        for row in others
+        for row in comparison.rows
+        if row is not comparison.baseline
     ]
     head = ["variant", "difference", "p", "p, Holm", "McNemar", "verdict"]
     return Section(title, head, rows, DIFFERENCES.format(num_tests=comparison.num_tests, min_seeds=MIN_SEEDS))

@@ -23,7 +23,7 @@ from src.errors import UserError
 from src.files.plain import require_plain
 from src.files.yaml_loader import YAML_LOADER
 from src.formatting import format_names, format_value
-from src.suggestions import did_you_mean, nearest
+from src.suggestions import nearest, no_such
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
@@ -79,7 +79,7 @@ def _check_metric(name: str) -> str:
 def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
     if name not in names:
         name = name[:MAX_NAME]
-        raise ValueError(f"no such {kind} {name!r}{did_you_mean(nearest(name, names))} ({format_names(names)})")
+        raise ValueError(f"{no_such(f'{kind} {name!r}', nearest(name, names))} ({format_names(names)})")
 
 
 def _check_filled(value: Value) -> Value:
@@ -177,8 +177,8 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
             an unknown name, suggests a similar one.
     """
     if not path.is_file():
-        guess = did_you_mean(nearest(str(path), map(str, path.parent.glob("*.yaml"))))
-        raise UserError(f"--study {path}: no such file{guess}")
+        similar = nearest(str(path), map(str, path.parent.glob("*.yaml")))
+        raise UserError(f"--study {path}: {no_such('file', similar)}")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; give the path of a study file")
@@ -226,7 +226,7 @@ def _message(error: Any) -> str:
     *parents, key = error["loc"] or ("the file",)
     fields = FIELDS.get(next((name for name in reversed(parents) if isinstance(name, str)), ""), Study).model_fields
     if error["type"] == "extra_forbidden":
-        text = f"no such key{did_you_mean(nearest(str(key)[:MAX_NAME], fields))} ({format_names(fields)})"
+        text = f"{no_such('key', nearest(str(key)[:MAX_NAME], fields))} ({format_names(fields)})"
     else:
         text = MESSAGES.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     path = "".join(f"[{name}]" if isinstance(name, int) else f".{str(name)[:MAX_NAME]}" for name in (*parents, key))

@@ -42,7 +42,7 @@ def render_terminal(comparison: Comparison) -> RenderableType:
         parts += [claims, *(Text(f"  {line}", overflow="fold") for line in merged), Text()]
     if comparison.excluded:
         parts.append(Text("Not compared", style="bold"))
-        parts += [Text(f"  {run.folder}: {run.status}: {run.error}", overflow="fold") for run in comparison.excluded]
+        parts += [Text(f"  {run}", overflow="fold") for run in comparison.excluded]
     return Group(*parts)
 
 
@@ -59,11 +59,8 @@ def render_markdown(comparison: Comparison) -> str:
             blocks += [f"**{text}**: {claim.verdict}. ({source})"]
             blocks += ["\n".join(f"- {line.translate(MARKDOWN_ESCAPES)}" for line in evidence)]
     if comparison.excluded:
-        lines = [f"- {run.folder}: {run.status}: {run.error}" for run in comparison.excluded]
-        blocks += [
-            "## Not compared",
-            "\n".join(line.translate({**MARKDOWN_ESCAPES, ord("\\"): "\\"}) for line in lines),
-        ]
+        escapes = {**MARKDOWN_ESCAPES, ord("\\"): "\\"}  # paths keep their backslashes
+        blocks += ["## Not compared", "\n".join(f"- {run}".translate(escapes) for run in comparison.excluded)]
     return "\n\n".join(blocks) + "\n"
 
 

@@ -161,11 +161,12 @@ def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarr
     contributions, interaction = np.zeros(len(rows)), np.zeros((len(rows), n))
     for seeds, (weight, sample) in zip(seeds_by_term, terms, strict=True):
         indices = [rows[seed] for seed in seeds]
-        scale = weight / np.sqrt(_ordered_pairs(len(indices)))
+        scale = weight / np.sqrt(len(indices) * (len(indices) - 1))
         contributions[indices] += scale * (sample.scores - sample.scores.mean())
         if sample.interaction is not None:
             interaction[indices] += scale * sample.interaction
-    return contributions, _interaction_variance(interaction)
+    # Σ r² / (n (n - 1)): the variance of the mean over n texts of a sum over seeds, from the sum's residuals r
+    return contributions, float((interaction**2).sum() / (n * (n - 1)))
 
 
 def _interaction(values: np.ndarray) -> np.ndarray | None:
@@ -173,12 +174,3 @@ def _interaction(values: np.ndarray) -> np.ndarray | None:
     if min(values.shape) < 2:
         return None
     return values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
-
-
-def _interaction_variance(residuals: np.ndarray) -> float:
-    """Return the variance Σ r² / (n (n - 1)) of the mean over n texts of a sum over seeds, from S×n residuals r."""
-    return float((residuals**2).sum() / _ordered_pairs(residuals.shape[1]))
-
-
-def _ordered_pairs(count: int) -> int:
-    return count * (count - 1)

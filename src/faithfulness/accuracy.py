@@ -6,9 +6,9 @@ A model that is trained with uniform weights shows how much of the accuracy depe
 from collections.abc import Sequence
 
 from src.comparison.evidence import match_pairs
-from src.comparison.measurements import measure
+from src.comparison.measurements import measure, sample_scores
 from src.comparison.study import Choices, Pairing
-from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
+from src.comparison.two_level_bootstrap import Difference, estimate_difference
 from src.comparison.variants import Variant
 from src.faithfulness.names import WITHOUT_ATTENTION
 
@@ -22,9 +22,7 @@ def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
     The difference is that from the variant with uniform attention and otherwise the same components and options. It is
     absent if there is no such variant, and for variants without trained attention.
     """
-    values = [measurement.by_text["acc"] for measurement in measure(variants, ["acc"], "acc", ["acc"])]
-    drawn = draw_samples(values, seeds=[variant.seeds for variant in variants])
-    samples = {variant.name: sample for variant, sample in zip(variants, drawn, strict=True)}
+    samples = sample_scores(measure(variants, "acc"), "acc")
     results = {name: {"accuracy": estimate_difference([(1, sample)])} for name, sample in samples.items()}
     for variant, baseline in match_pairs(variants, PAIRING):
         terms = [(1, samples[variant.name]), (-1, samples[baseline.name])]

@@ -69,8 +69,8 @@ class Chart(NamedTuple):
 class PointStyle(NamedTuple):
     """Colours and shapes of the variants' marks."""
 
-    first: str | None  # the factor that determines the colour; None if all marks have one colour
-    second: str | None  # the factor that determines the shape; None if all marks have one shape
+    first: str  # the factor that determines the colour; "" if all marks have one colour
+    second: str  # the factor that determines the shape; "" if all marks have one shape
     colours: dict[str, str]  # value of the first factor → CSS class
     shapes: dict[str, str]  # value of the second factor → name of the shape
 
@@ -108,8 +108,8 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Compar
             interval_top=top if high is None else y.from_top(high),
             interval_bottom=top if low is None else y.from_top(low),
             has_interval=low is not None and high is not None,
-            shape=style.shapes.get(factor_value(row.variant, style.second), "circle") if style.second else "circle",
-            style=style.colours[factor_value(row.variant, style.first)] if style.first else "s0",
+            shape=style.shapes.get(factor_value(row.variant, style.second), SHAPES[0]),
+            style=style.colours.get(factor_value(row.variant, style.first), "s0"),
             tooltip=f"{row.variant.name}: {format_score(score)}, {format_compact(amount)} {kind.unit}",
         )
         points.append(point)
@@ -149,8 +149,8 @@ def _is_free(point: Point, width: float, points: Sequence[Point]) -> bool:
 
 def _point_style(comparison: Comparison) -> PointStyle:
     varying = factors(comparison)
-    first = next((name for name, values in varying.items() if len(values) <= MAX_COLOURS), None)
-    second = next((name for name, values in varying.items() if name != first and len(values) <= len(SHAPES)), None)
-    colours = {value: f"s{index}" for index, value in enumerate(varying[first])} if first else {}
-    shapes = dict(zip(varying[second], SHAPES, strict=False)) if second else {}
+    first = next((name for name, values in varying.items() if len(values) <= MAX_COLOURS), "")
+    second = next((name for name, values in varying.items() if name != first and len(values) <= len(SHAPES)), "")
+    colours = {value: f"s{index}" for index, value in enumerate(varying.get(first, ()))}
+    shapes = dict(zip(varying.get(second, ()), SHAPES, strict=False))
     return PointStyle(first, second, colours, shapes)

@@ -1,7 +1,5 @@
 """Page sections: the variants ranked by each score, and their differences from the baseline."""
 
-from typing import NamedTuple
-
 from src.comparison.comparison import Comparison
 from src.comparison.formatting import format_p_value, format_with_margin, heading, label
 from src.comparison.measurements import FAITHFULNESS
@@ -9,13 +7,6 @@ from src.comparison.rows import METRICS
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.formatting import format_compact, format_interval, format_score
 from src.reports.tables import UNKNOWN
-
-
-class Numbers(NamedTuple):
-    """The table of the scores, the size and the cost of all variants."""
-
-    heads: list[str]
-    rows: list[list[str]]  # the first cell is the variant
 
 
 def score_names(comparison: Comparison) -> list[str]:
@@ -44,8 +35,8 @@ def _ranked(comparison: Comparison, metric: str) -> ChartTable:
     return ChartTable(scale, (heading(metric), "95 % interval", "Seeds"), rows, description)
 
 
-def numbers(comparison: Comparison) -> Numbers:
-    """Return the table of the scores, the size and the cost of all variants."""
+def numbers(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of the table of scores, size and cost; the first cell of a row is the variant."""
     metrics = score_names(comparison)
     measured = [name for name in FAITHFULNESS if any(name in row.faithfulness for row in comparison.rows)]
     rows = []
@@ -62,15 +53,8 @@ def numbers(comparison: Comparison) -> Numbers:
         ]
         rows.append(cells)
     ensemble = f"{heading(comparison.metric)} of the seeds' ensemble"
-    heads = [
-        *map(heading, (*metrics, *measured)),
-        ensemble,
-        "Parameters",
-        "Seconds per epoch",
-        "Peak memory, MB",
-        "Seeds",
-    ]
-    return Numbers(["Variant", *heads], rows)
+    scores = [*map(heading, (*metrics, *measured)), ensemble]
+    return ["Variant", *scores, "Parameters", "Seconds per epoch", "Peak memory, MB", "Seeds"], rows
 
 
 def differences(comparison: Comparison) -> ChartTable | None:
