@@ -20,7 +20,6 @@ most 0.004 with more; the most probable class is the same. `docs/run-folders.md`
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,8 @@ from src.comparison.runs import FinishedRun, find_runs
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
 from src.files.record import plain_record
-from src.reports.files import Predictions, read_statistics
-from src.run_result import RESULT_FILE, RunResult
+from src.reports.files import read_statistics
+from src.run_result import RESULT_FILE
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # paths that a run read or wrote
 LIMIT = 40.0  # bound on the absolute log-odds, in nats
@@ -124,7 +123,7 @@ def _record(run: FinishedRun) -> dict[str, Any]:
         raise UserError(f"{run.folder} has no predictions for the test split")
     record = {
         "run": run.folder.name,
-        "result": _json(_portable_result(run.result), run.folder),
+        "result": _json(plain_record(replace(run.result, command=None, overrides=())), run.folder),
         "config": _json(_without_folders(run.config), run.folder),
         "log_odds": pack_probabilities(predictions.probabilities).ravel(),
         "labels": predictions.labels,
@@ -133,15 +132,8 @@ def _record(run: FinishedRun) -> dict[str, Any]:
         "gradients": _round_numbers(run.folder / "gradients.csv"),
         "curves": _round_numbers(run.folder / "csv" / "metrics.csv"),
     }
-    for name in ("position", "entropy", "length"):
-        column = "position_mean" if name == "position" else name
+    for column, name in (("position_mean", "position"), ("entropy", "entropy"), ("length", "length")):
         record[column] = [] if statistics is None else getattr(statistics, name).astype(np.float32)
-    return record
-
-
-def _portable_result(result: RunResult) -> dict[str, Any]:
-    """Return the result of a run without the command line, which may name local folders."""
-    record: dict[str, Any] = plain_record(replace(result, command=None, overrides=()))
     return record
 
 
@@ -186,24 +178,29 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
         raise UserError(f"{file}: {name!r} is not the name of a run")
     run = folder / name
     (run / "predictions").mkdir(parents=True)
-    for part in ("result", "config"):
-        text = row[part] or ""
-        target = run / (RESULT_FILE if part == "result" else "config.yaml")
-        target.write_text(text if part == "result" else _yaml(text, file), encoding="utf-8")
+    (run / RESULT_FILE).write_text(row["result"] or "", encoding="utf-8")
+    (run / "config.yaml").write_text(_yaml(row["config"] or "", file), encoding="utf-8")
     odds = np.array(row["log_odds"] or [], dtype=np.float16)
     if len(classes) < 2 or odds.size != len(row["labels"] or []) * (len(classes) - 1):
         raise UserError(f"{file}: {name}: the number of log-odds does not match the numbers of labels and classes")
-    predictions = Predictions(
-        "test",
-        unpack_probabilities(odds.reshape(-1, len(classes) - 1)),
-        np.array(row["labels"], dtype=np.int64),
-        classes,
-        np.array(row["index"], dtype=np.int64),
+    np.savez(
+        run / "predictions" / "test.npz",
+        probabilities=unpack_probabilities(odds.reshape(-1, len(classes) - 1)),
+        labels=np.array(row["labels"], dtype=np.int64),
+        index=np.array(row["index"], dtype=np.int64),
+        class_names=np.array(classes),
     )
-    _save_arrays(run / "predictions" / "test.npz", dict(_prediction_arrays(predictions)))
     if row["entropy"]:
-        arrays = {name: np.array(row[name], dtype=np.float32) for name in ("position_mean", "entropy", "length")}
-        _save_arrays(run / "attention_stats.npz", arrays | {"effective": np.exp(arrays["entropy"])})
+        position, entropy, length = (
+            np.array(row[name], dtype=np.float32) for name in ("position_mean", "entropy", "length")
+        )
+        np.savez(
+            run / "attention_stats.npz",
+            position_mean=position,
+            entropy=entropy,
+            length=length,
+            effective=np.exp(entropy),
+        )
     for name, target in (("gradients", run / "gradients.csv"), ("curves", run / "csv" / "metrics.csv")):
         if row[name]:
             target.parent.mkdir(exist_ok=True)
@@ -216,14 +213,3 @@ def _yaml(text: str, file: Path) -> str:
         return str(yaml.dump(json.loads(text), Dumper=DUMPER, allow_unicode=True, sort_keys=False))
     except ValueError as error:
         raise UserError(f"{file}: a configuration is not JSON ({error})") from None
-
-
-def _prediction_arrays(predictions: Predictions) -> Iterator[tuple[str, np.ndarray]]:
-    yield "probabilities", predictions.probabilities
-    yield "labels", predictions.labels
-    yield "index", predictions.index
-    yield "class_names", np.array(predictions.class_names)
-
-
-def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    np.savez(path, **arrays)  # type: ignore[arg-type]
