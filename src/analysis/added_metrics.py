@@ -1,4 +1,4 @@
-"""Metrics that a user adds: their scores with 95 % intervals, and the values that a comparison resamples."""
+"""Metrics added by the user: scores with 95 % intervals, and values by group of texts that a comparison resamples."""
 
 from copy import deepcopy
 
@@ -8,14 +8,14 @@ from torchmetrics import Metric
 
 from src.run_result import Score
 
-GROUPS = 100  # groups of texts, each of which is left out once
+GROUPS = 100  # number of groups of texts; the jackknife leaves out each group once
 
 
 class AddedMetric:
     """A metric as a function of probabilities n×C and labels n, computed on the CPU in this process alone.
 
     Args:
-        metric: accepts probabilities and labels, and returns a number.
+        metric: returns a single number for probabilities and labels. It is copied.
     """
 
     def __init__(self, metric: Metric) -> None:
@@ -34,9 +34,10 @@ class AddedMetric:
         return float(self._metric.compute())
 
     def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Score:
-        """Return the score with its 95 % interval, which is Student's t interval of the values of `by_group`.
+        """Return the score with its 95 % interval: Student's t interval for the mean of the values of `by_group`.
 
-        The score and the bounds are None if undefined, and the bounds also if the values of `by_group` do not vary.
+        The interval ends at the highest possible value of the metric. The score and the bounds are None if the score
+        is undefined; the bounds alone are None if the values of `by_group` are undefined or equal.
         """
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):
@@ -55,9 +56,9 @@ class AddedMetric:
     def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
         """Return a value for each group of texts; the mean of the values is the score.
 
-        These are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4), whose variance estimates
-        that of the score. The texts are assigned at random to 100 groups, the same for all runs on these texts; if
-        there are fewer than 200 texts, each text is a group.
+        The values are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4). The variance of the
+        score is estimated by their variance, divided by the number of groups. The texts are assigned at random to 100
+        groups, which are the same for all runs on these texts; if there are fewer than 200 texts, each text is a group.
 
         Returns:
             One value per group; None if there are fewer than two texts, or if the score of all texts, or of all texts

@@ -26,7 +26,7 @@ def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> 
 def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
     """Return n values whose mean is the area, from probabilities n×C and labels n; None if a class has no text.
 
-    The value of a text depends on the fraction of its pairs in the correct order (DeLong et al. 1988).
+    The value of a text depends on the fraction of its pairs that are in the correct order (DeLong et al. 1988).
     """
     if len(np.unique(labels)) < probabilities.shape[1]:
         return None
@@ -34,7 +34,7 @@ def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray |
 
 
 def _one_against_the_rest(probabilities: np.ndarray, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return each class's scores n and whether each text belongs to the class, n bool; of two classes, only class 1."""
+    """For each class (of two, only class 1), return its scores, n, and whether the texts belong to it, n bool."""
     classes = probabilities.shape[1]
     return [(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))]
 

@@ -9,13 +9,13 @@ BINS = 15
 
 @dataclass(frozen=True)
 class Bins:
-    """Texts grouped by the probability of their predicted class.
+    """Texts in M bins by confidence, the probability of the predicted class.
 
-    Bin m of M, counted from 0, covers [m/M, (m+1)/M); the last bin includes 1.
+    Bin m, counted from 0, covers [m/M, (m+1)/M); the last bin includes 1.
     """
 
-    count: np.ndarray  # M int64, texts
-    correct: np.ndarray  # M int64, texts with a correct prediction
+    count: np.ndarray  # M int64, number of texts
+    correct: np.ndarray  # M int64, number of texts with a correct prediction
     confidence: np.ndarray  # M, mean confidence; NaN for an empty bin
 
 
@@ -26,7 +26,7 @@ def assign_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
 
 
 def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
-    """Count the texts and correct predictions in each bin, and average the confidence: n×C, n → M each."""
+    """Count the texts and correct predictions in each bin, and average the confidence, from n×C and n."""
     confidence = probabilities.max(1).astype(np.float64)
     indices = assign_bins(confidence, bins)
     count = np.bincount(indices, minlength=bins)
@@ -36,7 +36,7 @@ def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = 
 
 
 def calibration_error(bins: Bins) -> float:
-    """Return the mean of |accuracy - confidence| over bins, weighted by their texts (Guo et al. 2017, equation 3)."""
+    """Return the mean of |accuracy - confidence| over bins, weighted by text count (Guo et al. 2017, equation 3)."""
     filled = bins.count > 0
     gap = np.abs(bins.correct - bins.confidence * bins.count)[filled]
     return float(gap.sum() / bins.count.sum())

@@ -10,11 +10,11 @@ QUANTILES = {"min": 0.0, "median": 0.5, "95 %": 0.95, "max": 1.0}
 
 
 def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -> Data:
-    """Describe the data of a run from its cached arrays, without a loop over the texts.
+    """Describe the data of a run from the cached arrays, without a loop over the texts.
 
     Args:
         data: data module after `setup`.
-        has_vector: whether each token of the vocabulary has a pretrained vector; None without pretrained vectors.
+        has_vector: whether each token in the vocabulary has a pretrained vector; None without pretrained vectors.
     """
     majority = int(np.argmax(data.class_counts))
     return Data(

@@ -1,4 +1,4 @@
-"""Ensembles, which average the probabilities of several trained models; a single model is an ensemble of one."""
+"""Ensembles average the probabilities of several trained models; a single model is an ensemble of one."""
 
 import logging
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ log = logging.getLogger(__name__)
 
 
 class Member(NamedTuple):
-    """A trained model of an ensemble, with the name of its checkpoint for messages."""
+    """A trained model of an ensemble."""
 
-    name: str
+    name: str  # the checkpoint, for messages
     model: Classifier
     loss: Loss
     codec: Codec
@@ -32,7 +32,7 @@ class Ensemble:
     """Trained models of the same classes; each encodes the texts with its own tokenizer.
 
     Args:
-        members: one or more models. Classes are matched by name, and have the order of the first model.
+        members: at least one model. Classes are matched by name, and have the order of the first model's classes.
 
     Raises:
         UserError: if the classes of two models differ.
@@ -47,7 +47,7 @@ class Ensemble:
                 raise UserError(
                     f"ckpt_path: the classes of {member.name}, {format_list(member.codec.class_names, plain=True)}, "
                     f"are not those of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble needs "
-                    "models of the same classes"
+                    "models with the same classes"
                 )
         # for each member, the column of each class in its probabilities
         self.columns = [[member.codec.class_names.index(name) for name in self.class_names] for member in self.members]
@@ -56,9 +56,9 @@ class Ensemble:
     def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:
         """Classify texts and return an explanation of each.
 
-        Weights and matrices are means over the models if all models read the same tokens; otherwise they come from the
-        first model, as the maps of encoder layers always do. `is_unknown` is true if no model knows any word of the
-        text.
+        With several models, `weights` and `matrix` are means over all models if the models read the same tokens, and
+        otherwise come from the first model; `matrix` is also averaged over heads, and None if one of the models has no
+        matrix; `layers` comes from the first model. `is_unknown` is true if no model knows any word of the text.
         """
         by_member = []
         for member in self.members:
@@ -93,7 +93,7 @@ class Ensemble:
         """Classify N texts without attention weights.
 
         Returns:
-            Probabilities N×C, and whether no model knows any token of a text, N bool.
+            Probabilities N×C, and for each text whether no model knows any of its tokens, N bool.
         """
         total = np.zeros((len(texts), len(self.class_names)))
         is_unknown = np.ones(len(texts), dtype=bool)

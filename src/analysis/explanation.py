@@ -13,8 +13,8 @@ from src.data.padded_batches import Batch
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
-HEADS_WORDS = 64  # longer texts have one map, the mean over heads
-MAP_WORDS = 512  # longer texts have no map
+HEADS_WORDS = 64  # maximum number of words of a text with a matrix for each head
+MAP_WORDS = 512  # maximum number of words of a text with a matrix
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Explanation:
         words: the tokens as spelled in the text.
         weights: one for each word; they sum to 1 over the text.
         matrix: token × token weights H×L×L; the mean over heads, 1×L×L, if the text has more than 64 words. None if the
-            attention has no row of weights for each token, if the text has one word or more than 512, or if maps are
-            disabled.
+            attention has no row of weights for each token, if the text has fewer than 2 or more than 512 words, or if
+            maps are disabled.
         layers: token × token weights H×L×L of the encoder's attention layers by name, for texts of 2 to 64 words;
             otherwise empty.
         cut: the part of a truncated text that the model reads, such as 'first 500 of 20,000 tokens'; otherwise empty.
-        is_unknown: whether the model knows none of the words, so that the prediction does not depend on them.
+        is_unknown: whether the model knows none of the words, so that the prediction does not depend on these words.
     """
 
     predicted: str
@@ -65,9 +65,10 @@ def _rounded(matrix: np.ndarray) -> Any:
 def explain(
     model: Classifier, loss: Loss, codec: Codec, texts: Sequence[str], batch_size: int = 32, maps: bool = True
 ) -> list[Explanation]:
-    """Classify texts and return an explanation of each; if `maps` is true, include the token × token weights.
+    """Set the model to evaluation mode, classify texts, and return an explanation of each text.
 
-    The function sets the model to evaluation mode.
+    Args:
+        maps: whether to include the token × token weights.
     """
     model.eval()
     device = next(model.parameters()).device
@@ -121,7 +122,7 @@ def known_tokens(model: Classifier, codec: Codec, batch: Batch) -> torch.Tensor:
 
 
 def _layer_maps(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
-    """Return the weights N×H×L×L of the encoder's attention layers by name; empty if there are no texts."""
+    """Return the weights N×H×L×L of each attention layer of the encoder, by name; {} without texts."""
     if not len(tokens):
         return {}
     longest = max(1, int(mask.sum(1).max()))

@@ -30,22 +30,24 @@ def evaluate(
     - balanced_acc: the mean recall of the classes that have texts.
     - precision_macro, recall_macro, f1_macro: means over the classes that are the true or the predicted class of at
       least one text. The micro means would equal accuracy, since every text has one label.
-    - mcc: Matthews' correlation coefficient (Gorodkin 2004), -1 to 1; 0 if one class is predicted for all texts.
+    - mcc: Matthews' correlation coefficient (Gorodkin 2004), -1 to 1; 0 if all texts have the same predicted class, or
+      the same true class.
     - auroc: area under the ROC curve, of class 1 if there are two classes, otherwise the mean over the classes of the
-      area of the class against the rest.
+      area for the class against the rest; None if a class has no text.
     - ece: calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3).
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
     - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
 
     acc and majority_acc have Wilson intervals. The intervals of the other scores are the 2.5th and 97.5th percentiles
-    over 1,000 bootstrap resamples of the texts. Resampling biases the calibration error upwards, so its percentiles are
-    reflected about the value, and its interval extends to 0 if the value is at most the 97.5th percentile of the error
-    of a perfectly calibrated model.
+    over 1,000 bootstrap resamples of the texts; the bounds are None if all resamples have the same score. Resampling
+    biases the calibration error upwards. Therefore its percentiles are reflected about the value, and its interval
+    extends to 0 if the value is at most the 97.5th percentile of the error of a perfectly calibrated model.
 
     Args:
         probabilities: n×C in [0, 1], rows summing to 1.
         labels: n integers from 0 to C-1.
-        majority: index of the most frequent class of the training texts; None omits majority_acc.
+        majority: index of the most frequent class of the training texts; if it is None, majority_acc is omitted.
+        seed: seed of the resampling.
 
     Raises:
         ValueError: if there are no rows, the shapes do not match, or a label or a probability is out of range.
@@ -56,7 +58,7 @@ def evaluate(
     if majority is not None:
         correct["majority_acc"] = int((labels == majority).sum())
     samples = replicates(probabilities, labels, losses(probabilities, labels), np.random.default_rng(seed))
-    metrics = {name: _proportion(count, n) for name, count in correct.items()}
+    metrics = {name: Score(count / n, *wilson_interval(count, n), n) for name, count in correct.items()}
     for name, value in _compute_scores(probabilities, labels).items():
         if value is None:
             metrics[name] = Score(None, None, None, n)
@@ -72,7 +74,8 @@ def evaluate(
 def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> dict[str, ClassScore]:
     """Return the scores of each class, by name.
 
-    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts; if both hold, all are None.
+    Precision is 0 if the class is never predicted, and recall is 0 if it has no texts. If both hold, precision, recall
+    and F1 are None.
     """
     table = confusion_matrix(probabilities, labels)
     scores: dict[str, ClassScore] = {}
@@ -84,14 +87,14 @@ def class_scores(probabilities: np.ndarray, labels: np.ndarray, class_names: Seq
 
 
 def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the numbers of texts C×C by true class (row) and predicted class (column)."""
+    """Return the number of texts by true class (row) and predicted class (column), C×C."""
     classes = probabilities.shape[1]
     cells = labels * classes + probabilities.argmax(1)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes)
 
 
 def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the losses of each text, n each, by the names of the scores that are their means: `brier` and `nll`."""
+    """Return two losses of each text, n each: `brier` and `nll`, whose means are the scores of these names."""
     rows = np.arange(len(labels))
     error = probabilities.copy()
     error[rows, labels] -= 1
@@ -124,10 +127,6 @@ def wilson_interval(count: int, n: int) -> tuple[float, float]:
     centre, half = p + extra / 2, z * math.sqrt(p * (1 - p) / n + extra / (4 * n))
     low, high = (centre - half) / (1 + extra), (centre + half) / (1 + extra)
     return (0.0 if count == 0 else low), (1.0 if count == n else high)
-
-
-def _proportion(count: int, n: int) -> Score:
-    return Score(count / n, *wilson_interval(count, n), n)
 
 
 def _percentiles(samples: np.ndarray) -> tuple[float, float] | tuple[None, None]:

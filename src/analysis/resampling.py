@@ -1,6 +1,6 @@
 """Bootstrap resamples of texts, and their scores for percentile intervals (Efron and Tibshirani 1993, chapter 13).
 
-A resample is stored as the count of each text. A mean over its texts is then a sum of counts times fixed terms.
+A resample is represented by the count of each text, so that a sum over its texts is a sum of counts times fixed terms.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from src.analysis.auroc import auroc
 from src.analysis.calibration import assign_bins
 
 RESAMPLES = 1000
-CELLS = 1_000_000  # counts in memory at a time
-MAX_DRAWS = 5_000_000  # text indices drawn in one call; limits memory
+CELLS = 1_000_000  # maximum number of counts in memory, unless a single resample has more
+MAX_DRAWS = 5_000_000  # maximum number of texts drawn at a time, unless a single resample has more
 
 
 def replicates(
@@ -26,16 +26,16 @@ def replicates(
         losses: the losses of each text, n each, by the name of the score that is their mean.
 
     Returns:
-        1,000 values of each score: the scores of the confusion table, auroc, ece, the means of the losses, and
-        `calibrated_ece`, the calibration error for labels that are drawn at random so that the confidences are
-        perfectly calibrated (Bröcker and Smith 2007).
+        1,000 values of each score: the scores of the confusion matrix, auroc, ece, the means of the losses, and
+        `calibrated_ece`, the calibration error if labels are drawn at random such that the confidences are perfectly
+        calibrated (Bröcker and Smith 2007).
     """
     order = probabilities.max(1).argsort()  # makes the texts of a confidence bin adjacent
     probabilities, labels = probabilities[order], labels[order]
     n, classes = probabilities.shape
     confidence, predicted = probabilities.max(1), probabilities.argmax(1)
     table = np.bincount(labels * classes + predicted, minlength=classes**2)
-    # the confusion table of a resample has a multinomial distribution
+    # the confusion matrix of a resample has a multinomial distribution
     scores = confusion_scores(rng.multinomial(n, table / n, RESAMPLES).reshape(-1, classes, classes))
     first = np.unique(assign_bins(confidence), return_index=True)[1]  # first text of each nonempty bin
     gaps = (confidence - (predicted == labels))[:, None]
@@ -53,15 +53,15 @@ def replicates(
     return scores | {name: np.concatenate(part) for name, part in parts.items()}
 
 
-def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the scores of B confusion tables B×C×C, whose rows are true classes: B each, by name.
+def confusion_scores(matrices: np.ndarray) -> dict[str, np.ndarray]:
+    """Return scores by name, B each, of B confusion matrices B×C×C whose rows are true classes.
 
     Macro precision, recall and F1 are means over the classes that are true or predicted for any text; balanced accuracy
-    is the mean recall of the classes that have texts. Matthews' correlation (Gorodkin 2004) is 0 if all texts are
-    predicted as one class, or all texts belong to one class.
+    is the mean recall of the classes that have texts. Matthews' correlation (Gorodkin 2004) is 0 if all texts have the
+    same predicted class, or the same true class.
     """
-    hits = np.diagonal(tables, axis1=1, axis2=2)  # B×C
-    predicted, true = tables.sum(1), tables.sum(2)  # B×C
+    hits = np.diagonal(matrices, axis1=1, axis2=2)  # B×C
+    predicted, true = matrices.sum(1), matrices.sum(2)  # B×C
     present = (predicted + true > 0).sum(1)  # B
     per_class = {
         "precision_macro": _ratio(hits, predicted),
@@ -77,7 +77,7 @@ def confusion_scores(tables: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield `times` resamples of n texts, as counts of each text, in blocks resamples×n."""
+    """Yield `times` resamples of n texts, as the counts of the texts, in blocks B×n of B resamples each."""
     step = max(1, MAX_DRAWS // n)
     for start in range(0, times, step):
         draws = rng.integers(0, n, (min(step, times - start), n))

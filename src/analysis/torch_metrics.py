@@ -26,7 +26,7 @@ class BalancedAccuracy(_ConfusionScore):
 
 
 class MatthewsCorrelation(_ConfusionScore):
-    """Matthews' correlation coefficient; 0 if one class is predicted for all texts.
+    """Matthews' correlation coefficient; 0 if all texts have the same predicted class, or the same true class.
 
     For two classes of 180 and 10 texts, torchmetrics 1.9 returns 0.29 if the larger class is predicted for all texts.
     """
