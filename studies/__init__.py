@@ -1,1 +1,1 @@
-"""The study: run its sweeps, release their records without the texts, and write the report."""
+"""The study: run sweeps, release the records without the texts, and write the report."""

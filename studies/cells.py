@@ -15,6 +15,7 @@ NOT_MEASURED = "not measured"
 
 
 def preset_cells(runs: Sequence[FinishedRun]) -> list[str]:
+    """Return the accuracy with its interval, test texts, epochs trained and best epoch, and trained parameters."""
     accuracies = [score_of(run) for run in runs]
     first = runs[0].result
     score, epochs, best = first.metrics["test/acc"], len(first.seconds.per_epoch), first.best.epoch
@@ -26,8 +27,8 @@ def preset_cells(runs: Sequence[FinishedRun]) -> list[str]:
 def difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc") -> list[list[str]]:
     """For each pair, return the difference in points with its interval, p after Holm's adjustment, and the verdict.
 
-    All variants are compared on the same resampled texts, and p is adjusted for all pairs. The variants of the pairs
-    need different names.
+    All variants are compared on the same resampled texts, and p is adjusted for all pairs. Different variants must
+    have different names.
     """
     variants = list({variant.name: variant for pair in pairs for variant in pair}.values())
     samples = sample_scores(measure(variants, metric), metric)

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from src.comparison.statistics import mean_over_seeds
 from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
 
-Accuracies = Mapping[tuple[str, str], Sequence[float]]  # accuracy of each seed, in %, by encoder and attention
-DETAIL = 5  # the second panel starts about this many points below the best mean
+Accuracies = Mapping[tuple[str, str], Sequence[float]]  # encoder and attention → accuracy of each seed, in %
+DETAIL = 5  # approximate distance from the left end of the second panel to the best mean, in points
 
 
 def draw_accuracies(accuracies: Accuracies, encoders: Sequence[str], attentions: Sequence[str]) -> Figure:
-    """Draw a row for each variant: the mean with its 95 % interval over seeds (Student), and a circle for each seed.
+    """Draw a row for each variant: the mean over seeds with its 95 % interval (Student's t), and a circle per seed.
 
     Args:
         accuracies: accuracies of the variants; the row of a missing variant is empty.

@@ -1,4 +1,4 @@
-"""The plan of the study, `studies/plan.yaml`: its sweeps, their seeds, and the statements of the source documents."""
+"""The plan of the study, `studies/plan.yaml`: sweeps with their seeds, and the results in the source documents."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,8 +18,8 @@ class Document(_Record):
     """The result that a source document states.
 
     Args:
-        statement: the result in words; "none" if the document gives no number.
-        accuracy: accuracy from 0 to 1; None if the document states none.
+        statement: the result in words; "none" if the document states no number.
+        accuracy: accuracy from 0 to 1; None if the document states no accuracy.
     """
 
     statement: str
@@ -27,12 +27,11 @@ class Document(_Record):
 
 
 class PlannedSweep(_Record):
-    """A sweep that runs once for each seed.
+    """A sweep that is run once for each seed.
 
     Args:
-        seeds: seeds of the study.
         overrides: arguments of `src.train -m`, without the seed and the folders.
-        data: source of the texts: imdb; rotten_tomatoes, which the user must download; or bundled (part of Heed).
+        data: source of the texts: imdb, rotten_tomatoes (which the user must download) or bundled (part of Heed).
         document: the result in the source document; None if the sweep is not a preset of a document.
     """
 
@@ -43,13 +42,12 @@ class PlannedSweep(_Record):
 
 
 class Plan(_Record):
-    """The sweeps by name, in the order in which they run."""
+    """The sweeps by name, in the order in which they are run."""
 
     sweeps: dict[str, PlannedSweep]
 
 
 def load_plan() -> Plan:
-    """Read `studies/plan.yaml`."""
     return Plan.model_validate(yaml.safe_load(PLAN.read_text(encoding="utf-8")))
 
 

@@ -1,14 +1,14 @@
-"""Release the records of a sweep as one Parquet file, and restore the folders of its runs from the file.
+"""Release the records of a sweep as one Parquet file, and restore the runs' folders from such a file.
 
 A record contains the data that a comparison reads, but no texts: the settings, the result, the predictions for the test
-split, the statistics of the attention weights, the gradient norms and the curves. Each row of the file is a run:
+split, the statistics of the attention weights, the gradient norms and the curves. Each row of the file is one run:
 
 | column | content |
 |---|---|
 | `run` | name of the folder |
 | `result`, `config` | `result.json` and `config.yaml` as JSON, without paths or the command line |
 | `log_odds` | n×(C - 1) 16-bit floats, text by text: ln(p_c / p_C) of each class c except the last, clipped to ±40 |
-| `labels`, `index` | n integers each: the class of each text, and its row in the test split |
+| `labels`, `index` | n integers each: the class of each text, and the row of the text in the test split |
 | `class_names` | the C classes |
 | `position_mean`, `entropy`, `length` | the arrays of `attention_stats.npz`; empty if the file is missing |
 | `gradients`, `curves` | `gradients.csv` and `csv/metrics.csv`; empty if the file is missing |
@@ -37,7 +37,7 @@ from src.files.record import plain_record
 from src.reports.files import read_statistics
 from src.run_result import RESULT_FILE
 
-LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # paths that a run read or wrote
+LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options with paths that a run reads or writes
 LIMIT = 40.0  # bound on the absolute log-odds, in nats
 DIGITS = 6  # significant digits of gradient norms and curves
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # much faster, but not available on every machine
@@ -55,10 +55,11 @@ SCHEMA = pa.schema(
 
 
 def write_release(sweep: Path, file: Path) -> int:
-    """Write the records of all completed runs below the folder of a sweep to a file, and return their number.
+    """Write the records of all completed and tested runs below a sweep's folder to a file, and return their number.
 
     Raises:
-        UserError: if no run is completed, a run has no test predictions, or a setting contains a local path.
+        UserError: if there is no such run, the predictions of a run are not for the test split, or a setting contains a
+            local path.
     """
     runs = find_runs([sweep]).runs
     rows = [_record(run) for run in runs]
@@ -80,7 +81,7 @@ def write_release(sweep: Path, file: Path) -> int:
 
 
 def unpack_release(file: Path, folder: Path) -> list[Path]:
-    """Write the folder of each run in a released file below `folder`, and return the paths of the runs' folders.
+    """Write a folder for each run of a released file below `folder`, and return the paths of these folders.
 
     Raises:
         UserError: if the file cannot be read or is not a release.
@@ -110,7 +111,10 @@ def unpack_probabilities(odds: np.ndarray) -> np.ndarray:
 
 
 def _separate(odds: np.ndarray, rows: np.ndarray, predicted: np.ndarray) -> None:
-    """Increase the log-odds of the predicted class by the smallest step; for the last class, decrease all log-odds."""
+    """Increase the log-odds of the predicted class in these rows by the smallest step, in place.
+
+    If the last class is predicted, decrease the log-odds of all other classes instead.
+    """
     is_last = predicted[rows] == odds.shape[1]
     others, last = rows[~is_last], rows[is_last]
     odds[others, predicted[others]] = np.nextafter(odds[others, predicted[others]], np.float16(np.inf))
@@ -138,7 +142,7 @@ def _record(run: FinishedRun) -> dict[str, Any]:
 
 
 def _without_folders(value: Any, path: str = "") -> Any:
-    """Return a configuration without LOCAL_KEYS, and with only the last part of other absolute paths."""
+    """Return a configuration without LOCAL_KEYS, and with the file names of other absolute paths."""
     if isinstance(value, dict):
         items = ((key, f"{path}.{key}" if path else str(key), item) for key, item in value.items())
         return {key: _without_folders(item, name) for key, name, item in items if not is_within(name, LOCAL_KEYS)}
@@ -156,7 +160,7 @@ def _json(value: Any, folder: Path) -> str:
 
 
 def _round_numbers(path: Path) -> str:
-    """Return the content of a CSV file, its numbers rounded to DIGITS significant digits; "" if the file is missing."""
+    """Return the content of a CSV file with decimals rounded to DIGITS significant digits; "" if it is missing."""
     if not path.exists():
         return ""
     out = io.StringIO()

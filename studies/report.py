@@ -33,12 +33,15 @@ def render_report(results: StudyResults) -> str:
 
 
 def write_report(check: bool = False, results: Path = RESULTS, report: Path = REPORT) -> list[Path]:
-    """Write the report, the page of the comparison and the figure; return the paths of report and page if changed.
+    """Write the report, the page of the comparison and the figure.
 
     Args:
-        check: write nothing, and return the paths of the files that disagree with the records.
+        check: whether to write nothing.
         results: folder of the released records, the page and the figure.
         report: path of the report.
+
+    Returns:
+        The paths of the report and the page, as far as the old files disagreed with the records.
     """
     plan = load_plan()
     with TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ class StudyResults:
     """The released runs, unpacked below a folder.
 
     Args:
-        folder: contains a folder for each released sweep, in which each seed has a folder.
+        folder: contains a folder for each released sweep, with a folder for each seed.
     """
 
     plan: Plan
@@ -36,7 +36,7 @@ class StudyResults:
         return (self.folder / sweep).is_dir()
 
     def runs(self, *sweeps: str) -> tuple[FinishedRun, ...]:
-        """Return the released runs of the sweeps, with all seeds."""
+        """Return the released runs of the sweeps."""
         return tuple(run for name in sweeps for run in self._runs.get(name, ()))
 
     @cached_property
@@ -49,7 +49,7 @@ class StudyResults:
         return any(map(self.has, TWENTY))
 
     def seeds(self, *sweeps: str) -> str:
-        """Return the number of seeds per variant, such as "2 to 3 seeds"; default: of the main table's sweeps."""
+        """Return the number of seeds per variant, such as "2 to 3 seeds", by default in the main table."""
         counts = sorted(len(variant.runs) for variant in group_runs(self.runs(*sweeps or TWENTY)))
         if counts[0] == counts[-1]:
             return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
@@ -70,16 +70,16 @@ class StudyResults:
         return _by_choice(self.runs("other_attentions"))
 
     def mean(self, encoder: str, attention: str, metric: str = "acc") -> float:
-        """Return the mean score of a variant over its seeds, in %; nan if the variant is not released."""
+        """Return the mean score of a variant over seeds, in %; nan if the variant is not released."""
         variant = (self._twenty | self._others).get((encoder, attention))
         return 100 * mean_over_seeds([score_of(run, metric) for run in variant.runs]).value if variant else nan
 
     def accuracy_by_variant(self) -> dict[tuple[str, str], list[float]]:
-        """Return the accuracies in %, in the order of the seeds, of each encoder and attention in the main table."""
+        """Map each encoder and attention in the main table to the accuracies of its seeds, in %."""
         return {choices: [100 * score_of(run) for run in variant.runs] for choices, variant in self._twenty.items()}
 
     def accuracies(self, encoder: str, attention: str) -> str:
-        """Return the accuracies of a variant in the main table as text, in %, in the order of the seeds."""
+        """Return the accuracies of the seeds of a variant in the main table, in %, such as "80.1, 79.5 and 81.0"."""
         values = self.accuracy_by_variant().get((encoder, attention), [])
         *first, last = [f"{value:.1f}" for value in values] or [NOT_MEASURED]
         return " and ".join([", ".join(first), last] if first else [last])
@@ -89,14 +89,14 @@ class StudyResults:
         return f"{self.mean(encoder, attention, metric) - self.mean(encoder, baseline, metric):+.1f}"
 
     def score_rows(self, *sweeps: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Yield a row for each encoder: the mean score with each attention ± the half-width of its interval."""
+        """Yield a row for each encoder: the mean score with each attention, ± the half-width of the mean's interval."""
         by_choice = _by_choice(self.runs(*sweeps or TWENTY))
         for encoder in ENCODERS:
             variants = [by_choice.get((encoder, attention)) for attention in ATTENTIONS]
             yield [f"`{encoder}`", *(format_mean(variant, metric) for variant in variants)]
 
     def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Yield the difference from `baseline` for each encoder and each attention listed after it in ATTENTIONS."""
+        """Yield a row for each encoder and each attention after `baseline` in ATTENTIONS: the difference from it."""
         attentions = ATTENTIONS[ATTENTIONS.index(baseline) + 1 :]
         pairs = [
             (self._twenty[encoder, attention], self._twenty[encoder, baseline])
@@ -107,7 +107,7 @@ class StudyResults:
             yield [f"`{variant.choices['encoder']}`", f"`{variant.choices['attention']}`", *cells]
 
     def other_rows(self) -> Iterator[list[str]]:
-        """Yield a row for each other attention, with a BiLSTM: accuracy, AUROC, and differences from baselines."""
+        """Yield a row for each variant of `other_attentions`: accuracy, AUROC, differences from OTHER_BASELINES."""
         seeds = {run.seed for variant in self._others.values() for run in variant.runs}
         baselines = [_with_seeds(self._twenty["bilstm", attention], seeds) for attention in OTHER_BASELINES]
         pairs = list(product(self._others.values(), baselines))
@@ -129,14 +129,14 @@ class StudyResults:
             yield [name, seconds, f"{runs[0].parameters:,}", f"{memory:,.0f}"]
 
     def preset_rows(self) -> Iterator[list[str]]:
-        """Yield a row for each preset: the document's result, Heed's accuracy, test texts, epochs and parameters."""
+        """Yield a row for each preset: the document's result and `preset_cells`."""
         for name, sweep in self.plan.sweeps.items():
             if sweep.document is not None:
                 runs = self.runs(name)
                 yield [f"`{name}`", sweep.document.statement, *(preset_cells(runs) if runs else [NOT_MEASURED] * 4)]
 
     def single_rows(self, sweeps: Sequence[str]) -> Iterator[list[str]]:
-        """Yield a row for each sweep, which has one variant: mean accuracy, accuracies, and seconds of training."""
+        """Yield a row for each of these sweeps of one variant: mean accuracy, accuracies, and seconds of training."""
         for name in sweeps:
             cells = [NOT_MEASURED] * 3
             if runs := self.runs(name):
@@ -164,7 +164,7 @@ class StudyResults:
 
 
 def _row_order(variant: Variant) -> tuple[int, int]:
-    """Return the sort key of a variant, by encoder, then by attention; those of the main table come first."""
+    """Return the sort key of a variant: by encoder, then by attention, with attentions of the main table first."""
     attention = variant.choices["attention"]
     number = ATTENTIONS.index(attention) if attention in ATTENTIONS else len(ATTENTIONS)
     return ENCODERS.index(variant.choices["encoder"]), number

@@ -2,8 +2,8 @@
 
 python -m studies.run --path imdb=<folder> --path rotten_tomatoes=<train.tsv>
 
-All sweeps run with the first seed, then all with the second, and so on. Interrupted sweeps resume. Without
-`--path imdb=…`, IMDb is downloaded; sweeps on the Rotten Tomatoes phrases run only with `--path rotten_tomatoes=…`.
+All sweeps are run with the first seed, then with the second, and so on. Interrupted sweeps are resumed. Without
+`--path imdb=…`, IMDb is downloaded. Sweeps on the Rotten Tomatoes phrases need `--path rotten_tomatoes=…`.
 """
 
 import argparse
@@ -19,15 +19,15 @@ import pyarrow.parquet as pq
 
 from src.config.quoting import quote
 from src.errors import UserError
-from src.formatting import format_duration
+from src.formatting import format_count, format_duration
 from src.process.exits import exit_with_message
 from src.run_result import RunResult
 from studies.plan import RESULTS, ROOT, Plan, PlannedSweep, load_plan, release_file
 from studies.release import write_release
 
 OUTPUTS = Path("outputs/study")
-QUICK = ("data.limit=60", "trainer.max_epochs=1")  # options of --quick: every model once, on few texts
-QUICK_SECONDS = 17.0  # measured for a run with these options on two cores, including its share of the sweep's start-up
+QUICK = ("data.limit=60", "trainer.max_epochs=1")  # overrides of --quick
+QUICK_SECONDS = 17.0  # duration of a run with QUICK on two cores, including its share of the sweep's start-up time
 IMDB, PHRASES = "imdb", "rotten_tomatoes"
 
 
@@ -72,8 +72,8 @@ def missing_tasks(
     Args:
         results: folder of the released files.
         names: sweeps to run.
-        seeds: seeds to run; None for those of the plan.
-        is_quick: run only the first seed of each sweep.
+        seeds: seeds to run; None for all seeds of the plan.
+        is_quick: whether to run only the first seed of each sweep.
     """
     planned = {name: plan.sweeps[name].seeds[:1] if is_quick else plan.sweeps[name].seeds for name in names}
     for seed in sorted({seed for values in planned.values() for seed in values}):
@@ -86,7 +86,7 @@ def missing_tasks(
 def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESULTS, is_quick: bool = False) -> str:
     """List the sweeps as text, with durations estimated from released runs of the same sweep.
 
-    With `is_quick`, the estimate is `QUICK_SECONDS` per run.
+    If `is_quick` is true, the estimate is QUICK_SECONDS per run.
     """
     if not tasks:
         return "All sweeps are released; to run a sweep again, delete its file below docs/results"
@@ -101,12 +101,13 @@ def describe(tasks: Sequence[Task], plan: Plan, jobs: int, results: Path = RESUL
         lines.append(f"  {task.name}, seed {task.seed}: {estimate}")
     known = f"about {format_duration(total)}" if unknown < len(tasks) else "an unknown time"
     more = f", plus an unknown time for {unknown} of them" if 0 < unknown < len(tasks) else ""
-    head = f"{len(tasks)} sweeps will take {known}{more}, if this machine is as fast as the one of the released runs:"
+    count = format_count(len(tasks), "sweep")
+    head = f"{count} will take {known}{more}, if this machine is as fast as that of the released runs:"
     return "\n".join([head, *lines])
 
 
 def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | None:
-    """Return the total seconds of a sweep's runs for one seed, averaged over the released seeds; None without any."""
+    """Return the total seconds of a sweep's runs for one seed, averaged over released seeds; None without any."""
     totals = []
     for file in (release_file(name, seed, results) for seed in plan.sweeps[name].seeds):
         if file.exists():
@@ -116,12 +117,16 @@ def released_seconds(plan: Plan, name: str, results: Path = RESULTS) -> float | 
 
 
 def _count_runs(sweep: PlannedSweep) -> int:
-    """Return the number of runs for each seed: the product, over all overrides, of the number of values."""
+    """Return the number of runs for one seed: the product of the numbers of values of all overrides."""
     return math.prod(len(override.partition("=")[2].split(",")) for override in sweep.overrides)
 
 
 def _run(task: Task, outputs: Path, paths: dict[str, str], jobs: int, more: Sequence[str]) -> None:
-    """Start or resume the sweep in a process of its own."""
+    """Start or resume the sweep in a separate process.
+
+    Raises:
+        UserError: if a run is not completed.
+    """
     folder = outputs / task.name / f"seed_{task.seed}"
     is_parallel = jobs > 1 and _count_runs(task.sweep) > 1  # otherwise, the run uses all threads
     launcher = ["hydra/launcher=joblib", f"hydra.launcher.n_jobs={jobs}"] if is_parallel else []
