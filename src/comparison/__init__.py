@@ -1,1 +1,1 @@
-"""Compare the variants of finished runs, with intervals and tests; only added metrics import torch."""
+"""Comparison of finished runs with intervals and tests; torch is imported only for added metrics."""

@@ -14,14 +14,13 @@ from src.comparison.evidence import (
     gather_evidence,
     match_pairs_by_rival,
 )
-from src.comparison.formatting import format_p_value
+from src.comparison.formatting import format_difference, format_p_value
 from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
 from src.comparison.study import ClaimDefinition, choice_of
 from src.comparison.twins import Twins, twin_names
 from src.comparison.two_level_bootstrap import Difference
 from src.comparison.variants import Variant
 
-NO_TWINS: Twins = {}
 Verdict = Literal["supported", "real but negligible", "not supported", "inconclusive"]
 
 
@@ -33,12 +32,13 @@ class Claim:
     source: str  # the document that makes the claim
     verdict: Verdict
     numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
-    evidence: tuple[str, ...]  # lines: reasons for an inconclusive verdict, if any, and the differences of the pairs
-    merged: tuple[str, ...] = ()  # lines about variants that count once because their predictions are identical
+    # lines: the reasons for an inconclusive verdict, if any, then the difference of each pair or from each rival
+    evidence: tuple[str, ...]
+    merged: tuple[str, ...] = ()  # lines about variants that count as one because their predictions are identical
 
 
 class ClaimTest(NamedTuple):
-    """A claim and its evidence, before the adjustment for the number of claims."""
+    """A claim and the evidence about it, not yet adjusted for the number of claims."""
 
     text: str
     definition: ClaimDefinition
@@ -46,30 +46,31 @@ class ClaimTest(NamedTuple):
 
 
 def judge_claims(
-    definitions: Sequence[ClaimDefinition], variants: Sequence[Variant], scores: Samples, twins: Twins = NO_TWINS
+    definitions: Sequence[ClaimDefinition], variants: Sequence[Variant], scores: Samples, twins: Twins
 ) -> tuple[Claim, ...]:
-    """Judge each claim by the mean difference over the pairs of variants that differ only in the claim's components.
+    """Judge each claim by the mean difference over pairs of variants that differ only in the components of the claim.
 
-    Pairs of twins (variants with identical predictions) count once. Two methods are applied to the m claims with
-    evidence, each with a family-wise error rate of 5 %. Holm's test decides whether the mean differs from zero (p
-    below 5 % after the adjustment). Simultaneous intervals (Bonferroni's, each with a confidence level of 1 - 5 %/m)
-    estimate the mean. Holm's test is the more powerful; if it excludes a zero that the interval contains, the interval
-    is cut at zero. The verdict is the first in this list that applies:
+    If the claim is decided by the strongest rival, the mean is taken over the pairs with this rival. Pairs of twins
+    (variants with identical predictions) count once. Two methods, each with a family-wise error rate of 5 %, are
+    applied to the m claims that can be tested. Holm's test decides whether the mean differs from zero (p below 5 %
+    after the adjustment). Bonferroni's simultaneous intervals, which have a confidence level of 1 - 5 %/m each,
+    estimate the mean. Holm's test is more powerful: if it rejects zero but the interval contains zero, the interval is
+    truncated at zero. The verdict is the first in this list that applies:
 
-    - inconclusive: a variant has fewer than 5 seeds, or the necessary variants or files are missing.
+    - inconclusive: the claim has no evidence, or a compared variant has fewer than 5 seeds.
     - not supported: the mean is significantly below zero.
     - inconclusive: the mean is significantly above zero, but a single pair is significantly below zero (Holm's test
-      over the claim's pairs).
+      over the claim's pairs; not if the strongest rival decides).
     - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
     - supported: the mean is significantly above zero.
     - not supported: the interval ends below the negligible size.
     - inconclusive: all other cases.
 
-    A claim that is also judged for each choice of a component is followed by one claim for each choice. The claims
-    about the choices are tested together at 5 %, and do not change the adjustment of the other claims.
+    If a definition has `also_for_each`, one claim for each choice of this component follows the claim. The claims that
+    a definition adds in this way are tested together at 5 %, and do not change the adjustment of the other claims.
 
     Args:
-        scores: samples of the claims' metrics; metrics that are not defined on the test texts are omitted.
+        scores: samples of each metric that is defined on the test texts.
         twins: result of `find_twins`.
     """
     averages: list[ClaimTest] = []
@@ -91,7 +92,7 @@ def judge_claims(
 
 
 def _split_by_choice(definition: ClaimDefinition, pairs: PairsByRival, twins: Twins) -> dict[str, PairsByRival]:
-    """Return the pairs by choice of the component `also_for_each`; {} if it is None or has only one choice.
+    """Return the pairs by choice of the component `also_for_each`; {} without this component or with a single choice.
 
     Choices whose pairs are twins share an entry.
     """
@@ -109,7 +110,7 @@ def _split_by_choice(definition: ClaimDefinition, pairs: PairsByRival, twins: Tw
 
 
 def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
-    """Judge claims with a joint family-wise error rate of 5 %."""
+    """Judge a family of claims with a family-wise error rate of 5 %."""
     p_values = {
         index: p_value
         for index, test in enumerate(tests)
@@ -120,21 +121,22 @@ def _judge_together(tests: Sequence[ClaimTest]) -> list[Claim]:
 
 
 def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
-    """Judge one of `num_tests` claims.
+    """Judge a claim.
 
     Args:
-        p_value: after Holm's adjustment; None if the claim has no test.
+        p_value: after Holm's adjustment; None if the claim cannot be tested.
+        num_tests: number of claims in the family that can be tested.
     """
     text, definition, evidence = test
     if isinstance(evidence, NoEvidence):
         return Claim(text, definition.source, "inconclusive", "", (evidence.reason,))
     significant = p_value is not None and p_value < LEVEL
     difference = evidence.difference(LEVEL / max(1, num_tests))
-    value, low, high, unadjusted = difference
+    value, low, high, own_p_value = difference
     if significant and low is not None and high is not None:
-        # Holm's test excludes zero; Bonferroni's wider interval may include it
+        # Holm's test rejects zero, but Bonferroni's wider interval may contain zero
         low, high = (max(low, 0.0), high) if value > 0 else (low, min(high, 0.0))
-        difference = Difference(value, low, high, unadjusted)
+        difference = Difference(value, low, high, own_p_value)
     reasons = []
     if evidence.seeds < MIN_SEEDS:
         seeds = f"{evidence.seeds} seed{'s' * (evidence.seeds > 1)}"
@@ -142,14 +144,16 @@ def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
     elif significant and value > 0 and evidence.contradicting_pairs:
         reasons = [f"true on average, but not for {evidence.contradicting_pairs}"]
     verdict = "inconclusive" if reasons else _claim_verdict(difference, significant, definition.negligible)
-    numbers = evidence.format(difference)
+    numbers = format_difference(definition, difference)
+    if evidence.rivals:
+        numbers += f" against {evidence.rivals[0]}, the strongest rival"
     if p_value is not None:
         numbers += f"; p {format_p_value(p_value)} after Holm"
     return Claim(text, definition.source, verdict, numbers, (*reasons, *evidence.pair_lines), evidence.merged)
 
 
 def _claim_verdict(difference: Difference, significant: bool, negligible: float | None) -> Verdict:
-    """Return the verdict that follows from the simultaneous interval and Holm's test."""
+    """Return the verdict on a claim for which all variants have enough seeds and no pair contradicts the mean."""
     if significant and difference.value < 0:
         return "not supported"
     is_negligible = negligible is not None and difference.high is not None and difference.high < negligible

@@ -9,7 +9,7 @@ import numpy as np
 
 from src.comparison.claims import Claim, judge_claims
 from src.comparison.evidence import NoEvidence, match_pairs_by_rival
-from src.comparison.folds import pool_folds, with_complete_folds
+from src.comparison.folds import with_complete_folds
 from src.comparison.measurements import measure, require_same_data, sample_scores
 from src.comparison.rows import METRICS, Row, rank_variants
 from src.comparison.runs import ExcludedRun, find_runs
@@ -37,7 +37,7 @@ class Comparison:
     texts: int  # number of test texts, in all folds together
     class_names: tuple[str, ...]
     lower_is_better: frozenset[str]  # names of the scores for which lower values are better
-    num_tests: int  # number of tests for which the p-values are adjusted
+    num_tests: int  # number of differences that are tested together
     command: str  # the command line of this comparison
 
     @property
@@ -54,12 +54,12 @@ def compare(
     Args:
         baseline: name of the variant to compare with. None: the variant without attention that has the best validation
             accuracy, or, if all variants have attention, the variant that started first.
-        metric: the score to compare: an element of SCORES, or a metric added in the config group `metrics` of the runs.
-        study: file with the claims to judge. None: the claims in DEFAULT_STUDY whose variants are compared.
+        metric: the score to compare: a key of SCORES, or a metric added in the config group `metrics` of the runs.
+        study: file with the claims to judge. None: the claims in DEFAULT_STUDY about the compared variants.
 
     Raises:
-        UserError: if there is nothing to compare, the test texts differ, the baseline or the metric does not exist, or
-            the study file is invalid.
+        UserError: if there is nothing to compare, the data or test texts of the runs differ, the baseline does not
+            exist, the metric does not exist or is not defined on the texts, or the study file is invalid.
     """
     runs, excluded = find_runs(folders)
     scores = [*SCORES, *added_names(runs)]
@@ -88,7 +88,6 @@ def compare(
     listed = {run.folder for variant in variants for run in variant.runs} | {run.folder for run in incomplete}
     repeated = [ExcludedRun(run.folder, "repeated", REPEATED) for run in runs if run.folder not in listed]
     is_single_run = sum(len(variant.seeds) for variant in variants) == 1
-    test = pool_folds(next(iter(variants[0].runs_by_seed.values())))
     return Comparison(
         rows=tuple(rows),
         baseline=next(row for row in rows if row.variant is base),
@@ -97,8 +96,8 @@ def compare(
         excluded=(*excluded, *incomplete, *repeated),
         is_single_run=is_single_run,
         folds=variants[0].runs[0].folds,
-        texts=len(test.labels),
-        class_names=tuple(test.class_names),
+        texts=measurements[0].by_text["acc"].shape[1],
+        class_names=tuple(variants[0].runs[0].predictions().class_names),
         lower_is_better=frozenset(lower_is_better),
         num_tests=sum(row.p_value is not None for row in rows),
         command=f"python -m src.compare {shlex.join(map(str, folders))}",

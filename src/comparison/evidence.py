@@ -1,4 +1,4 @@
-"""The evidence on a claim: differences between pairs of variants that differ only in the claim's components."""
+"""Evidence about a claim: differences between pairs of variants that differ only in the components of the claim."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,37 +12,39 @@ from src.comparison.two_level_bootstrap import Difference, Sample, estimate_diff
 from src.comparison.variants import Variant
 
 Pair = tuple[Variant, Variant]  # the variant that the claim favours, and its rival
-PairsByRival = Mapping[str, Sequence[Pair]]  # by the rival's choice; all pairs under ALL_RIVALS if their mean decides
+# the rival's choice → pairs; if the mean over all pairs decides, ALL_RIVALS → all pairs
+PairsByRival = Mapping[str, Sequence[Pair]]
 Samples = Mapping[str, Mapping[str, Sample]]  # by metric, then by variant name
 ALL_RIVALS = ""
 
 
 class NoEvidence(NamedTuple):
-    """The result for a claim on which the runs give no evidence."""
+    """The absence of evidence about a claim."""
 
-    reason: str
+    reason: str  # such as "no variant with attention=keras has a counterpart with attention=none"
 
 
 class Evidence(NamedTuple):
-    """The evidence that the runs give on a claim."""
+    """The evidence about a claim."""
 
-    definition: ClaimDefinition
     terms: tuple[tuple[float, Sample], ...]  # weights and samples; the weighted sum is positive if the claim is true
-    pair_lines: tuple[str, ...]  # the difference of each pair, or each rival's mean difference, with its 95 % interval
-    merged: tuple[str, ...]  # sentences about variants that are counted as one because their predictions are identical
-    contradicting_pairs: str  # pairs for which the opposite is significant; "" if there are none
+    # the difference of each pair, or the mean difference from each rival, with 95 % intervals; then the excluded pairs
+    pair_lines: tuple[str, ...]
+    merged: tuple[str, ...]  # lines about variants that count as one because their predictions are identical
+    contradicting_pairs: str  # pairs for which the opposite of the claim is significant; "" if there are none
     seeds: int  # the smallest number of seeds of any variant
-    rivals: tuple[str, ...] = ()  # choices of the rivals, strongest first; `terms` compare with the strongest
+    # the choices of the rivals, strongest first, of which `terms` contain only the strongest; () if the mean decides
+    rivals: tuple[str, ...] = ()
 
     def difference(self, level: float) -> Difference:
         """Estimate the weighted sum of `terms`, with its interval and p-value adjusted for the number of rivals.
 
         A claim against several rivals needs only the test against the strongest rival (Berger 1982). A negative
         difference, however, can arise by chance against any of the rivals. Therefore the level is divided by the
-        number of rivals, and the p-value of a negative difference is multiplied by it.
+        number of rivals, and the p-value of a negative difference is multiplied by this number.
 
         Args:
-            level: 1 minus the coverage of the interval.
+            level: 1 minus the coverage of the interval, for a single rival.
         """
         count = max(1, len(self.rivals))
         value, low, high, p_value = estimate_difference(self.terms, level=level / count)
@@ -50,14 +52,9 @@ class Evidence(NamedTuple):
             p_value = min(1.0, count * p_value)
         return Difference(value, low, high, p_value)
 
-    def format(self, difference: Difference) -> str:
-        """Format the difference with its interval and unit, and name the strongest rival."""
-        strongest = f" against {self.rivals[0]}, the strongest rival" if self.rivals else ""
-        return format_difference(self.definition, difference) + strongest
-
 
 def match_pairs(variants: Sequence[Variant], pairing: Pairing) -> list[Pair]:
-    """Return the pairs of a favoured variant and its rival that agree in all settings that `against` does not name.
+    """Return the pairs (favoured variant, rival) that agree in every component and option not named in `against`.
 
     Options that only one of the two variants has are ignored.
     """
@@ -76,7 +73,11 @@ def match_pairs(variants: Sequence[Variant], pairing: Pairing) -> list[Pair]:
 
 
 def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant]) -> PairsByRival | NoEvidence:
-    """Find the pairs of variants that a claim compares; there is no evidence if required variants are missing."""
+    """Find the pairs of variants that a claim compares.
+
+    Returns:
+        The pairs; NoEvidence if there are none, or if a rival in a claim about the strongest rival has no pairs.
+    """
     by_pairing = [match_pairs(variants, pairing) for pairing in definition.pairs]
     if definition.decided_by == "mean":
         all_pairs = [pair for pairs in by_pairing for pair in pairs]
@@ -94,19 +95,17 @@ def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant
 
 
 def gather_evidence(
-    definition: ClaimDefinition,
-    pairs_by_rival: PairsByRival,
-    scores: Samples,
-    twins: Twins,
+    definition: ClaimDefinition, pairs_by_rival: PairsByRival, scores: Samples, twins: Twins
 ) -> Evidence | NoEvidence:
     """Estimate the mean difference over all pairs of a claim, or over the pairs with the strongest rival.
 
-    There is no evidence if the runs have no values of the claim's metric.
-
     Args:
         pairs_by_rival: result of `match_pairs_by_rival`.
-        scores: samples of each metric that is defined on the test texts; run statistics are read from the runs' files.
+        scores: samples of each metric that is defined on the test texts. RUN_STATISTICS are read from the runs' files.
         twins: result of `find_twins`; pairs count once if their favoured variants are twins and so are their rivals.
+
+    Returns:
+        The evidence; NoEvidence if the claim's metric is not defined on the test texts or the runs' files lack it.
     """
     pairs = [pair for matched in pairs_by_rival.values() for pair in matched]
     samples = scores.get(definition.metric)
@@ -140,9 +139,9 @@ def gather_evidence(
 def _average(
     definition: ClaimDefinition, pairs: Sequence[Pair], samples: Mapping[str, Sample], twins: Twins
 ) -> Evidence:
-    """Return the evidence of the pairs: their mean difference and each difference.
+    """Return the terms of the mean difference over the pairs, and the difference of each pair.
 
-    Pairs with fewer than MIN_SEEDS seeds are excluded if other pairs have enough.
+    Pairs with fewer than MIN_SEEDS seeds are excluded if other pairs have enough seeds.
     """
     included = [pair for pair in pairs if _seeds(pair) >= MIN_SEEDS] or list(pairs)
     by_predictions: dict[tuple[str, ...], list[Pair]] = {}
@@ -151,7 +150,7 @@ def _average(
     distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
     lines, differences = [], []
-    weights: dict[str, float] = {}  # a variant in several pairs is a single term, so that its seeds are drawn once
+    weights: dict[str, float] = {}  # by variant, because a variant of several pairs is a single term
     for favoured, rival in distinct:
         difference = estimate_difference([(sign, samples[favoured.name]), (-sign, samples[rival.name])])
         differences.append(difference)
@@ -170,7 +169,6 @@ def _average(
     ]
     sides = [side for same in by_predictions.values() for side in zip(*same, strict=True)]
     return Evidence(
-        definition=definition,
         terms=tuple((weight, samples[name]) for name, weight in weights.items()),
         pair_lines=tuple(lines),
         merged=tuple(dict.fromkeys(line for side in sides if (line := describe_twins(side)))),

@@ -1,4 +1,4 @@
-"""Cross-validation: the predictions of the folds of a seed are joined, and count as the predictions of one model."""
+"""Cross-validation: the predictions of a seed's folds are pooled and scored like the predictions of one model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ NOTE = (
 
 
 def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
-    """Return the predictions for all texts of a cross-validation, each from the run whose test split contains it.
+    """Return the predictions for all texts of a cross-validation, each from the run whose test split has the text.
 
     Args:
         runs: the runs of all folds, in the order of the folds; without cross-validation, the only run.
@@ -33,7 +33,7 @@ def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
 
 
 def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
-    """Return the variants with only those seeds that have a run for every fold, and the excluded runs.
+    """Remove the seeds that lack a run for a fold; return the variants that have other seeds, and the removed runs.
 
     Raises:
         UserError: if no seed of any variant has all folds.
@@ -54,7 +54,7 @@ def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], lis
 
 
 def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
-    """Return the reason for excluding the runs of a seed; "" if all folds are present."""
+    """Return the reason for excluding the runs of a seed; "" if every fold has a run."""
     folds, present = runs[0].folds, {run.fold for run in runs}
     missing = (str(fold) for fold in range(folds) if fold not in present)
     names = format_names(islice(missing, LISTED_NAMES + 1))

@@ -29,13 +29,13 @@ def label(metric: str) -> str:
 
 
 def heading(metric: str) -> str:
-    """Return the label of a metric with a capital first letter."""
+    """Return the label of a metric with an initial capital."""
     name = label(metric)
     return name[0].upper() + name[1:]
 
 
 def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "") -> str:
-    """Format a value as "0.882 ± 0.003", or without the margin if there are no bounds; UNKNOWN if there is no value."""
+    """Format an interval as "0.882 ± 0.003", or as "0.882" without bounds; return UNKNOWN for None."""
     if interval is None:
         return UNKNOWN
     value = f"{interval.value:{sign}.{digits}f}"
@@ -43,7 +43,7 @@ def format_with_margin(interval: Interval | None, digits: int = 3, sign: str = "
 
 
 def format_p_value(p_value: float | None) -> str:
-    """Format a p-value with three decimals, or as "< 0.001"."""
+    """Format a p-value with three decimals, or as "< 0.001"; return UNKNOWN for None."""
     if p_value is None:
         return UNKNOWN
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
@@ -56,8 +56,9 @@ def format_difference(
 
     Args:
         definition: the claim.
-        difference: a positive value supports the claim.
-        favoured, rival: names of the compared variants; default: the selectors of the claim.
+        difference: a positive value supports the claim. The formatted number is the difference in the metric, which is
+            negative if the claim favours lower values.
+        favoured, rival: names for a ratio of gradient variations; default: the selectors of the claim.
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference
     if metric == "gradient_variation":  # a difference of logarithms

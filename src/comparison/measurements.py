@@ -18,7 +18,7 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # maximum number of folders of each group of runs that a message lists
+MAX_FOLDERS = 3  # in a message, maximum number of folders of each group of runs
 MIN_MEASUREMENTS = 10  # minimum number of gradient norms that `gradient_variation` requires
 
 
@@ -27,10 +27,8 @@ class Measurement:
     """The scores of a variant with S seeds on n test texts; the folds of a seed are scored together."""
 
     variant: Variant
-    # score → S×n numbers, whose means over texts are the scores of the seeds; scores that the texts do not define are
-    # omitted
-    by_text: dict[str, np.ndarray]
-    ensemble: float | None  # the compared score of the probabilities averaged over seeds; None for one seed
+    by_text: dict[str, np.ndarray]  # defined score → S×n numbers, whose mean over texts is the score of each seed
+    ensemble: float | None  # compared score of the mean probabilities over seeds; None for one seed or if undefined
     digests: dict[int, str]  # seed → digest of the predicted probabilities
 
 
@@ -48,7 +46,7 @@ def measure(
         added: scores besides those in `src.comparison.scores.SCORES`.
 
     Raises:
-        UserError: if runs were tested on different texts, or the metric is not defined on them.
+        UserError: if runs were tested on different texts, or the metric is not defined on these texts.
     """
     names = list(dict.fromkeys((*others, metric)))
     first_runs = next(iter(variants[0].runs_by_seed.values()))
@@ -81,17 +79,17 @@ def measure(
 
 
 def sample_scores(measurements: Sequence[Measurement], name: str) -> dict[str, Sample]:
-    """Return samples of a score by variant name, all with the same resampled texts."""
+    """Return samples of a score by variant name; all variants share the resampled texts."""
     values = [measurement.by_text[name] for measurement in measurements]
     samples = draw_samples(values, seeds=[measurement.variant.seeds for measurement in measurements])
     return {measurement.variant.name: sample for measurement, sample in zip(measurements, samples, strict=True)}
 
 
 def require_same_data(runs: Sequence[FinishedRun]) -> None:
-    """Require that all runs have the same data, since scores on different data are not comparable.
+    """Check that all runs have the same data.
 
     Raises:
-        UserError: if the data differ; the message describes each group of runs with the same data.
+        UserError: if the data differ; the message lists the groups of runs with the same data.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[FinishedRun]] = {}
     for run in runs:
@@ -112,10 +110,10 @@ def require_same_data(runs: Sequence[FinishedRun]) -> None:
 
 
 class RunStatistic(NamedTuple):
-    """A statistic that is computed from a file of the run instead of its predictions."""
+    """A statistic of a run, and the file from which it is computed."""
 
     file: str
-    compute: Callable[[Path], float | None]  # from the folder of the run; None if the file has too little data
+    compute: Callable[[Path], float | None]  # folder of the run → statistic; None if the file has too little data
 
 
 def attended_share(run: Path) -> float | None:
@@ -136,13 +134,13 @@ def gradient_variation(run: Path) -> float | None:
 
 
 def attention_faithfulness(run: Path) -> float | None:
-    """Return the normalized comprehensiveness of attention, 0 to 1, averaged over the texts for which it is defined."""
+    """Return the normalized comprehensiveness of attention, 0 to 1, averaged over the texts that define it."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Return Kendall's τ between attention and |gradient × input|, -1 to 1, averaged over texts where it is defined."""
+    """Return Kendall's τ between attention and |gradient × input|, -1 to 1, averaged over the texts that define it."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
 
@@ -161,7 +159,7 @@ RUN_STATISTICS = {
 
 
 def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Return samples of a statistic by variant name; variants with a run that lacks the statistic are omitted."""
+    """Return samples of a statistic by variant name; omit variants if one of their runs lacks the statistic."""
     samples = {}
     for variant in variants:
         compute = RUN_STATISTICS[statistic].compute

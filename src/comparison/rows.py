@@ -21,18 +21,19 @@ class Row:
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # means over the seeds, of METRICS and the compared metric; without undefined ones
-    ensemble: float | None  # the compared metric of the probabilities averaged over seeds; None for one seed
+    metrics: dict[str, Interval]  # means over seeds, of each score that was computed and is defined
+    ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
     parameters: int
     seconds_per_epoch: Interval | None  # None if no epoch was completed
-    peak_memory_mb: float | None  # the maximum over the variant's runs
+    peak_memory_mb: float | None  # the maximum over the variant's runs; None if unknown
     difference: Interval | None  # from the baseline in the compared metric; None for the baseline
-    p_value: float | None  # of the difference, unadjusted
+    p_value: float | None  # of the difference, unadjusted; None without a test
     p_adjusted: float | None  # after Holm's adjustment
-    # (k, n): for k of the n shared seeds, McNemar's test is significant with the same sign as the mean difference
+    # (k, n): for k of the n shared seeds, McNemar's test is significant, with the same sign as the mean difference;
+    # None for the baseline and without shared seeds
     mcnemar: tuple[int, int] | None
     verdict: Verdict
-    faithfulness: dict[str, Interval]  # means over seeds of FAITHFULNESS; empty if not measured
+    faithfulness: dict[str, Interval]  # means over seeds, of each statistic in FAITHFULNESS that was measured
 
 
 def rank_variants(
@@ -46,7 +47,7 @@ def rank_variants(
 
     Args:
         samples: samples of the compared metric, by variant name.
-        lower_is_better: whether the lowest value of the compared metric is the best.
+        lower_is_better: whether lower values of the compared metric are better.
     """
     base = next(measurement for measurement in measurements if measurement.variant is baseline)
     differences = {
@@ -117,7 +118,7 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
 
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:
-    """Return the value of `Row.mcnemar`; None if the variants share no seed."""
+    """Return `Row.mcnemar` of a variant other than the baseline."""
     correct, baseline_correct = (
         dict(zip(side.variant.seeds, side.by_text["acc"] > 0, strict=True)) for side in (measurement, baseline)
     )

@@ -1,4 +1,4 @@
-"""Scores, each written as the mean of one number per text, so that all scores can share resamples of the texts."""
+"""Scores, each written as the mean of one number per text, so that the same resampled texts serve all scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -80,17 +80,17 @@ SCORES: dict[str, ScoreByText] = {
 def scores_by_text(
     probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str], added: Mapping[str, ScoreByText] | None = None
 ) -> dict[str, np.ndarray]:
-    """For each score that is defined on these texts, return n numbers whose mean is the score.
+    """Return n numbers for each score that is defined on these texts; their mean is the score.
 
-    The mean of the resampled numbers is the resampled score: exactly for acc, nll and brier, and to first order (the
-    infinitesimal jackknife, Efron 1982) for balanced_acc, f1_macro, mcc, auroc and ece. An added metric has one
-    number per group of texts instead of n.
+    The mean of the numbers of resampled texts is the score of these texts: exactly for acc, nll and brier, and to first
+    order (the infinitesimal jackknife, Efron 1982) for balanced_acc, f1_macro, mcc, auroc and ece. An added metric has
+    one number for each group of texts, instead of n numbers.
 
     Args:
         probabilities: n×C.
         labels: n.
         names: scores to compute, keys of SCORES or `added`.
-        added: scores besides those in SCORES.
+        added: further scores.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
     functions = {**SCORES, **(added or {})}
@@ -105,9 +105,7 @@ def added_names(runs: Sequence[FinishedRun]) -> list[str]:
 
 
 def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
-    """Create a metric from its definition in the runs' configurations.
-
-    The configurations may name only classes of `torchmetrics.classification`.
+    """Create a metric, a class of `torchmetrics.classification`, from its definition in the runs' configurations.
 
     Raises:
         UserError: if the runs define the metric differently, or it cannot be created.
@@ -117,6 +115,6 @@ def added_metric(runs: Sequence[FinishedRun], name: str) -> "AddedMetric":
 
     nodes = [node for run in runs if (node := metric_nodes(run.config).get(name)) is not None]
     if any(node != nodes[0] for node in nodes):
-        raise UserError(f"--metric {name}: the runs define it differently: compare runs that use the same definition")
+        raise UserError(f"--metric {name}: the runs define it differently; compare runs that use the same definition")
     cfg = OmegaConf.create({"metrics": {name: escape_all_references(nodes[0])}})
     return AddedMetric(build.metric(cfg, name, len(runs[0].predictions().class_names)))

@@ -7,15 +7,15 @@ from src.comparison.comparison import Comparison
 from src.comparison.folds import NOTE
 from src.comparison.formatting import format_p_value, format_with_margin, label
 from src.comparison.measurements import FAITHFULNESS
-from src.comparison.rows import METRICS, Row
+from src.comparison.rows import METRICS
 from src.comparison.statistics import MIN_SEEDS
 from src.reports.page.formatting import format_score
 from src.reports.tables import UNKNOWN
 
 SCORES = (
-    "Mean over seeds ± the half-width of the 95 % interval of the mean over all possible seeds (Student's t), on "
-    "these {texts:,} test texts. For calibration error, lower is better. ensemble: {metric} of the probabilities "
-    "averaged over seeds."
+    "Mean over seeds on these {texts:,} test texts ± the half-width of the 95 % interval for the mean over all "
+    "possible seeds (Student's t). For calibration error, negative log-likelihood and Brier score, lower is "
+    "better. ensemble: {metric} of the probabilities averaged over seeds."
 )
 DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval, from a two-level bootstrap (seeds × texts) "
@@ -28,19 +28,16 @@ COST = (
     "maximum over runs, measured on the accelerator or, without one, for the process."
 )
 RULES = (
-    "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no pair of "
-    "variants shows the opposite. Real but negligible: the same, but the interval ends below the study's negligible "
-    "size (half a point of accuracy in the twenty-model study). Not supported: the opposite is significant, or the "
-    "effect is not significant and its interval ends below that size. Inconclusive: all other cases. The intervals of "
-    "claims are simultaneous 95 % intervals; those of single pairs are unadjusted. Claims about single choices (named "
-    "after a colon) are adjusted for each other only."
+    "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "
+    "variants shows a significant opposite effect. Real but negligible: the same, but the interval ends below the "
+    "study's negligible size (half a point of accuracy in the twenty-model study). Not supported: the opposite effect "
+    "is significant, or the effect is not significant and its interval ends below that size. Inconclusive: all other "
+    "cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are unadjusted. Claims "
+    "about single choices (named after a colon) are adjusted for each other only."
 )
-
-
 FAITHFULNESS_NOTE = (
     "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "
-    "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can "
-    "reach."
+    "(Student's t). Normalized comprehensiveness: 0 is the lowest and 1 the highest value that a ranking can reach."
 )
 
 
@@ -54,7 +51,7 @@ class Section(NamedTuple):
 
 
 def sections(comparison: Comparison) -> list[Section]:
-    """Return the non-empty tables of scores, differences, cost and faithfulness, with the best variant first."""
+    """Return the tables of scores, differences, cost and faithfulness that have rows; the best variant is first."""
     tables = [_scores(comparison), _differences(comparison), _cost(comparison), _faithfulness(comparison)]
     return [table for table in tables if table.rows]
 
@@ -63,7 +60,7 @@ def _scores(comparison: Comparison) -> Section:
     names = list(dict.fromkeys((comparison.metric, *METRICS)))
     rows = [
         [
-            _name(row),
+            f"{row.variant.name} (baseline)" if row.verdict == "baseline" else row.variant.name,
             str(row.seeds),
             *(format_with_margin(row.metrics.get(name)) for name in names),
             format_score(row.ensemble),
@@ -74,10 +71,6 @@ def _scores(comparison: Comparison) -> Section:
     if comparison.folds > 1:
         note = f"{note} {NOTE.format(folds=comparison.folds)}"
     return Section("Scores", ["variant", "seeds", *map(label, names), "ensemble"], rows, note)
-
-
-def _name(row: Row) -> str:
-    return f"{row.variant.name} (baseline)" if row.verdict == "baseline" else row.variant.name
 
 
 def _differences(comparison: Comparison) -> Section:

@@ -1,4 +1,4 @@
-"""Significance tests, the adjustment of their p-values, and means over seeds.
+"""McNemar's test, Holm's adjustment of p-values, and intervals of means over seeds.
 
 Sources of the formulas, as cited below:
 
@@ -15,11 +15,11 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 LEVEL = 0.05
-MIN_SEEDS = 5  # with fewer, a verdict is "exploratory"
+MIN_SEEDS = 5  # minimum number of seeds for a verdict
 
 
 class Interval(NamedTuple):
-    """A value and its 95 % interval; low and high are None if they cannot be estimated, as with one seed."""
+    """A value and its interval; the bounds are None if they cannot be estimated, for example from one seed."""
 
     value: float
     low: float | None
@@ -27,11 +27,11 @@ class Interval(NamedTuple):
 
 
 def mean_over_seeds(values: Sequence[float]) -> Interval:
-    """Return the mean over S seeds, with the 95 % interval of the mean over all possible seeds.
+    """Return the mean over S seeds, with a 95 % interval for the mean over all possible seeds.
 
     The interval is mean ± t · s / √S, where s is the standard deviation and t the 97.5 % quantile of Student's t with
-    S - 1 degrees of freedom (Student 1908). The mean of S other seeds varies as much as this mean, so the interval
-    contains it less often: in 93 % of cases for S = 2, 88 % for S = 5, 86 % for S = 10.
+    S - 1 degrees of freedom (Student 1908). The mean over S other seeds also varies, so the interval contains this mean
+    less often: in 93 % of cases for S = 2, 88 % for S = 5, and 86 % for S = 10.
     """
     count, mean = len(values), float(np.mean(values))
     if count < 2:
@@ -43,18 +43,18 @@ def mean_over_seeds(values: Sequence[float]) -> Interval:
 def mcnemar(correct: np.ndarray, other_correct: np.ndarray) -> float:
     """Return the p-value of McNemar's exact test of the hypothesis that two runs have equal accuracy.
 
-    Of the texts that only one of the runs classifies correctly, the number that the first run classifies correctly
-    is then binomial with probability 1/2 (McNemar 1947).
+    Under this hypothesis, each text that only one run classifies correctly is equally likely to be classified correctly
+    by the first or by the second run (McNemar 1947).
 
     Args:
-        correct, other_correct: n bool, true for the texts that the first or the second run classifies correctly.
+        correct, other_correct: n bool, true for the texts that the first and the second run classify correctly.
     """
     first, second = int((correct & ~other_correct).sum()), int((other_correct & ~correct).sum())
     return float(binomtest(first, first + second).pvalue) if first + second else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust m p-values (Holm 1979): with a threshold of 5 %, the probability of one or more false positives is ≤ 5 %.
+    """Adjust m p-values (Holm 1979): at a threshold of 5 %, the probability of any false positive is at most 5 %.
 
     The adjusted value of the i-th smallest p-value is the maximum over j ≤ i of min(1, (m - j + 1) · p_j), where
     p_j is the j-th smallest p-value.

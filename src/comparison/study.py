@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
@@ -28,9 +28,9 @@ from src.suggestions import nearest, no_such
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
 MAX_BYTES = 1_000_000  # maximum size of a study file
-MAX_NAME, MAX_MISTAKES = 60, 20  # in a message: maximum length of a name, and maximum number of mistakes
+MAX_NAME = 60  # maximum number of characters of a name in a message
+MAX_MISTAKES = 20  # maximum number of mistakes in a message
 METRICS = (*SCORES, *RUN_STATISTICS)
-Value = TypeVar("Value", bound=Collection[Any])
 
 
 class _Record(BaseModel):
@@ -38,7 +38,7 @@ class _Record(BaseModel):
 
 
 class Choices(_Record):
-    """Some choices of a component: those listed, or all except those listed."""
+    """Choices of a component, or values of an option: those listed, or all except those listed."""
 
     names: tuple[str, ...]
     is_negated: bool = False
@@ -51,7 +51,11 @@ class Choices(_Record):
 
 
 def _parse_choices(value: Any) -> Any:
-    """Convert `name`, `[name, name]` or `{not: …}` to choices, or raise a ValueError."""
+    """Convert `name`, `[name, name]`, `{not: name}` or `{not: [name, name]}` to choices.
+
+    Raises:
+        ValueError: for other values, and names with control characters.
+    """
     is_negated = isinstance(value, dict)
     if is_negated and list(value) == ["not"]:
         value = value["not"]
@@ -62,7 +66,7 @@ def _parse_choices(value: Any) -> Any:
 
 
 def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
-    """Check that the components, options and choices of a selector exist."""
+    """Check that a selector's components, options and choices exist."""
     known: Mapping[str, Collection[str]] = info.context or {}
     for name, choices in selector.items():
         _require_name("component or varying option", name, known)
@@ -82,7 +86,7 @@ def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
         raise ValueError(f"{no_such(f'{kind} {name!r}', nearest(name, names))} ({format_names(names)})")
 
 
-def _check_filled(value: Value) -> Value:
+def _check_filled(value: Any) -> Any:
     if not value:
         raise ValueError("is empty")
     return value
@@ -103,7 +107,7 @@ Text = Annotated[str, AfterValidator(_check_line), FILLED]
 
 
 class Pairing(_Record):
-    """Pairs of variants that agree in every component and option except those that `against` names."""
+    """Pairs of variants that agree in every component and option not named in `against`."""
 
     variants: Selector
     against: Selector
@@ -120,9 +124,10 @@ class ClaimDefinition(_Record):
     metric: Annotated[str, AfterValidator(_check_metric)]
     direction: Literal["higher", "lower"]
     pairs: Annotated[tuple[Pairing, ...], FILLED]
-    decided_by: Literal["mean", "strongest_rival"] = "mean"  # over all pairs, or those with the strongest rival
-    also_for_each: str | None = None  # a component whose choices are also judged one by one
-    negligible: Annotated[float, Field(gt=0)] | None = None  # bound on negligible differences, in units of the metric
+    # "mean": the mean over all pairs; "strongest_rival": the mean over the pairs with the strongest rival
+    decided_by: Literal["mean", "strongest_rival"] = "mean"
+    also_for_each: str | None = None  # a component, each choice of which is also judged on its own
+    negligible: Annotated[float, Field(gt=0)] | None = None  # upper bound on negligible differences, in units of metric
 
     @model_validator(mode="after")
     def _check_rule(self) -> "ClaimDefinition":
@@ -162,7 +167,7 @@ MESSAGES = {  # by pydantic's error type
     "float_type": "expects a number",
     "float_parsing": "expects a number",
 }
-# the pydantic model of an entry, by the last name in the entry's path
+# last name in the path of a mapping, such as claims in claims[0] → pydantic model of the mapping
 FIELDS: dict[str, type[BaseModel]] = {"": Study, "claims": ClaimDefinition, "pairs": Pairing}
 
 
@@ -170,7 +175,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file.
 
     Args:
-        variants: the compared variants; a study may name their options and choices, and the choices in `conf/`.
+        variants: the compared variants. A study may name their varying options, their choices and those in `conf/`.
 
     Raises:
         UserError: if the file is missing, unreadable or invalid; for each mistake, the message names the key and, for
@@ -199,7 +204,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
 
 
 def choice_of(variant: Variant, name: str) -> str | None:
-    """Return the variant's choice of a component or value of a varying option; None if it has neither."""
+    """Return the variant's choice of a component, or its value of a varying option; None if it has neither."""
     return variant.differs.get(name, variant.choices.get(name))
 
 
@@ -212,7 +217,7 @@ def _describe(selector: Mapping[str, Choices]) -> str:
 
 
 def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
-    """Return the choices of each component in `conf/` and the variants; () for an option, which takes any value."""
+    """Return the choices of each component in `conf/` and in the variants; () for options, which have any value."""
     names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))

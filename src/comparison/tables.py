@@ -1,4 +1,4 @@
-"""Render a comparison for the terminal and as Markdown, LaTeX and CSV."""
+"""Render a comparison for the terminal, and as Markdown, LaTeX and CSV."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ LATEX_ESCAPES = str.maketrans(
 
 
 def render_terminal(comparison: Comparison) -> RenderableType:
-    """Render the tables and claims for the terminal, readable without colour."""
+    """Render the tables, the claims and the excluded runs for the terminal, readable without colour."""
     parts: list[RenderableType] = []
     for title, head, rows, note in sections(comparison):
         table = Table(title=Text(title, style="bold"), caption=Text(note), box=box.SIMPLE_HEAD, collapse_padding=True)
@@ -92,7 +92,7 @@ def render_latex(comparison: Comparison) -> str:
 
 
 def render_csv(comparison: Comparison) -> str:
-    """Render a CSV table for programs: a line for each variant, with all numbers in full precision."""
+    """Render a CSV table for other programs: a line for each variant, with all numbers in full precision."""
     lines = [dict(_csv_cells(row, comparison)) for row in comparison.rows]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for line in lines for key in line)), lineterminator="\n")

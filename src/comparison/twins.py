@@ -9,9 +9,10 @@ Twins = Mapping[str, str]  # a variant's name → the name of the first variant 
 
 
 def find_twins(digests: Mapping[str, PredictionDigests]) -> dict[str, str]:
-    """Map each variant's name to the first variant that has the same predictions under every seed that both have.
+    """Map each variant's name to the name of the first variant with the same predictions under all common seeds.
 
-    Variants without a common seed are not twins, because their predictions cannot be compared.
+    The first of several twins and a variant without twins map to themselves. Variants without a common seed are not
+    twins.
     """
     twins: dict[str, str] = {}
     for name, by_seed in digests.items():
@@ -21,7 +22,7 @@ def find_twins(digests: Mapping[str, PredictionDigests]) -> dict[str, str]:
 
 
 def twin_names(variants: Sequence[Variant], twins: Twins) -> tuple[str, ...]:
-    """Return the name of the first twin of each variant; without a twin, the variant's own name."""
+    """Return the name of each variant's first twin, or the variant's own name if it has no twin."""
     return tuple(twins.get(variant.name, variant.name) for variant in variants)
 
 

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     scores: np.ndarray  # S, the score of each seed
     text_deviations: np.ndarray | None = None  # RESAMPLES, resampled minus actual mean; None without scores by text
     interaction: np.ndarray | None = None  # S×n, residuals after removing the effects of seed and text
-    seeds: tuple[int, ...] | None = None  # S; a seed is drawn jointly for all variants that have it; None if unshared
+    seeds: tuple[int, ...] | None = None  # S; variants with the same seed share its draws; None without shared seeds
 
 
 class Difference(NamedTuple):
@@ -35,7 +35,7 @@ class Difference(NamedTuple):
     value: float
     low: float | None
     high: float | None
-    p_value: float | None  # two-sided, for the hypothesis of no difference
+    p_value: float | None  # two-sided, for the hypothesis of no difference; None if there is no variance to test with
 
     @property
     def interval(self) -> Interval:
@@ -75,8 +75,8 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
       compared on the same texts.
     - Seeds: each resample draws S - 1 of the S seeds with replacement, and scales the sum of their contributions by
       √(S / (S - 1)). The ordinary bootstrap mean of S draws would underestimate the variance by a fraction of 1/S (Rao
-      and Wu 1988, whose scale factor for a mean of S - 1 draws is 1). Runs of the same seed share their initial state
-      and the order of their texts, so a seed is drawn jointly for all variants that have a run with it.
+      and Wu 1988, whose scale factor for a mean of S - 1 draws is 1). Runs with the same seed start from the same
+      random state and read the texts in the same order, so a seed is drawn jointly for all variants that have it.
     - Interaction of seed and text: it adds σ²/(S·n) to the variance of both levels, so this amount is subtracted from
       the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction more than
       once).
@@ -84,7 +84,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
       quantile of Student's t; the test statistic is value / e. Percentile intervals would be too narrow with five
       seeds.
 
-    A variant with one seed adds no variance between seeds: the result then applies only to that trained model.
+    A variant with one seed adds no variance between seeds, so the result applies only to its one trained model.
 
     Args:
         terms: weights and samples; each sample occurs once.
@@ -116,14 +116,14 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
 def _degrees_of_freedom(variance: float, seed_variances: Sequence[_SeedVariance]) -> float:
     """Return the degrees of freedom (Σ v)² / Σ (v² / f) of a sum of variances v (Satterthwaite 1946).
 
-    Each v has f degrees of freedom. For the variance between seeds, v is its upper 75 % confidence bound, because the
+    Each v has f degrees of freedom. For the variance between seeds, v is the upper 75 % confidence bound, because the
     estimate is often too small if the test statistic is large. With the estimate itself, the rate of false positives
-    at 5 % was up to 5.8 % with five seeds, and up to 12 % with two. The variance between texts adds nothing to the
-    second sum, since there are many texts.
+    at a nominal 5 % was up to 5.8 % with five seeds, and up to 12 % with two. The variance between texts adds nothing
+    to the second sum, because the number of texts is large.
 
     Args:
-        variance: the variance of the sum over both levels.
-        seed_variances: the part of it that is due to each group of seeds.
+        variance: the estimated variance due to texts and seeds.
+        seed_variances: the part of `variance` that is due to each group of seeds.
     """
     margins = [(f / float(chi2.ppf(0.25, f)) - 1) * estimate for estimate, _, f in seed_variances]
     # the subtraction of the interaction does not make an estimate more certain, so the squares include it
@@ -135,7 +135,7 @@ def _degrees_of_freedom(variance: float, seed_variances: Sequence[_SeedVariance]
 
 
 def _group_by_shared_seeds(terms: Sequence[tuple[float, Sample]]) -> list[list[tuple[float, Sample]]]:
-    """Group the terms that share a seed, directly or through other terms."""
+    """Group terms that share a seed with each other, directly or through other terms."""
     groups: list[list[tuple[float, Sample]]] = []
     for term in terms:
         seeds = set(term[1].seeds or ())

@@ -1,4 +1,4 @@
-"""Group runs that differ only in seed and fold into variants, and name the variants by their differences."""
+"""Group runs that differ only in seed and fold into variants, and name each variant by its differences from others."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,13 @@ GROUPS = {  # config groups and their keys, in the order in which a variant's na
     key.rpartition(".")[2]: key
     for key in ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "scheduler", "trainer", "callbacks")
 }
-# maximum number of items in a variant's name; with more, if each run has a preset, the preset replaces the items that
-# it determines
+# if a variant's name has more items, and every run has a preset, the presets replace the items that they determine
 MAX_NAME_ITEMS = 4
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The runs that differ only in their seed and, in a cross-validation, their fold."""
+    """Runs that differ only in their seed and, in a cross-validation, their fold."""
 
     name: str  # such as "bilstm · bahdanau"; unique in a comparison
     differs: dict[str, str]  # such as {"encoder": "bilstm", "attention": "bahdanau"}
@@ -47,18 +46,19 @@ class Variant:
 
 
 class Settings(NamedTuple):
-    """The settings of a variant in which it may differ from other variants."""
+    """The settings in which a variant may differ from other variants."""
 
     choices: dict[str, str]  # the choice of each config group
     options: dict[str, str | None]  # varying options as JSON by dotted path; None if the variant lacks the option
 
 
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
-    """Group runs into variants, by start time; of a variant's runs with the same seed and fold, only the last is used.
+    """Group runs into variants, in the order in which the variants started.
 
     Runs belong to one variant if they agree in every option that affects a result (not the seed, a path or a logger).
-    `Variant.differs` contains the choices in the config groups that vary, such as `bilstm`, and the varying options
-    that these choices do not determine, such as `hidden_dim=64`.
+    Of several runs with the same seed and fold, only the last one is used. `Variant.differs` contains the choices in
+    the config groups that vary, such as `bilstm`, and the varying options that these choices do not determine, such as
+    `hidden_dim=64`.
     """
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
@@ -85,7 +85,7 @@ def _options(config: dict[str, Any]) -> dict[str, str]:
 
 
 def _portable(value: Any) -> Any:
-    """Return the last part of an absolute path, since folders differ between machines; other values are unchanged."""
+    """Return the file name of an absolute path, since folders differ between machines; leave other values unchanged."""
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
@@ -94,7 +94,7 @@ def _varies(mappings: Sequence[Mapping[str, Any]], key: str) -> bool:
 
 
 def _differences(variants: Sequence[Settings]) -> list[dict[str, str]]:
-    """Return `Variant.differs` of each variant, with presets in place of many choices if each variant has a preset."""
+    """Return `Variant.differs` of each variant."""
     choices = [variant.choices for variant in variants]
     groups = {
         name: prefix
@@ -129,14 +129,12 @@ def _describe(variants: Sequence[Settings], groups: Mapping[str, str]) -> list[d
 
 def _is_determined(key: str, groups: Sequence[str], variants: Sequence[Settings]) -> bool:
     """Return whether variants with the same choices in these groups have the same value of an option."""
-    values: dict[tuple[str | None, ...], set[str | None]] = {}
-    for choices, options in variants:
-        values.setdefault(tuple(choices.get(name) for name in groups), set()).add(options[key])
-    return all(len(alternatives) == 1 for alternatives in values.values())
+    values = {(tuple(choices.get(name) for name in groups), options[key]) for choices, options in variants}
+    return len(values) == len({selection for selection, _ in values})
 
 
 def _short_labels(keys: Sequence[str]) -> dict[str, str]:
-    """Return the shortest unique suffix of each dotted path, by the path."""
+    """Map each dotted path to its shortest unique suffix."""
     labels: dict[str, str] = {}
     for key in keys:
         parts = key.split(".")
@@ -146,7 +144,7 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
-    """Return a name such as "bilstm · no position · hidden_dim=64"; without differences, the run's name."""
+    """Return a name such as "bilstm · no position · hidden_dim=64"; without differences, the model, task or folder."""
     items = []
     for key, value in differs.items():
         if key not in GROUPS and key != "experiment":

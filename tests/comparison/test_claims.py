@@ -30,7 +30,7 @@ NAMES = {
 
 def judge(variants: list[Variant], accuracy: dict[str, Sample]) -> dict[str, Claim]:
     """The claims of the study by a short name; those about one choice by their text."""
-    claims = judge_claims(load_study(DEFAULT_STUDY, variants).claims, variants, {"acc": accuracy})
+    claims = judge_claims(load_study(DEFAULT_STUDY, variants).claims, variants, {"acc": accuracy}, {})
     return {NAMES.get(claim.text, claim.text): claim for claim in claims}
 
 
@@ -346,9 +346,9 @@ def test_claims_about_one_choice_change_no_other_claim(sweep: Sweep) -> None:
     }
     claim = load_study(DEFAULT_STUDY, variants).claims[0]
     average_only = claim.model_copy(update={"also_for_each": None})
-    first, *others = judge_claims([claim], variants, {"acc": samples})
+    first, *others = judge_claims([claim], variants, {"acc": samples}, {})
     assert len(others) == 2
-    assert judge_claims([average_only], variants, {"acc": samples}) == (first,)
+    assert judge_claims([average_only], variants, {"acc": samples}, {}) == (first,)
 
 
 def test_a_single_attention_is_judged_once(sweep: Sweep) -> None:

@@ -21,7 +21,7 @@ from src.reports.page.document import render_page
 
 
 def render(comparison: Comparison) -> str:
-    """Render the HTML page; sections without content are omitted, such as the differences of a single variant."""
+    """Render the HTML page without sections that have no content, such as the differences of a single variant."""
     return render_page(
         "comparison.html.j2",
         comparison=comparison,
@@ -33,7 +33,7 @@ def render(comparison: Comparison) -> str:
         numbers=numbers(comparison),
         score_names={name: heading(name) for name in score_names(comparison)},
         differences=differences(comparison),
-        claims=() if comparison.is_single_run else comparison.claims,
+        claims=comparison.claims,
         grid=grid(comparison),
         cost=cost(comparison),
         curves=_curves(comparison),
@@ -48,7 +48,7 @@ def render(comparison: Comparison) -> str:
 
 
 def _curves(comparison: Comparison) -> dict[str, dict[str, str] | dict[str, list[CurveChart]]] | None:
-    """Return the names of the scores and, by score, a small chart of each variant; None if no run has curves."""
+    """Return the names of the scores, and a chart of each variant for each score; None if no run has curves."""
     variants = []
     for variant in comparison.variants:
         histories = [history for run in variant.runs if (history := read_or_warn(read_history, run.folder))]

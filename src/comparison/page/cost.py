@@ -11,11 +11,11 @@ from src.reports.page.chart import Scale, linear_scale, log_scale
 from src.reports.page.formatting import format_compact, format_score
 from src.reports.words import clean_text
 
-MAX_COLOURS = 7  # number of colours that the style sheet defines
+MAX_COLOURS = 7  # number of colours in the style sheet
 SHAPES = ("circle", "square", "diamond", "triangle", "cross")  # shapes that the template can draw
 MAX_LABEL_LENGTH = 24  # characters
-LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # size of a label in per cent of a narrow chart
-LETTER_WIDTH = 0.8  # width of a character in per cent of a wide chart
+LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # size of a label, in per cent of a narrow chart
+LETTER_WIDTH = 0.8  # width of a character, in per cent of a wide chart
 
 
 class Kind(NamedTuple):
@@ -34,7 +34,7 @@ COSTS = {
 
 
 class Point(NamedTuple):
-    """The positions of a mark and its interval, in per cent of the chart."""
+    """A variant's mark and interval, with positions in per cent of the chart."""
 
     left: float
     top: float
@@ -51,12 +51,12 @@ class Label(NamedTuple):
 
     left: float
     top: float
-    side: int  # 1: right of the mark, -1: left
+    side: int  # 1 for the right of the mark, -1 for the left
     text: str
 
 
 class Chart(NamedTuple):
-    """The score against one cost."""
+    """The score against one kind of cost."""
 
     x: Scale
     y: Scale
@@ -76,7 +76,7 @@ class PointStyle(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """The charts, the labels of the kinds of cost, and the style of the marks."""
+    """The charts, and the legend of their marks."""
 
     names: dict[str, str]  # kind of cost → label
     style: PointStyle
@@ -84,7 +84,10 @@ class Costs(NamedTuple):
 
 
 def cost(comparison: Comparison) -> Costs | None:
-    """Return a chart of the compared score against each kind of cost; labels name the variants on the Pareto front."""
+    """Return a chart of the compared score against each kind of cost that at least two variants have; None without any.
+
+    Labels name the variants on the Pareto front.
+    """
     metric, style = comparison.metric, _point_style(comparison)
     charts = {}
     for name, kind in COSTS.items():
@@ -121,7 +124,7 @@ def _chart(variants: Sequence[tuple[Row, float]], kind: Kind, comparison: Compar
 
 
 def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> list[Label]:
-    """Write each name beside its mark, in order of priority; omit names that would overlap a mark or another name."""
+    """Label the points of the Pareto front, except where a label would overlap a mark or an earlier label."""
     labels: list[Label] = []
     for name, point in frontier:
         text = clean_text(name, MAX_LABEL_LENGTH)
@@ -136,7 +139,7 @@ def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> l
 
 
 def _is_free(point: Point, width: float, points: Sequence[Point]) -> bool:
-    """Return whether a label fits in the chart and overlaps no mark; it is left of the point if `width` is negative."""
+    """Return whether a label is inside the chart and overlaps no mark; a negative width extends it to the left."""
     first, last = sorted((point.left, point.left + width))
     is_inside = first >= 0 and last <= 100
     return is_inside and not any(

@@ -11,7 +11,7 @@ Number = TypeVar("Number", int, str)
 
 
 def factors(comparison: Comparison) -> dict[str, list[str]]:
-    """Return the components and options in which the variants differ, with their values in the order of the runs."""
+    """Map each component and option in which the variants differ to its values, in the order of the runs."""
     variants = sorted(comparison.variants, key=lambda variant: variant.runs[0].started)
     names = dict.fromkeys(name for variant in variants for name in variant.differs)
     values = {name: list(dict.fromkeys(factor_value(variant, name) for variant in variants)) for name in names}
@@ -31,7 +31,7 @@ def title(comparison: Comparison) -> str:
 
 
 def facts(comparison: Comparison) -> dict[str, str]:
-    """Return facts about the runs by heading: data, texts, seeds, machines and dates, among others."""
+    """Return facts about the runs, such as data, seeds, machines and dates, by heading."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     results = [run.result for run in runs]
     entries: dict[str, str] = {

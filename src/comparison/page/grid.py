@@ -17,12 +17,12 @@ class Cell(NamedTuple):
     """The score of a variant."""
 
     score: str
-    margin: float | None  # half-width of the interval
+    margin: float | None  # half-width of the interval; None if unknown
     depth: float  # depth of the colour, from 0 for the worst variant to 1 for the best
 
 
 class Grid(NamedTuple):
-    """Tables whose rows and columns are the values of two factors."""
+    """Tables whose rows are the values of one factor, and whose columns are the values of another factor."""
 
     title: str
     corner: str  # heading of the column of row names
@@ -31,10 +31,10 @@ class Grid(NamedTuple):
 
 
 def grid(comparison: Comparison) -> Grid | None:
-    """Return a table for each score and combination of the other factors' values.
+    """Return a table for each score and each combination of the other factors' values.
 
     Returns:
-        The tables; None if fewer than two factors vary or too few cells are filled.
+        The tables; None if fewer than two factors vary, or if variants fill less than half of the cells.
     """
     varying = factors(comparison)
     if len(varying) < 2:

@@ -10,7 +10,7 @@ from src.reports.tables import UNKNOWN
 
 
 def score_names(comparison: Comparison) -> list[str]:
-    """Return the names of the scores that at least one variant has, with the compared score first."""
+    """Return the compared score and METRICS, as far as at least one variant has them; the compared score is first."""
     names = dict.fromkeys((comparison.metric, *METRICS))
     return [name for name in names if any(name in row.metrics for row in comparison.rows)]
 
@@ -58,7 +58,7 @@ def numbers(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def differences(comparison: Comparison) -> ChartTable | None:
-    """Return the table of the other variants' differences from the baseline; None without other variants."""
+    """Return a table of the variants' differences from the baseline; None without other variants."""
     rows = []
     for row in comparison.rows:
         if row.difference is not None:

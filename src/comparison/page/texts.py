@@ -16,7 +16,9 @@ from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
 MAX_WORDS = 45_000  # maximum number of words over all texts and variants, to limit the size of the page
-MAX_OPEN = 3  # maximum number of initially open strips of a text; uniform strips are closed, unless all are uniform
+# maximum number of strips of a text that are open initially; strips with uniform weights are closed unless all are
+# uniform
+MAX_OPEN = 3
 UNIFORM_RANGE = 1e-5  # weights that differ by at most this amount count as uniform; attention.json has six decimals
 
 
@@ -32,7 +34,7 @@ class Strip(NamedTuple):
     """The attention of one variant on a text."""
 
     variant: str
-    other_seed: int | None  # the run's seed if it differs from the seed of the section, otherwise None
+    other_seed: int | None  # the seed of the run, if it is not the seed of the section
     prediction: str
     mark: str  # "right", "wrong", or "" without a true class
     words: list[Word]
@@ -49,13 +51,17 @@ class Text(NamedTuple):
 class SharedTexts(NamedTuple):
     """The content of the section."""
 
-    seed: int  # seed of the runs, except of strips with `other_seed`
+    seed: int  # seed of the runs; a strip with `other_seed` is an exception
     titles: dict[str, str]  # by name of the text
-    texts: dict[str, Text]
+    texts: dict[str, Text]  # by name of the text
 
 
 def shared_texts(comparison: Comparison) -> SharedTexts | None:
-    """Return the texts that the most variants saved, with each variant's attention, the best variant first."""
+    """Return the texts that the largest number of variants saved, with the attention of each; the best is first.
+
+    Returns:
+        The texts; None if no text was saved by at least two variants, or by the only variant.
+    """
     seed = comparison.variants[0].runs[0].seed
     examples_by_run = [_run_examples(variant, seed, comparison.class_names) for variant in comparison.variants]
     titles, texts = {}, {}
@@ -78,7 +84,7 @@ def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> Ru
 
 
 def _shared_examples(runs: Sequence[RunExamples]) -> list[str]:
-    """Return the names of the texts that the most variants saved: at least one, with up to MAX_WORDS words in all."""
+    """Return the names of the texts for `shared_texts`: one text of any length, and others up to MAX_WORDS in total."""
     variants = Counter(name for run in runs for name in run.examples)
     most = max(variants.values(), default=0)
     if most < min(2, len(runs)):
