@@ -36,12 +36,12 @@ def write_report(check: bool = False, results: Path = RESULTS, report: Path = RE
     """Write the report, the page of the comparison and the figure.
 
     Args:
-        check: whether to write nothing.
+        check: whether to compare the files without writing.
         results: folder of the released records, the page and the figure.
         report: path of the report.
 
     Returns:
-        The paths of the report and the page, as far as the old files disagreed with the records.
+        The paths of the report and the page, without files that already agreed with the records.
     """
     plan = load_plan()
     with TemporaryDirectory() as folder:

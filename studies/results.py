@@ -96,7 +96,7 @@ class StudyResults:
             yield [f"`{encoder}`", *(format_mean(variant, metric) for variant in variants)]
 
     def difference_rows(self, baseline: str, metric: str = "acc") -> Iterator[list[str]]:
-        """Yield a row for each encoder and each attention after `baseline` in ATTENTIONS: the difference from it."""
+        """Yield the difference from `baseline`, for each encoder and each attention after `baseline` in ATTENTIONS."""
         attentions = ATTENTIONS[ATTENTIONS.index(baseline) + 1 :]
         pairs = [
             (self._twenty[encoder, attention], self._twenty[encoder, baseline])

@@ -56,9 +56,9 @@ class Ensemble:
     def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:
         """Classify texts and return an explanation of each.
 
-        With several models, `weights` and `matrix` are means over all models if the models read the same tokens, and
-        otherwise come from the first model; `matrix` is also averaged over heads, and None if one of the models has no
-        matrix; `layers` comes from the first model. `is_unknown` is true if no model knows any word of the text.
+        If all models read the same tokens, `weights` and `matrix` are means over the models; otherwise they are those
+        of the first model. The matrix of several models is also averaged over heads, and is None if a model has none.
+        `layers` always comes from the first model. `is_unknown` is true if no model knows any word of the text.
         """
         by_member = []
         for member in self.members:

@@ -66,8 +66,8 @@ def judge_claims(
     - not supported: the interval ends below the negligible size.
     - inconclusive: all other cases.
 
-    If a definition has `also_for_each`, one claim for each choice of this component follows the claim. The claims that
-    a definition adds in this way are tested together at 5 %, and do not change the adjustment of the other claims.
+    If `also_for_each` names a component with several choices, one claim for each choice follows the claim. The claims
+    that a definition adds in this way are tested together at 5 %, and do not change the adjustment of the other claims.
 
     Args:
         scores: samples of each metric that is defined on the test texts.
@@ -96,9 +96,12 @@ def _split_by_choice(definition: ClaimDefinition, pairs: PairsByRival, twins: Tw
 
     Choices whose pairs are twins share an entry.
     """
+    component = definition.also_for_each
+    if component is None:
+        return {}
     by_choice: dict[str, list[Pair]] = {}
-    for pair in pairs[ALL_RIVALS] if definition.also_for_each else ():
-        by_choice.setdefault(str(choice_of(pair[0], definition.also_for_each)), []).append(pair)
+    for pair in pairs[ALL_RIVALS]:
+        by_choice.setdefault(str(choice_of(pair[0], component)), []).append(pair)
     names: dict[frozenset[tuple[str, ...]], list[str]] = {}
     for choice, of_choice in by_choice.items():
         names.setdefault(frozenset(twin_names(pair, twins) for pair in of_choice), []).append(choice)

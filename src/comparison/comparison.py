@@ -38,7 +38,7 @@ class Comparison:
     class_names: tuple[str, ...]
     lower_is_better: frozenset[str]  # names of the scores for which lower values are better
     num_tests: int  # number of differences that are tested together
-    command: str  # the command line of this comparison
+    command: str  # the command line that compares these folders
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -150,7 +150,7 @@ def _average(
     distinct = [max(same, key=_seeds) for same in by_predictions.values()]
     sign = 1 if definition.direction == "higher" else -1
     lines, differences = [], []
-    weights: dict[str, float] = {}  # by variant, because a variant of several pairs is a single term
+    weights: dict[str, float] = {}  # by variant, so that the seeds of a variant in several pairs are drawn once
     for favoured, rival in distinct:
         difference = estimate_difference([(sign, samples[favoured.name]), (-sign, samples[rival.name])])
         differences.append(difference)

@@ -56,8 +56,8 @@ def format_difference(
 
     Args:
         definition: the claim.
-        difference: a positive value supports the claim. The formatted number is the difference in the metric, which is
-            negative if the claim favours lower values.
+        difference: a positive value supports the claim. If the claim favours lower values of the metric, the text has
+            the opposite sign.
         favoured, rival: names for a ratio of gradient variations; default: the selectors of the claim.
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference

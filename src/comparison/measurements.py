@@ -66,7 +66,7 @@ def measure(
                 )
             by_name = scores_by_text(predictions.probabilities, predictions.labels, names, added)
             if metric not in by_name:
-                raise UserError(f"--metric {metric}: not defined on these test texts, because a class has no text")
+                raise UserError(f"--metric {metric}: not defined on these test texts; perhaps a class has no text")
             for name, values in by_name.items():
                 by_text.setdefault(name, []).append(values)
             digests[seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()
@@ -113,7 +113,7 @@ class RunStatistic(NamedTuple):
     """A statistic of a run, and the file from which it is computed."""
 
     file: str
-    compute: Callable[[Path], float | None]  # folder of the run → statistic; None if the file has too little data
+    compute: Callable[[Path], float | None]  # folder of the run → statistic; None if data are missing
 
 
 def attended_share(run: Path) -> float | None:
@@ -134,13 +134,13 @@ def gradient_variation(run: Path) -> float | None:
 
 
 def attention_faithfulness(run: Path) -> float | None:
-    """Return the normalized comprehensiveness of attention, 0 to 1, averaged over the texts that define it."""
+    """Return the normalized comprehensiveness of attention, 0 to 1, averaged over the texts for which it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.values("normalized_comprehensiveness", ATTENTION))
 
 
 def gradient_agreement(run: Path) -> float | None:
-    """Return Kendall's τ between attention and |gradient × input|, -1 to 1, averaged over the texts that define it."""
+    """Return Kendall's τ between attention and |gradient × input|, -1 to 1, averaged over texts where it is defined."""
     record = read_or_warn(Record.load, run)
     return _mean_of_defined(None if record is None else record.arrays.get("tau_gradient"))
 
@@ -159,7 +159,7 @@ RUN_STATISTICS = {
 
 
 def sample_runs(variants: Iterable[Variant], statistic: str) -> dict[str, Sample]:
-    """Return samples of a statistic by variant name; omit variants if one of their runs lacks the statistic."""
+    """Return samples of a statistic by variant name; variants with a run that lacks the statistic are omitted."""
     samples = {}
     for variant in variants:
         compute = RUN_STATISTICS[statistic].compute

@@ -64,7 +64,8 @@ class ExcludedRun(NamedTuple):
     """The folder of a run that is not compared, and the reason."""
 
     folder: Path
-    status: str  # failed, interrupted, unfinished, unreadable, untested, incomplete or repeated
+    # pending, pruned, interrupted, failed, unfinished, unreadable, untested, incomplete or repeated
+    status: str
     error: str
 
     def __str__(self) -> str:

@@ -80,7 +80,7 @@ SCORES: dict[str, ScoreByText] = {
 def scores_by_text(
     probabilities: np.ndarray, labels: np.ndarray, names: Sequence[str], added: Mapping[str, ScoreByText] | None = None
 ) -> dict[str, np.ndarray]:
-    """Return n numbers for each score that is defined on these texts; their mean is the score.
+    """Return, for each score that is defined on these texts, n numbers whose mean is the score.
 
     The mean of the numbers of resampled texts is the score of these texts: exactly for acc, nll and brier, and to first
     order (the infinitesimal jackknife, Efron 1982) for balanced_acc, f1_macro, mcc, auroc and ece. An added metric has

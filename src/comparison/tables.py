@@ -65,7 +65,7 @@ def render_markdown(comparison: Comparison) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table with its special characters escaped; the columns after the first are right-aligned."""
+    """Return a Markdown table with escaped cells; the columns after the first are right-aligned."""
     lines = [" | ".join(cell.translate(MARKDOWN_ESCAPES) for cell in line) for line in (head, *rows)]
     lines.insert(1, " | ".join(["---", *["---:"] * (len(head) - 1)]))
     return "\n".join(f"| {line} |" for line in lines)

@@ -61,7 +61,7 @@ def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[
 
 
 class _SeedVariance(NamedTuple):
-    """The variance of a weighted sum of scores that is due to the seeds of a group of terms."""
+    """The part of the variance of a weighted sum of scores that is due to the seeds of a group of terms."""
 
     estimate: float  # without the variance of the interaction
     with_interaction: float

@@ -84,9 +84,10 @@ class Costs(NamedTuple):
 
 
 def cost(comparison: Comparison) -> Costs | None:
-    """Return a chart of the compared score against each kind of cost that at least two variants have; None without any.
+    """Return a chart of the compared score against each kind of cost that is known for two or more variants.
 
-    Labels name the variants on the Pareto front.
+    Returns:
+        The charts, whose labels name the variants on the Pareto front; None if there are no charts.
     """
     metric, style = comparison.metric, _point_style(comparison)
     charts = {}

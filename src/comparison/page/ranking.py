@@ -10,7 +10,7 @@ from src.reports.tables import UNKNOWN
 
 
 def score_names(comparison: Comparison) -> list[str]:
-    """Return the compared score and METRICS, as far as at least one variant has them; the compared score is first."""
+    """Return the name of the compared score, then METRICS, without scores that no variant has."""
     names = dict.fromkeys((comparison.metric, *METRICS))
     return [name for name in names if any(name in row.metrics for row in comparison.rows)]
 

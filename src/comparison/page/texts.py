@@ -16,8 +16,7 @@ from src.reports.page.attention import Word, coloured_words
 from src.reports.words import clean_text
 
 MAX_WORDS = 45_000  # maximum number of words over all texts and variants, to limit the size of the page
-# maximum number of strips of a text that are open initially; strips with uniform weights are closed unless all are
-# uniform
+# maximum number of initially open strips of a text; strips of uniform weights are closed, unless all are uniform
 MAX_OPEN = 3
 UNIFORM_RANGE = 1e-5  # weights that differ by at most this amount count as uniform; attention.json has six decimals
 
@@ -57,7 +56,7 @@ class SharedTexts(NamedTuple):
 
 
 def shared_texts(comparison: Comparison) -> SharedTexts | None:
-    """Return the texts that the largest number of variants saved, with the attention of each; the best is first.
+    """Return the texts that the largest number of variants saved, with the variants' attention, best variant first.
 
     Returns:
         The texts; None if no text was saved by at least two variants, or by the only variant.
