@@ -30,15 +30,13 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
     Args:
         module: the command's module, such as src.train.
         cfg: the job's configuration, without Hydra's node.
-        hydra: the configuration with Hydra's node.
+        hydra: the whole configuration, including Hydra's node.
         redirect_output: whether to write standard output and error to output.txt in the job's folder.
     """
     folder = Path(hydra.hydra.runtime.output_dir)
     _set_up_process(hydra, folder if redirect_output else None)
-    sys.argv = [
-        module.rpartition(".")[2],
-        *hydra.hydra.overrides.task,
-    ]  # the command line of the same run without a sweep
+    overrides = list(hydra.hydra.overrides.task)
+    sys.argv = [module.rpartition(".")[2], *overrides]  # the command line of the same run without a sweep
     code: Any = 1
     reason = "the job ended without an error message"
     try:
@@ -58,7 +56,7 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"
         log.exception("The job failed")
-    ensure_outcome(folder, code, reason, list(hydra.hydra.overrides.task))
+    ensure_outcome(folder, code, reason, overrides)
     atexit._run_exitfuncs()  # multiprocessing skips exit handlers
     sys.exit(code)
 
@@ -67,7 +65,7 @@ def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
     processes.die_with_parent()
     os.setpgid(0, 0)  # Ctrl-C reaches only the sweep, which forwards it
     atexit._clear()  # exit handlers that the parent registered must not run here
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # imported code may catch the exception of Python's handler
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # imported code may catch the exception that Python's handler raises
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not ignores_hangup():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -77,7 +75,7 @@ def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
         file = os.open(output_folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
-    if HydraConfig.instance().cfg is None:  # a spawned process
+    if HydraConfig.instance().cfg is None:  # in a spawned process, unlike a forked one
         setup_globals()
         HydraConfig.instance().set_config(hydra)
         configure_log(hydra.hydra.job_logging, hydra.hydra.verbose)

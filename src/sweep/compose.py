@@ -1,6 +1,6 @@
 """Expand a sweep's command line into jobs, and compose the configuration of each job."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from hydra.core.config_loader import ConfigLoader
@@ -14,16 +14,9 @@ from src.config.keys import key_of
 from src.sweep.jobs import Job, varying_overrides
 
 
-def expand_combinations(params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader) -> list[list[str]]:
-    """Return the overrides of each job: every combination of the values.
-
-    Args:
-        params: overrides from the sweeper's configuration; the command line takes precedence.
-        arguments: overrides on the command line.
-    """
-    lines = [f"{key}={value}" for key, value in params.items()] + [*arguments]
-    parsed = OverridesParser.create(config_loader=loader).parse_overrides(lines)
-    return combinations(parsed)
+def expand_combinations(overrides: Sequence[str], loader: ConfigLoader) -> list[list[str]]:
+    """Return the overrides of each job: every combination of the values."""
+    return combinations(OverridesParser.create(config_loader=loader).parse_overrides(list(overrides)))
 
 
 class Composer:
@@ -33,7 +26,7 @@ class Composer:
         master: the sweep's own configuration.
 
     Attributes:
-        shared: overrides that all jobs share, which are omitted from the names of folders and jobs.
+        shared: overrides that all jobs share; the names of folders omit them.
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
@@ -51,7 +44,7 @@ class Composer:
         """Compose a job; return the job with its folder, and the configuration that the command receives.
 
         Raises:
-            HydraException: if the overrides cannot be applied.
+            HydraException, OmegaConfBaseException: if the overrides cannot be applied.
         """
         cfg = self.loader.load_sweep_config(self.master, list(overrides))
         with read_write(cfg.hydra), open_dict(cfg.hydra):

@@ -19,8 +19,8 @@ class Duration(NamedTuple):
     """The measured duration of a run.
 
     Args:
-        epoch: mean seconds of an epoch with its validation.
-        rest: seconds outside the epochs: start, data, evaluation and reports.
+        epoch: mean seconds of an epoch, including its validation.
+        rest: seconds outside the epochs: startup, data, evaluation and reports.
     """
 
     epoch: float
@@ -28,12 +28,12 @@ class Duration(NamedTuple):
 
     @classmethod
     def of(cls, result: RunResult) -> "Duration | None":
-        """Return the duration of a run; None if the run was not completed or did not train."""
+        """Return the duration of a run; None if it did not complete or train, or has no total."""
         seconds, data = result.seconds, result.data
         count = len(seconds.per_epoch)
         if result.status != "completed" or not count or seconds.total is None:
             return None
-        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # seconds of an evaluation per text
+        per_text = (seconds.test or 0.0) / max(data.test or 0, 1)  # seconds of evaluation per text
         validation = per_text * (data.val or 0)
         epoch = sum(seconds.per_epoch) / count + validation
         return cls(epoch, max(0.0, seconds.total - count * epoch))
@@ -44,9 +44,9 @@ class Duration(NamedTuple):
 
 
 def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float | None]:
-    """Estimate the seconds of each job without early stopping.
+    """Estimate how many seconds each job takes without early stopping.
 
-    An estimate is None if no earlier run has the settings of the job, or if the number of epochs is not limited.
+    An estimate is None if no completed run has the settings of the job, or if the number of epochs is not limited.
 
     Args:
         outputs: folder that contains the earlier runs.
@@ -71,7 +71,7 @@ def _settings_key(config: dict[str, Any]) -> str:
 
 
 def _measured_durations(outputs: Path, keys: set[str]) -> dict[str, Duration]:
-    """Return, by key, the duration of the latest completed run whose settings have this key, if there is one."""
+    """Return the duration of the latest completed run for each key that has such a run."""
     durations: dict[str, Duration] = {}
     for folder in sorted(_run_folders(outputs), key=lambda folder: folder.stat().st_mtime, reverse=True):
         if len(durations) == len(keys):

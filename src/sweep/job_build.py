@@ -1,4 +1,4 @@
-"""Build jobs on trial, with their components and options, but with a few synthetic texts in place of the data."""
+"""Dry build of jobs, with their components and options, but with a few synthetic texts instead of their data."""
 
 import json
 from typing import Any

@@ -1,5 +1,6 @@
-"""The jobs of a sweep and its file `sweep.json`."""
+"""The jobs of a sweep, and the file `sweep.json` that records them."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,14 +27,18 @@ class Job(NamedTuple):
     overrides: list[str]
     folder: str
 
+    def describe(self, shared: Collection[str]) -> str:
+        """Return the overrides of the job as on a command line, except overrides that all jobs share."""
+        return shlex.join(varying_overrides(self.overrides, shared))
+
 
 @dataclass
 class Sweep:
-    """The jobs of a sweep and the command line that started it, as stored in `sweep.json`.
+    """A sweep as recorded in `sweep.json`.
 
     Args:
         arguments: the command line that started the sweep, including flags.
-        jobs: all jobs; in a search, the jobs so far.
+        jobs: all jobs; in a search, the jobs that have been sampled so far.
         record: other fields, such as the start time.
     """
 
@@ -47,8 +52,8 @@ class Sweep:
         """Read the sweep in a folder.
 
         Raises:
-            UserError: if the folder contains no sweep, its file cannot be read, two jobs have the same number or
-                folder, or a folder is in the place of a job's record.
+            UserError: if the folder contains no sweep, its file cannot be read, a job's folder is not inside the
+                sweep's folder, two jobs have the same number or folder, or the record of a job is a folder.
         """
         path = folder / FILE
         if not path.is_file():
@@ -74,7 +79,11 @@ class Sweep:
         return cls(folder, content.pop("arguments"), jobs, content)
 
     def write(self, outcomes: Sequence[Any] = ()) -> None:
-        """Write `sweep.json` atomically, with the outcomes of the jobs, if there are any."""
+        """Write `sweep.json` atomically.
+
+        Args:
+            outcomes: the outcome of each job; empty before the end of the sweep.
+        """
         fields = [outcome._asdict() for outcome in outcomes] or [{} for _ in self.jobs]
         jobs = [job._asdict() | outcome for job, outcome in zip(self.jobs, fields, strict=True)]
         content = {"format": 1, **self.record, "arguments": self.arguments, "jobs": jobs}
@@ -88,7 +97,7 @@ def _is_within(folder: str) -> bool:
 
 
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the overrides that all jobs share; an empty set for a single job, whose name keeps its overrides."""
+    """Return the overrides that all jobs share; none for a single job, so that its name contains its overrides."""
     return frozenset(jobs[0]).intersection(*jobs) if len(jobs) > 1 else frozenset()
 
 

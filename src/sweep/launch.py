@@ -1,11 +1,11 @@
-"""Pass the jobs of a sweep to a launcher, which runs each of them in a separate process."""
+"""Pass the jobs of a sweep to a launcher, which runs each job in a separate process."""
 
 import inspect
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,35 +36,35 @@ class JobNotCompleted(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """Runs one job in a child process, and records its outcome even if the child is killed.
+    """Runs one job in a child process, and records the job's outcome even if the child is killed.
 
-    A completed job is not repeated, an interrupted job resumes from its last checkpoint, and a job that runs in another
-    process is skipped. A launcher may therefore call the task again for the same job, as the launchers for Slurm and
-    Ray do after a failure.
+    A completed or pruned job is not repeated, an interrupted job resumes from its last checkpoint, and a job that is
+    running in another process is skipped. A launcher may therefore call the task again for the same job, as the
+    launchers for Slurm and Ray do after a failure.
 
     Args:
         module: the command's module, such as src.train.
-        working_dir: the folder to which relative paths refer.
+        working_dir: the folder relative to which paths are resolved.
         sweep: the sweep's folder.
-        jobs: the jobs by their folders.
-        names: the overrides that distinguish each job, by its number.
+        jobs: the jobs, by folder.
+        shared: overrides that all jobs share, which are omitted from messages.
         redirect_output: whether jobs print to output.txt in their folders.
-        callbacks: options of additional callbacks, by name.
+        pruning: options of the pruning callback, except the number of the trial; None disables pruning.
     """
 
     module: str
     working_dir: Path
     sweep: Path
     jobs: Mapping[str, Job]
-    names: Mapping[int, str]
+    shared: Collection[str]
     redirect_output: bool
-    callbacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    pruning: Mapping[str, object] | None
 
     def __call__(self, cfg: DictConfig) -> float | None:
-        """Run the job, unless its folder records that it is done, and return the score of its selected checkpoint.
+        """Run the job, unless it was completed or pruned earlier, and return the score of its selected checkpoint.
 
         Raises:
-            JobNotCompleted: if the job did not complete.
+            JobNotCompleted: if the job is neither completed nor pruned afterwards.
         """
         os.chdir(self.working_dir)  # a worker may have started in another folder
         hydra: Any = HydraConfig.instance().cfg
@@ -84,10 +84,9 @@ class Task:
 
     def _run(self, job: Job, cfg: DictConfig, hydra: DictConfig, folder: Path) -> None:
         delete_result(folder)
-        if self.callbacks:
+        if self.pruning:
             with open_dict(cfg):
-                added = {name: {**options, "trial": job.number} for name, options in self.callbacks.items()}
-                cfg.callbacks = {**(cfg.callbacks or {}), **added}
+                cfg.callbacks = {**(cfg.callbacks or {}), "pruning": {**self.pruning, "trial": job.number}}
         arguments = (self.module, cfg, hydra, self.redirect_output)
         code = processes.run(run_job, arguments, lambda: stop_requested(self.sweep))
         ensure_outcome(folder, code, _describe_exit(code), job.overrides)
@@ -96,7 +95,7 @@ class Task:
         figures += [] if outcome.seconds is None else [f"{outcome.seconds:.1f} s"]
         reason = [outcome.error or "", f"see {folder / OUTPUT}"][: 1 + self.redirect_output]
         details = figures if outcome.status in DONE else [*figures, *reason]
-        log.info("#%d %s: %s", job.number, self.names[job.number], ", ".join([outcome.status, *details]))
+        log.info("#%d %s: %s", job.number, job.describe(self.shared), ", ".join([outcome.status, *details]))
 
 
 def _describe_exit(code: int) -> str:

@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
         status: completed, pruned, failed, interrupted, running, or pending (not started, or without a record).
         error: reason for a failure, an interruption or a pruning.
         accuracy: accuracy on the test split, or on the validation split if there was no test.
-        seconds: duration since the job was last started or resumed.
+        seconds: duration of the job from its last start or resumption.
         score: the selected checkpoint's value of the monitored metric.
     """
 
@@ -59,12 +59,14 @@ def load_or_warn(folder: Path) -> RunResult:
 
 
 def ensure_outcome(folder: Path, code: int, error: str, overrides: list[str]) -> None:
-    """Record a failure or an interruption if the job's process ended before it could record its own outcome.
+    """Record a failure or an interruption if the job's process ended without recording its own outcome.
+
+    A recorded completion counts only if the exit code is 0.
 
     Args:
         code: exit code of the job's process.
         error: the reason to record.
-        overrides: the job's overrides; recorded if there is no earlier record.
+        overrides: the job's overrides, for a record that has none.
     """
     result = load_or_warn(folder)
     if (

@@ -16,12 +16,12 @@ from src.config.validation import config_mistakes
 from src.errors import UserError
 from src.formatting import format_count, format_value
 from src.sweep.compose import Composer
-from src.sweep.jobs import Job, varying_overrides
+from src.sweep.jobs import Job
 from src.sweep.processes import map_in_processes
 
 COMMAND = "train"
-SHOWN = 6  # jobs listed for each mistake
-MAX_CHARACTERS = 160  # characters of a job's overrides in the report
+SHOWN = 6  # maximum number of jobs listed for each mistake
+MAX_CHARACTERS = 160  # maximum length of a job's overrides in the report
 ONE_DEVICE = (
     "a job of a sweep trains on one device: for each further device, Lightning would run the whole sweep again; "
     "write trainer=cpu or trainer=gpu, and run several jobs at once with hydra/launcher=joblib"
@@ -44,8 +44,8 @@ class ValidatedJob(NamedTuple):
 def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
     """Return the jobs with their folders, if all of them can run.
 
-    On each core, a process composes and checks some of the jobs. It builds each distinct model with a small vocabulary,
-    runs one optimizer step on synthetic texts, and reads each distinct data source.
+    On each core, a process composes and checks some of the jobs. For each distinct model among them, it builds the
+    model with a small vocabulary and runs one optimizer step on synthetic texts; it reads each distinct data source.
 
     Args:
         requests: number and overrides of each job.
@@ -111,7 +111,7 @@ def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> 
     jobs_by_mistake: dict[Mistake, list[str]] = {}
     for job, mistakes, _ in results:
         for mistake in mistakes:
-            line = shlex.join(varying_overrides(job.overrides, shared) or job.overrides)
+            line = job.describe(shared) or shlex.join(job.overrides)
             line = line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1] + "…"
             jobs_by_mistake.setdefault(mistake, []).append(f"job {job.number}: {line}".rstrip(": "))
     invalid = sum(bool(result.mistakes) for result in results)

@@ -23,7 +23,7 @@ from src.errors import UserError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-IMPORTED = (  # modules that every training needs
+IMPORTED = (  # modules that every training run needs
     "src.build",
     "src.run",
     "src.checkpoint",
@@ -95,7 +95,10 @@ def _interrupt(pid: int) -> None:
 
 @contextmanager
 def _collect_signals() -> Iterator[list[int]]:
-    """Yield a list that collects SIGINT and SIGTERM during the block, except signals for which a handler is set."""
+    """Yield a list that collects SIGINT and SIGTERM during the block, except signals for which a handler is set.
+
+    Outside the main thread, where Python cannot set handlers, the list stays empty.
+    """
     received: list[int] = []
     defaults = (signal.SIG_DFL, signal.default_int_handler)
     in_main_thread = threading.current_thread() is threading.main_thread()

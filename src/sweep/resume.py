@@ -29,13 +29,13 @@ def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[st
     """Return the overrides that resume the sweep in `sweep.resume=<folder>`: the recorded and the typed ones.
 
     Args:
-        flags: the command line, with `sweep.resume`, new values of Hydra's own options, such as another launcher, and
-            recorded overrides and flags that count only if they are repeated.
+        flags: the command line. Apart from `sweep.resume`, it may contain new values of Hydra's own options, such as
+            another launcher, and must repeat those recorded overrides and flags that are not trusted without this.
         repository: the config files that the command line selects.
 
     Raises:
-        UserError: if the folder contains no sweep, there are other overrides, or a recorded override or flag must be
-            repeated on the command line.
+        UserError: if `sweep.resume` is empty, the folder contains no sweep, the command line has other overrides, or
+            does not repeat a recorded override or flag that must be repeated.
     """
     by_key = {key_of(override): override for override in flags.overrides}
     value = OverridesParser.create().parse_override(by_key.pop("sweep.resume")).value()
@@ -69,7 +69,7 @@ def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[st
 def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
     """Set `cfg.ckpt_path` to the last checkpoint in the job's folder, if it exists and can be read.
 
-    Rows that were logged after this checkpoint are removed, because the job logs them again.
+    Rows that were logged after this checkpoint are removed, because the resumed job logs them again.
     """
     from src.run_folder import trim_logs
 
@@ -81,7 +81,7 @@ def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
 
 
 def _checkpoint_steps(path: Path) -> int:
-    """Return the number of optimizer steps before a checkpoint was written; 0 if it is missing or damaged."""
+    """Return the number of optimizer steps before a checkpoint; 0 if the file is missing or damaged."""
     if not path.exists():
         return 0
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
@@ -19,7 +18,7 @@ from src.errors import UserError
 from src.formatting import format_count
 from src.sweep import stop
 from src.sweep.compose import Composer
-from src.sweep.jobs import FILE, Job, Sweep, varying_overrides
+from src.sweep.jobs import FILE, Job, Sweep
 from src.sweep.launch import Task, launch, module_name
 from src.sweep.outcome import DONE, read_outcome
 from src.sweep.preflight import validate_jobs
@@ -29,7 +28,7 @@ OUTPUTS = Path("outputs")  # folder of the earlier runs from which durations are
 
 
 class SweepRunner:
-    """The steps that a grid and a search have in common.
+    """Runs the steps that a grid and a search have in common.
 
     Args:
         config: the sweep's own configuration.
@@ -97,7 +96,7 @@ class SweepRunner:
             The sweep, to which jobs may be added, and a list that collects signals; a signal stops the sweep.
 
         Raises:
-            SystemExit: at the end, if a signal stopped the sweep or a job is not completed.
+            SystemExit: at the end, if a signal stopped the sweep, or a job is neither completed nor pruned.
         """
         if self.is_resumed:
             sweep = Sweep.read(self.folder)
@@ -110,19 +109,19 @@ class SweepRunner:
             yield sweep, signals
         self._report(sweep, signals)
 
-    def launch(self, jobs: Sequence[Job], callbacks: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def launch(self, jobs: Sequence[Job], pruning: Mapping[str, object] | None = None) -> None:
         """Run jobs with the launcher, and record their outcomes in their folders.
 
         Args:
-            callbacks: options of additional callbacks, by name.
+            pruning: options of the pruning callback, except the number of the trial; None disables pruning.
 
         Raises:
             UserError: if the launcher cannot be loaded.
         """
         jobs_by_folder = {job.folder: job for job in jobs}
-        names = {job.number: shlex.join(varying_overrides(job.overrides, self.composer.shared)) for job in jobs}
         redirect_output = self.config.hydra.runtime.choices.get("hydra/launcher") != "basic"
-        task = Task(self.module, Path.cwd(), self.folder, jobs_by_folder, names, redirect_output, callbacks or {})
+        shared = self.composer.shared
+        task = Task(self.module, Path.cwd(), self.folder, jobs_by_folder, shared, redirect_output, pruning)
         launch(jobs, task, self.hydra_context, self.config)
 
     def _report(self, sweep: Sweep, signals: Sequence[int]) -> None:

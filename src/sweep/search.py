@@ -1,7 +1,7 @@
 """A hyperparameter search: Optuna chooses each job's values from the results of earlier jobs."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,11 @@ JOURNAL = "optuna.journal"
 class Search:
     """Runs jobs with option values that are sampled by Optuna's tree-structured Parzen estimator.
 
-    The search optimizes the metric that callbacks.best_checkpoint monitors. The state of the search is in the
-    sweep's folder, so `sweep.resume=…` resumes an interrupted search.
+    The search optimizes the metric that callbacks.best_checkpoint monitors. Its state is stored in the sweep's folder,
+    so `sweep.resume=…` resumes an interrupted search.
 
     Args:
-        params: the values of each option, in the syntax of the command line; overrides take precedence.
+        overrides: the choices and ranges to search, and the values that all jobs share.
         trials: total number of jobs (≥ 1).
         n_jobs: number of jobs that are sampled together (≥ 1).
         n_startup_trials: number of jobs at the start of the search that are sampled at random and never pruned.
@@ -41,7 +41,6 @@ class Search:
     """
 
     runner: SweepRunner
-    params: Mapping[str, str]
     overrides: Sequence[str]
     trials: int
     n_jobs: int
@@ -60,7 +59,7 @@ class Search:
                 "a search needs callbacks.best_checkpoint: it optimizes the metric that this callback monitors"
             )
         self.monitor, self.mode = str(best.monitor), str(best.mode)
-        self.shared, self.space = parse_space(self.params, self.overrides, self.runner.loader)
+        self.shared, self.space = parse_space(self.overrides, self.runner.loader)
         self.runner.composer.shared = self.shared
 
     def run(self) -> None:
@@ -80,7 +79,7 @@ class Search:
                     sweep.jobs += pending
                     sweep.write()
                 batch, pending = pending[: self.n_jobs], pending[self.n_jobs :]
-                runner.launch(batch, self._callbacks())
+                runner.launch(batch, self._pruning())
                 for job in batch:
                     self._report_outcome(study, job)
             self._log_best(study)
@@ -113,10 +112,11 @@ class Search:
             values = " ".join(f"{key}={value}" for key, value in best.params.items())
             log.info("Best job: #%d with %s=%.4g: %s", best.number, self.monitor, best.value, values)
 
-    def _callbacks(self) -> dict[str, dict[str, object]]:
+    def _pruning(self) -> dict[str, object] | None:
+        """Return the options of the pruning callback, except the number of the trial; None if pruning is disabled."""
         if self.warmup is None:
-            return {}
-        pruning = {
+            return None
+        return {
             "_target_": "src.callbacks.pruning.Pruning",
             "journal": str(self.runner.folder / JOURNAL),
             "monitor": self.monitor,
@@ -124,7 +124,6 @@ class Search:
             "n_startup_trials": self.n_startup_trials,
             "warmup": self.warmup,
         }
-        return {"pruning": pruning}
 
     def _validate_boundaries(self) -> None:
         """Validate jobs that together contain every choice and both ends of every range."""

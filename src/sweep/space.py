@@ -1,6 +1,6 @@
 """The search space: the ranges and choices on a command line as Optuna's distributions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
@@ -10,29 +10,24 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from src.errors import UserError
 
 
-def parse_space(
-    params: Mapping[str, str], arguments: Sequence[str], loader: ConfigLoader
-) -> tuple[list[str], dict[str, Any]]:
-    """Return the overrides that all jobs share, and the Optuna distributions of the other options.
+def parse_space(overrides: Sequence[str], loader: ConfigLoader) -> tuple[list[str], dict[str, Any]]:
+    """Return the overrides that all jobs share, and the Optuna distribution of each option that varies.
+
+    If an option is set several times, the last override counts.
 
     Raises:
         UserError: if no override contains choices or a range, or if a range is empty, decreases, or has a log scale but
             does not start above 0.
     """
-    parser = OverridesParser.create(config_loader=loader)
-    lines = {
-        line.partition("=")[0]: line for line in [*(f"{key}={value}" for key, value in params.items()), *arguments]
-    }
-    overrides = parser.parse_overrides(list(lines.values()))
-    space = {
-        override.get_key_element(): _distribution(override) for override in overrides if override.is_sweep_override()
-    }
+    last = {line.partition("=")[0]: line for line in overrides}
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(last.values()))
+    space = {override.get_key_element(): _distribution(override) for override in parsed if override.is_sweep_override()}
     if not space:
         raise UserError(
             "there is nothing to search: add choices, such as model/attention=none,bahdanau, or a range, such as "
             "'optimizer.lr=tag(log, interval(1e-4, 1e-1))'"
         )
-    return [str(override.input_line) for override in overrides if not override.is_sweep_override()], space
+    return [str(override.input_line) for override in parsed if not override.is_sweep_override()], space
 
 
 def boundary_overrides(key: str, distribution: Any) -> list[str]:

@@ -19,7 +19,7 @@ class GridOrSearch(sweeper.Sweeper):
 
     Args:
         max_batch_size: number of jobs that are passed to the launcher at a time; None passes all.
-        params: the values of each option, in the syntax of the command line; overrides take precedence.
+        params: the values of each option, in the syntax of the command line, which takes precedence.
         search: options of `src.sweep.search.Search`; None runs every combination.
     """
 
@@ -41,10 +41,12 @@ class GridOrSearch(sweeper.Sweeper):
 
         Raises:
             UserError: if a job cannot run, or the folder contains another sweep.
-            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is not completed.
+            SystemExit: with 128 plus the signal's number after a signal, otherwise with 1 if a job is neither completed
+                nor pruned.
         """
         self.runner.require_own_folder()
-        overrides = [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]
+        overrides = [f"{key}={value}" for key, value in self.params.items()]  # the command line takes precedence
+        overrides += [argument for argument in arguments if not argument.lstrip("+").startswith("sweep.")]
         if self.search is None:
             self._run_combinations(overrides)
         else:
@@ -57,7 +59,7 @@ class GridOrSearch(sweeper.Sweeper):
             path = f"hydra.sweeper.search.{name}"
             if present := present_name(path):
                 raise UserError(f"{path} is now called {present}")
-        Search(self.runner, self.params, overrides, **options).run()
+        Search(self.runner, overrides, **options).run()
 
     def _run_combinations(self, overrides: list[str]) -> None:
         runner = self.runner
@@ -69,7 +71,7 @@ class GridOrSearch(sweeper.Sweeper):
             pending = runner.pending(jobs)
             runner.validate([(job.number, job.overrides) for job in pending])
         else:
-            combinations = expand_combinations(self.params, overrides, runner.loader)
+            combinations = expand_combinations(overrides, runner.loader)
             runner.composer.shared = shared_overrides(combinations)
             jobs = pending = runner.validate(list(enumerate(combinations)))
         if runner.is_dry_run:

@@ -1,6 +1,5 @@
 """Tables for a terminal: the plan of a sweep, and the outcomes of the jobs."""
 
-import shlex
 from collections.abc import Collection, Sequence
 
 from rich import box
@@ -10,7 +9,7 @@ from rich.text import Text
 
 from src.formatting import format_duration
 from src.process.console import OutputConsole
-from src.sweep.jobs import Job, varying_overrides
+from src.sweep.jobs import Job
 from src.sweep.outcome import DONE, Outcome
 
 WIDTH = 120  # columns if standard output is not a terminal
@@ -27,9 +26,7 @@ def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None], shared: Col
     table = _table("#", "overrides", "folder", "time")
     for job, estimate in zip(jobs, seconds, strict=True):
         time = "" if estimate is None else format_duration(estimate)
-        table.add_row(
-            str(job.number), *map(Text, (shlex.join(varying_overrides(job.overrides, shared)), job.folder, time))
-        )
+        table.add_row(str(job.number), *map(Text, (job.describe(shared), job.folder, time)))
     return table
 
 
@@ -55,7 +52,7 @@ def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Coll
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
         status = Text(outcome.status, style=COLOURS.get(outcome.status, "yellow"))
         time = "" if outcome.seconds is None else format_duration(outcome.seconds)
-        description = Text(shlex.join(varying_overrides(job.overrides, shared)))
+        description = Text(job.describe(shared))
         if outcome.error and outcome.status not in DONE:
             description.append(f"\n{outcome.error.splitlines()[0]}", style="red")
         table.add_row(str(job.number), description, status, accuracy, time)

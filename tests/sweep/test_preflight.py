@@ -29,7 +29,7 @@ def validate(*overrides: str) -> list[Job]:
         assert hydra is not None
         loader = hydra.config_loader
         master = loader.load_configuration("train", ["hydra.job.name=train", "hydra.sweep.dir=sweep"], RunMode.MULTIRUN)
-        combinations = expand_combinations({}, overrides, loader)
+        combinations = expand_combinations(overrides, loader)
         composer = Composer(loader, master)
         composer.shared = shared_overrides(combinations)
         return validate_jobs(composer, list(enumerate(combinations)))

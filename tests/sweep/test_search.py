@@ -26,7 +26,7 @@ def parse(*arguments: str) -> tuple[list[str], dict[str, Any]]:
     with initialize_config_dir(CONF, version_base="1.3"):
         hydra = GlobalHydra.instance().hydra
         assert hydra is not None
-        return parse_space({"seed": "1,2"}, arguments, hydra.config_loader)
+        return parse_space(["seed=1,2", *arguments], hydra.config_loader)
 
 
 def test_overrides_are_split_into_shared_ones_and_dimensions() -> None:
@@ -77,7 +77,7 @@ def test_a_resumed_search_samples_other_values(
     runner.composer = Mock()
     with initialize_config_dir(CONF, version_base="1.3"):
         runner.loader = GlobalHydra.instance().hydra.config_loader  # type: ignore[union-attr]
-        search = Search(runner, {}, ["seed=1,2"], trials=4, n_jobs=1, n_startup_trials=2, warmup=None, seed=seed)
+        search = Search(runner, ["seed=1,2"], trials=4, n_jobs=1, n_startup_trials=2, warmup=None, seed=seed)
     for earlier_jobs in (0, 2):
         search._open_study(earlier_jobs)
     assert opened == seeds
