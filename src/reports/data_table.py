@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from src.reports.tables import UNKNOWN
+from src.reports.tables import UNKNOWN, format_known
 from src.reports.words import clean_text
 from src.run_result import Data, SplitSummary
 
@@ -20,7 +19,7 @@ Row = tuple[str, list[str]]  # the name of a value, and the value in each split
 
 
 def data_rows(data: Data) -> list[Row]:
-    """Return the rows of the table, with a cell for each split; [] if the record has no splits."""
+    """Return the rows of the table, with a cell for each split; [] if there are no splits."""
     splits = list(data.splits.values())
 
     def row(name: str, cell: Callable[[SplitSummary], str]) -> Row:
@@ -35,7 +34,7 @@ def data_rows(data: Data) -> list[Row]:
         rows.append(row(f"{len(others):,} other classes", partial(_class_cell, names=others)))
     majority = clean_text(data.majority_class or UNKNOWN)
     rows += [
-        row(f"accuracy of always predicting “{majority}”", lambda split: _number(split.majority_accuracy, "{:.3f}")),
+        row(f"accuracy of always predicting “{majority}”", lambda split: format_known(split.majority_accuracy)),
         *(
             row(f"tokens per text, {name}", partial(_length_cell, quantile=name))
             for name in dict.fromkeys(name for split in splits for name in split.lengths)
@@ -104,13 +103,9 @@ def _length_cell(split: SplitSummary, quantile: str) -> str:
 
 
 def _count(value: int | None) -> str:
-    return _number(value, "{:,}")
+    return format_known(value, "{:,}")
 
 
 def _percent(share: float | None) -> str:
     """Format a share in per cent with one decimal; a positive share below 0.05 % becomes "<0.1 %"."""
-    return "<0.1 %" if share is not None and 0 < share < 0.0005 else _number(share, "{:.1%}").replace("%", " %")
-
-
-def _number(value: Any, form: str) -> str:
-    return UNKNOWN if value is None else form.format(value)
+    return "<0.1 %" if share is not None and 0 < share < 0.0005 else format_known(share, "{:.1%}").replace("%", " %")

@@ -30,10 +30,9 @@ def draw_all(run: Path) -> list[Path]:
         UserError: if a file of the run cannot be read.
     """
     result, predictions = RunResult.load(run), read_predictions(run)
-    history, gradients, statistics = read_history(run), read_gradients(run), read_statistics(run)
-    lexicon = read_lexicon_weights(run)
+    history, gradients = read_history(run), read_gradients(run)
+    statistics, lexicon = read_statistics(run), read_lexicon_weights(run)
     names = predictions.class_names if predictions else result.data.class_names
-    examples = read_examples(run, names)
     paths = []
 
     def save(figure: Figure, name: str) -> None:
@@ -50,9 +49,9 @@ def draw_all(run: Path) -> list[Path]:
     if statistics:
         save(draw_position(statistics), "attention_position")
         save(draw_entropy(statistics), "attention_entropy")
-    if lexicon is not None and lexicon["words"]:
+    if lexicon and lexicon["words"]:
         save(draw_lexicon(lexicon), "attention_lexicon")
-    for example in examples:
+    for example in read_examples(run, names):
         strip_title = f"Attention weight by word, {example.title}"
         save(draw_strip(example.words, example.weights, strip_title), f"strip_{example.name}")
         for kind, figure in draw_maps(example.words, example.matrix, example.title).items():

@@ -68,47 +68,33 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
     """
 
     def read(path: Path) -> list[Example]:
-        return [
-            Example(
-                split=example["split"],
-                index=example["index"],
-                label=example["label"],
-                predicted=example["predicted"],
-                probabilities=dict(zip(class_names, example["probabilities"], strict=True)),
-                words=example["words"],
-                cut=example.get("cut", ""),
-                weights=_to_weights(example["weights"], len(example["words"])),
-                matrix=_to_map(example["matrix"], len(example["words"])),
-                layers={
-                    name: _to_layer_map(matrix, len(example["words"]))
-                    for name, matrix in example.get("layers", {}).items()
-                },
-            )
-            for example in read_json(path, EXAMPLES)
-        ]
+        return [_example(entry, class_names) for entry in read_json(path, EXAMPLES)]
 
     return read_existing(run / "attention.json", read) or []
 
 
-def _to_map(matrix: Any, length: int) -> np.ndarray | None:
+def _example(entry: dict[str, Any], class_names: Sequence[str]) -> Example:
+    weights, length = np.array(entry["weights"], dtype=np.float64), len(entry["words"])
+    if len(weights) != length:
+        raise ValueError(f"{len(weights)} weights for {length} words")
+    layers = {}
+    for name, matrix in entry.get("layers", {}).items():
+        if (layer := _to_map(matrix, length)) is None:
+            raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
+        layers[name] = layer
+    return Example(
+        **{name: entry[name] for name in ("split", "index", "label", "predicted", "words")},
+        probabilities=dict(zip(class_names, entry["probabilities"], strict=True)),
+        weights=weights,
+        matrix=None if entry["matrix"] is None else _to_map(entry["matrix"], length),
+        cut=entry.get("cut", ""),
+        layers=layers,
+    )
+
+
+def _to_map(matrix: list[Any], length: int) -> np.ndarray | None:
     """Return weights H×T×L as an array if each word has a row (T = L), otherwise None."""
-    if matrix is None:
-        return None
     weights = np.asarray(matrix, dtype=np.float64)
     if weights.ndim != 3 or not np.isfinite(weights).all():
         raise ValueError(f"a matrix of shape {weights.shape} is not H×T×L or not finite")
     return weights if weights.shape[1:] == (length, length) and len(weights) else None
-
-
-def _to_layer_map(matrix: Any, length: int) -> np.ndarray:
-    """Return the weights H×L×L of an encoder layer as an array."""
-    weights = _to_map(matrix, length)
-    if weights is None:
-        raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
-    return weights
-
-
-def _to_weights(values: list[float], length: int) -> np.ndarray:
-    if len(values) != length:
-        raise ValueError(f"{len(values)} weights for {length} words")
-    return np.array(values, dtype=np.float64)

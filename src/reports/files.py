@@ -67,7 +67,7 @@ def read_predictions(run: Path) -> Predictions | None:
 def read_history(run: Path) -> History | None:
     """Read loss and accuracy by epoch: the mean of the training values, and the last of the validation values.
 
-    The validation of the best checkpoint after training is omitted.
+    Epochs without a training loss are omitted, and with them the validation of the best checkpoint after training.
     """
 
     def read(path: Path) -> History:
@@ -82,10 +82,9 @@ def read_history(run: Path) -> History | None:
                         values[name].setdefault(int(epoch), []).append(value)
         history: History = {}
         for name, by_epoch in values.items():
+            is_training = name.startswith("train/")
             for epoch in values["train/loss"].keys() & by_epoch.keys():
-                epoch_values = by_epoch[epoch]
-                is_training = name.startswith("train/")
-                mean_or_last = float(np.mean(epoch_values)) if is_training else epoch_values[-1]
+                mean_or_last = float(np.mean(by_epoch[epoch])) if is_training else by_epoch[epoch][-1]
                 history.setdefault(name, {})[epoch] = mean_or_last
         return history
 

@@ -21,7 +21,7 @@ def print_predictions(
     as_json: bool | None,
     top: int,
 ) -> None:
-    """Print the predicted class of each text, the probabilities and the most attended words.
+    """Print each text's predicted class, probabilities and most attended words.
 
     Args:
         explanations: explanations by text number, counted from 0; blank texts have none.

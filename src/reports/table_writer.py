@@ -37,7 +37,7 @@ class Schema:
 def write_table(path: Path, schema: Schema) -> Iterator[Write]:
     """Yield a function that appends rows to a temporary file, which replaces `path` at the end of the `with` block.
 
-    A column of the schema that the rows lack has the value None in them. After an error, no part of the table remains.
+    If the rows lack a column of the schema, its values are None. After an error, no part of the table remains.
 
     Raises:
         UserError: if a value does not fit the Parquet type of its column.
@@ -122,7 +122,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _common_type(previous: Any, values: Sequence[Any]) -> Any:
-    """Return an Arrow type that fits the values and those of the type `previous`; text if there is no such type."""
+    """Return the Arrow type that fits these values and all values of the type `previous`; text if there is none."""
     import pyarrow as pa
 
     try:

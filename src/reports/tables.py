@@ -25,6 +25,10 @@ NOTE = (
 )
 
 
+def format_known(value: float | None, form: str = "{:.3f}") -> str:
+    return UNKNOWN if value is None else form.format(value)
+
+
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
     """Return a table of metrics by name, such as test/acc; the first split (test if present) has 95 % intervals."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
@@ -37,15 +41,16 @@ def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
     for name, score in metrics.items():
         if not _is_of(name, *main):
             continue
-        interval = UNKNOWN if score.low is None else f"{_number(score.low)} to {_number(score.high)}"
+        interval = UNKNOWN if score.low is None else f"{format_known(score.low)} to {format_known(score.high)}"
         beside = [metrics.get(f"{split}/{name.partition('/')[2]}") for split in others]
-        cells = [_number(score.value), interval, *(_number(other.value if other else None) for other in beside)]
-        table.add_row(*map(Text, (name, *cells)))
+        values = [score.value, *(other.value if other else None for other in beside)]
+        value, *other_values = map(format_known, values)
+        table.add_row(*map(Text, (name, value, interval, *other_values)))
     return table
 
 
 def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
-    """Return a table of precision, recall, F1 and number of texts by class: of 20 at most, those with the lowest F1."""
+    """Return a table of precision, recall, F1 and number of texts for the (at most) 20 classes with the lowest F1."""
     caption = None
     shown = sorted(classes, key=lambda name: -1 if (f1 := classes[name].f1) is None else f1)[:MAX_CLASSES]
     if len(classes) > MAX_CLASSES:
@@ -55,7 +60,7 @@ def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for name in shown if caption else classes:
         scores = classes[name]
-        numbers = map(_number, (scores.precision, scores.recall, scores.f1))
+        numbers = map(format_known, (scores.precision, scores.recall, scores.f1))
         table.add_row(*map(Text, (clean_text(name, 40), *numbers, f"{scores.support or 0:,}")))
     return table
 
@@ -113,7 +118,3 @@ def _is_of(name: str, split: str) -> bool:
 
 def _right(header: str) -> Column:
     return Column(header, justify="right")
-
-
-def _number(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.3f}"

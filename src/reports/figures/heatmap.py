@@ -24,7 +24,7 @@ def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> di
 
 
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
-    """Draw the mean map over the heads of one text; with more than 40 words, also the map of the 40 most attended.
+    """Draw a text's mean map over heads; of more than 40 words, draw an overview and the map of the 40 most attended.
 
     Args:
         words: L words, L ≥ 1.
@@ -57,7 +57,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure
 
 
 def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
-    """Draw a map of each head (of the first 16 at most), with one colour scale and at most the 20 most attended words.
+    """Draw the maps of at most 16 heads, with a common colour scale; of more than 20 words, only the most attended 20.
 
     Args:
         words: L words, L ≥ 1.
@@ -80,10 +80,10 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
     for axes in panels[len(selected) :]:
         axes.axis("off")
     heading = "Attention weights by head"
-    heading += f", the first {MAX_HEADS} of {len(heads)}" if len(heads) > MAX_HEADS else ""
-    heading += (
-        f", the {MAX_NAMED_IN_GRID} most attended of {len(words):,} words" if len(words) > MAX_NAMED_IN_GRID else ""
-    )
+    if len(heads) > MAX_HEADS:
+        heading += f", the first {MAX_HEADS} of {len(heads)}"
+    if len(words) > MAX_NAMED_IN_GRID:
+        heading += f", the {MAX_NAMED_IN_GRID} most attended of {len(words):,} words"
     _finish(figure, image, list(panels), heading, title)
     return figure
 

@@ -14,7 +14,7 @@ def format_score(value: float | None, sign: str = "") -> str:
 
 
 def format_interval(low: float | None, high: float | None, sign: str = "") -> str:
-    """Format the bounds of an interval like scores; return UNKNOWN if it is undefined."""
+    """Format the bounds of an interval like scores; return UNKNOWN if a bound is None."""
     return UNKNOWN if low is None or high is None else f"{format_score(low, sign)} to {format_score(high, sign)}"
 
 

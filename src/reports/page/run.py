@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from src.analysis.metrics import class_scores, confusion_matrix
@@ -82,27 +83,21 @@ def _title(result: RunResult) -> str:
 
 
 def _facts(result: RunResult) -> dict[str, str]:
-    best = result.best
-    facts: dict[str, str] = {}
-    if sizes := [f"{size:,} {split}" for split, size in result.data.sizes.items()]:
-        facts["Texts"] = ", ".join(sizes)
-    if result.data.class_names:
-        facts["Classes"] = ", ".join(result.data.class_names)
-    if result.seed is not None:
-        facts["Seed"] = str(result.seed)
-    if result.parameters.total is not None:
-        facts["Parameters"] = f"{result.parameters.total:,}"
-    if best.epoch is not None and best.monitor is not None and best.value is not None:
-        facts["Checkpoint"] = f"epoch {best.epoch + 1}, {best.monitor} {best.value:.4f}"
-    if epochs := result.seconds.per_epoch:
-        facts["Training"] = f"{format_count(len(epochs), 'epoch')} of {format_compact(sum(epochs) / len(epochs))} s"
-    if result.device is not None:
-        facts["Machine"] = f"{result.device}, {result.precision or ''}"
-    if result.started is not None:
-        facts["Started"] = format_time(result.started)
-    if result.git_commit:
-        facts["Commit"] = result.git_commit[:10]
-    return facts
+    best, epochs, parameters = result.best, result.seconds.per_epoch, result.parameters.total
+    facts = {
+        "Texts": ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items()),
+        "Classes": ", ".join(result.data.class_names),
+        "Seed": "" if result.seed is None else str(result.seed),
+        "Parameters": "" if parameters is None else f"{parameters:,}",
+        "Checkpoint": ""
+        if best.epoch is None or best.monitor is None or best.value is None
+        else f"epoch {best.epoch + 1}, {best.monitor} {best.value:.4f}",
+        "Training": f"{format_count(len(epochs), 'epoch')} of {format_compact(fmean(epochs))} s" if epochs else "",
+        "Machine": "" if result.device is None else f"{result.device}, {result.precision or ''}",
+        "Started": "" if result.started is None else format_time(result.started),
+        "Commit": (result.git_commit or "")[:10],
+    }
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _scores(metrics: Mapping[str, Score]) -> dict[str, ChartTable]:
