@@ -26,11 +26,12 @@ class AttentionRecorder(pl.Callback):
 
     Args:
         folder: output folder.
-        examples: number of texts to show, half with confident correct predictions and half with confident mistakes.
+        examples: maximum number of texts to show, half with confident correct predictions and half with mistakes.
         shared: number of further texts to show, which are the same in every run on the same data.
-        sample: minimum number of texts in the statistics, spread evenly over all lengths; at most the whole split.
-        texts: your own texts, shown after the examples.
-        errors: maximum number of mistakes in `errors.csv`, and of uncertain predictions.
+        sample: approximate minimum number of texts in the statistics, spread evenly over all lengths; a smaller split
+            is used completely.
+        texts: your own texts, which are shown after the examples.
+        errors: maximum number of mistakes, and of uncertain predictions, in `errors.csv`.
 
     Raises:
         ValueError: if a number is negative.
@@ -77,7 +78,7 @@ class AttentionRecorder(pl.Callback):
         try:
             texts = data.texts("test", selection) if selection else []
         except UserError as error:
-            log.warning("%s: the examples of the test split were left out. %s", self.folder / "attention.json", error)
+            log.warning("%s: the examples of the test split are omitted. %s", self.folder / "attention.json", error)
             selection, texts = [], []
         labels = [data.class_names[label] for label in data.tokenized("test").labels[selection]]
         metadata: list[dict[str, Any]] = [

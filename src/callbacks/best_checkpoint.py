@@ -1,4 +1,4 @@
-"""A callback that saves the best checkpoint of a run, including the epochs before the run was resumed."""
+"""A callback that saves the best checkpoint of all epochs, including those before the run was resumed."""
 
 import shutil
 from pathlib import Path
@@ -11,10 +11,10 @@ from src.checkpoint import read_checkpoint
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A ModelCheckpoint that copies the best checkpoint to the new folder if a run resumes in another folder.
+    """A ModelCheckpoint that, if a run resumes in another folder, copies the best checkpoint to this folder.
 
     In this case, Lightning's own class does not restore the best score. The best checkpoint is read only from the
-    folder of the checkpoint from which the run resumes, because a hostile checkpoint could name any file.
+    folder of the checkpoint from which the run resumes, because a hostile checkpoint could name any file as the best.
 
     Raises:
         UserError: on resume, if the best checkpoint is damaged.

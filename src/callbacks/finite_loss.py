@@ -1,4 +1,4 @@
-"""A callback that stops a run whose loss is NaN or infinite, and reports the first such batch."""
+"""A callback that stops a run whose loss is NaN or infinite, and reports the first batch with such a loss."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class FiniteLoss(pl.Callback):
             index = int(nonfinite[0])
             batch, epoch = batch_idx + 2 - len(self._losses) + index, trainer.current_epoch + 1  # both count from 1
             raise UserError(
-                f"the loss became {self._losses[index].item()} at batch {batch} of epoch {epoch}, so "
-                f"training stopped; try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
+                f"the loss became {self._losses[index].item()} at batch {batch} of epoch {epoch}, so training stopped; "
+                f"try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             )
         self._losses = []

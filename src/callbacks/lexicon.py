@@ -20,18 +20,18 @@ class LexiconShare(pl.Callback):
     """Writes `lexicon.json`: the fraction of the attention weight on words of the lexicon, compared with chance.
 
     Chance is the fraction of a text's words that are in the lexicon: the expected fraction of the weight if weights do
-    not depend on words. The ratio is the mean weight divided by the mean chance, where both are means over texts. It
-    has a 95 % percentile interval from bootstrap resamples of the texts.
+    not depend on words. The ratio is the mean weight divided by the mean chance, where both are means over texts. The
+    ratio has a 95 % percentile interval from bootstrap resamples of the texts.
 
     Args:
         folder: output folder.
         path: a lexicon, such as VADER or AFINN: a file with a word on each line, optionally followed by a tab or comma
-            and its strength.
+            and the strength of the word.
         min_strength: minimum absolute strength of a word.
 
     Raises:
         ValueError: if `min_strength` is negative.
-        UserError: if the file does not exist, or a strength is not a number.
+        UserError: if the file cannot be read, or a strength is not a number.
     """
 
     def __init__(self, folder: str, path: str, min_strength: float = 0.0) -> None:
@@ -88,7 +88,7 @@ class LexiconShare(pl.Callback):
 
 
 def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, float]:
-    """Return the means of weight and chance, their ratio with its interval, and the share of texts above chance.
+    """Return the means of weight and chance, their ratio with its interval, and the fraction of texts above chance.
 
     The ratio is 0 if no text contains a word of the lexicon.
 
@@ -96,17 +96,16 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
         weight: fraction of each text's attention weight on words of the lexicon, n.
         chance: fraction of each text's words that are in the lexicon, n.
     """
-    means = [weight.mean(), chance.mean()]
+    mean_weight, mean_chance = float(weight.mean()), float(chance.mean())
     blocks = list(resample_counts(len(weight), RESAMPLES, np.random.default_rng(0)))
     sums, expected = (np.concatenate([block @ values for block in blocks]) for values in (weight, chance))
     ratios = np.divide(sums, expected, out=np.zeros(RESAMPLES), where=expected > 0)
     low, high = np.percentile(ratios, [2.5, 97.5])
-    ratio = means[0] / means[1] if means[1] else 0.0
     return {
         "texts": len(weight),
-        "weight": float(means[0]),
-        "chance": float(means[1]),
-        "ratio": float(ratio),
+        "weight": mean_weight,
+        "chance": mean_chance,
+        "ratio": mean_weight / mean_chance if mean_chance else 0.0,
         "low": float(low),
         "high": float(high),
         "texts_above_chance": float((weight > chance).mean()),

@@ -103,7 +103,10 @@ def _steps_per_epoch(trainer: pl.Trainer) -> int:
 
 
 def _total_steps(trainer: pl.Trainer) -> float:
-    """Return the number of steps of the whole training; infinite if neither steps nor epochs are limited."""
+    """Return the number of steps of the whole training; infinite if neither steps nor epochs are limited.
+
+    Lightning's `estimated_stepping_batches` fails if max_epochs is None.
+    """
     limits = [trainer.max_steps] if trainer.max_steps >= 0 else []
     if trainer.max_epochs is not None and trainer.max_epochs >= 0:
         limits.append(trainer.max_epochs * _steps_per_epoch(trainer))

@@ -17,7 +17,7 @@ class Pruning(pl.Callback):
         journal: the file of the Optuna study.
         trial: number of the job's trial in the study.
         monitor: the metric that is optimized.
-        mode: whether to minimize or maximize the metric: min or max.
+        mode: min or max.
         n_startup_trials: number of initial trials, which are never pruned.
         warmup: number of epochs before the job may be pruned.
     """
@@ -43,14 +43,12 @@ class Pruning(pl.Callback):
             )
 
 
-def open_study(
-    journal: Path, mode: str = "min", n_startup_trials: int = 0, warmup: int | None = None, seed: int | None = 0
-) -> Any:
+def open_study(journal: Path, mode: str, n_startup_trials: int, warmup: int | None, seed: int | None = 0) -> Any:
     """Open or create the Optuna study in a file that the search and its jobs share.
 
     Args:
         journal: the file; several processes and machines may write to it.
-        mode: whether to minimize or maximize: min or max.
+        mode: min or max.
         n_startup_trials: number of initial trials, which are sampled at random and never pruned.
         warmup: number of epochs before a job may be pruned; None disables pruning.
         seed: seed of the sampler; None samples differently in every search.

@@ -24,11 +24,12 @@ class Interrupted(BaseException):  # like KeyboardInterrupt, so that `except Exc
 class StopOnSignal(pl.Callback):
     """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` at the end of the step and raises `Interrupted`.
 
-    Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. A third
-    signal ends the process itself, because torch may wait for another process, where Python runs no handler. After the
-    last step of an epoch, the validation is completed first, because training cannot resume exactly from a
-    checkpoint saved between this step and the end of the validation. Python ignores an exception that a signal handler
-    raises within a `__del__` method, so the signal is checked again before training and between test batches.
+    Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. If it
+    arrives a third time, the operating system ends the process, because Python runs no handler while torch waits for
+    another process. After the last step of an epoch, the validation is completed first, because training cannot resume
+    exactly from a checkpoint saved between this step and the end of the validation. Python ignores an exception that a
+    signal handler raises within a `__del__` method, so the signal is checked again before training, before each epoch
+    and before each test batch.
 
     Args:
         checkpoint: the file to save when training stops within an epoch.

@@ -33,6 +33,9 @@ class Mlflow(Tracker, MLFlowLogger):
         group: the sweep that the run belongs to.
         job_type: train or eval.
         options: other options of Lightning's logger.
+
+    Raises:
+        ValueError: if the SQLite database cannot be written.
     """
 
     def __init__(
@@ -72,7 +75,7 @@ class Mlflow(Tracker, MLFlowLogger):
 
 
 def _create_experiment(experiment_name: str, tracking_uri: str) -> None:
-    """Create an SQLite database with the experiment, only once even if several jobs of a sweep start together."""
+    """Create an SQLite database and its experiment, only once even if several jobs of a sweep start together."""
     if not tracking_uri.startswith(SQLITE):
         return
     from mlflow.tracking import MlflowClient

@@ -18,7 +18,7 @@ def ranking(by: str) -> list[PanelTypes]:
 
 
 def grid(encoders: Sequence[str]) -> list[PanelTypes]:
-    """Build one bar chart per encoder: its test accuracy with each attention mechanism."""
+    """Build a bar chart for each encoder: its test accuracy with each attention mechanism."""
     return [_bars(encoder, f"of_encoder/{encoder}", "choices.attention") for encoder in encoders]
 
 
@@ -84,7 +84,11 @@ def _lines(title: str, metric: str, by: str, log_y: bool = False) -> PanelTypes:
 
 
 def attention(texts: int) -> list[PanelTypes]:
-    """Build panels of attention weights for the `texts` texts that all runs share, of statistics, and of examples."""
+    """Build panels of the attention weights in texts, of attention statistics, and of the table of examples.
+
+    Args:
+        texts: number of texts that all runs share.
+    """
     kinds = {"Texts coloured by weight": "strip", "Token × token": "heatmap", "Token × token by head": "heads"}
     numbers = range(1, texts + 1)
     panels = [

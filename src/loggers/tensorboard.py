@@ -13,7 +13,7 @@ require_extra("tensorboard", by="logger=tensorboard", extra="tensorboard")
 
 
 class TensorBoard(Tracker, TensorBoardLogger):
-    """Lightning's TensorBoard logger, which also logs pictures and, as a hyperparameter, the run's status."""
+    """Lightning's TensorBoard logger, which also logs a run's pictures, final numbers and status."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

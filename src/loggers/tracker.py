@@ -1,4 +1,4 @@
-"""The interface by which loggers receive the results of a run that Lightning does not log."""
+"""The interface through which loggers receive the results that Lightning does not log."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ def description(result: RunResult) -> dict[str, Any]:
 
 
 def final_numbers(result: RunResult) -> dict[str, float]:
-    """Return the known parameters, seconds, speed and peak memory of a run, and its best score and epoch."""
+    """Return the parameters, seconds, speed, peak memory, best score and best epoch of a run, as far as known."""
     parameters, seconds, memory, best = result.parameters, result.seconds, result.peak_memory_mb, result.best
     numbers = {
         "parameters/total": parameters.total,

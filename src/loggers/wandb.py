@@ -36,9 +36,9 @@ class Wandb(Tracker, WandbLogger):
     """Lightning's W&B logger, which also logs the run's tables, pictures, page and status.
 
     Args:
-        offline: keep the run in its folder, from which `wandb sync` can upload it. WANDB_MODE in the environment takes
-            precedence.
-        log_model: upload checkpoints; needs an online run.
+        offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
+            variable WANDB_MODE takes precedence.
+        log_model: True uploads the checkpoints after training, "all" also during training; both need an online run.
         options: other options of Lightning's logger and of `wandb.init`.
 
     Raises:
@@ -62,10 +62,10 @@ class Wandb(Tracker, WandbLogger):
 
     @property
     def experiment(self) -> Any:
-        """The W&B run; the first access starts it.
+        """The W&B run, which starts at the first access.
 
         Raises:
-            UserError: if W&B cannot start it.
+            UserError: if W&B cannot start the run.
         """
         try:
             with _without_launch():
@@ -143,7 +143,7 @@ def _row(example: Example) -> dict[str, Any]:
 
 @contextmanager
 def _without_launch() -> Iterator[None]:
-    """Skip W&B's detection of staged inputs, which imports its Launch module and takes a second.
+    """Within the block, skip W&B's detection of staged inputs, which imports the Launch module and takes a second.
 
     Only a script that has already imported the Launch module can have staged inputs.
     """

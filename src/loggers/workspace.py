@@ -19,7 +19,7 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 
 @dataclass(frozen=True)
 class Scope:
-    """The runs that a workspace shows.
+    """The runs that a workspace shows, and the options that it compares.
 
     Args:
         encoders: names of encoders, each of which gets a panel.
@@ -70,7 +70,7 @@ def build(scope: Scope, entity: str, project: str, by: str = "variant") -> ws.Wo
 
     Args:
         entity: a user or a team.
-        by: dotted path of the option in W&B's config by which bars and lines are grouped.
+        by: dotted path of the entry of W&B's config that groups bars and lines.
     """
     return ws.Workspace(
         entity=entity,

@@ -1,4 +1,4 @@
-"""Draw all figures of a run and its page."""
+"""Draw all figures of a run, and write its page."""
 
 from pathlib import Path
 

@@ -15,6 +15,7 @@ from src.files.record import NUMBER, read_json
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
+csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 
 
 class Predictions(NamedTuple):
@@ -72,7 +73,7 @@ def read_history(run: Path) -> History | None:
 
     def read(path: Path) -> History:
         values: dict[str, dict[int, list[float]]] = {name: {} for name in HISTORY}
-        for row in _rows(path):
+        for row in read_rows(path):
             for name in HISTORY:
                 if row.get(name):
                     epoch, value = float(row["epoch"]), float(row[name])
@@ -96,7 +97,7 @@ def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
 
     def read(path: Path) -> dict[str, np.ndarray]:
         norms: dict[str, list[tuple[float, float]]] = {}
-        for row in _rows(path):
+        for row in read_rows(path):
             norms.setdefault(row["part"], []).append((float(row["step"]), float(row["norm"])))
         return {component: np.array(sorted(points)) for component, points in norms.items()}
 
@@ -133,7 +134,8 @@ def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
         return None
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file as mappings from the name of a column to the cell."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 

@@ -63,7 +63,7 @@ class PredictionColumns:
             size: n.
             rows: the m rows with a prediction.
             probabilities: m×C.
-            is_unknown: m bool, true if the model knows no token of the text.
+            is_unknown: m bool, true if the model knows no token of the row's text.
         """
         predicted = [self._class_names[i] for i in probabilities.argmax(1)]
         columns = [predicted, *probabilities.T.round(6).tolist(), is_unknown.tolist()]

@@ -20,7 +20,7 @@ Write = Callable[[Rows], None]
 class Schema:
     """The columns of a table, with Parquet types that fit all values.
 
-    A column has the common type of its values, such as float for integers and floats, or text if they have none.
+    A column has the common type of its values, such as float for integers and floats; text if there is none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,7 +122,7 @@ def _write_parquet(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _common_type(previous: Any, values: Sequence[Any]) -> Any:
-    """Return the Arrow type that fits these values and all values of the type `previous`; text if there is none."""
+    """Return the Arrow type that fits these values and all values of the type `previous`; text if no type fits."""
     import pyarrow as pa
 
     try:

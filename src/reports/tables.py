@@ -1,4 +1,4 @@
-"""Tables of results for a terminal (readable without colour and at 80 columns) and in Markdown."""
+"""Tables of results for a terminal, readable without colour and at 80 columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,11 +26,12 @@ NOTE = (
 
 
 def format_known(value: float | None, form: str = "{:.3f}") -> str:
+    """Format a number; UNKNOWN stands for None."""
     return UNKNOWN if value is None else form.format(value)
 
 
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
-    """Return a table of metrics by name, such as test/acc; the first split (test if present) has 95 % intervals."""
+    """Return a table of metrics by name, such as test/acc; the first split, usually test, has 95 % intervals."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     main, others = splits[:1], splits[1:]
     sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
@@ -66,11 +67,7 @@ def class_table(classes: "Mapping[str, ClassScore]", split: str) -> Table:
 
 
 def prediction_table(
-    class_names: Sequence[str],
-    probabilities: np.ndarray,
-    words: Sequence[str],
-    weights: np.ndarray,
-    count: int = 10,
+    class_names: Sequence[str], probabilities: np.ndarray, words: Sequence[str], weights: np.ndarray, count: int = 10
 ) -> RenderableType:
     """Return the predicted class of a text, the ten largest probabilities, and at most `count` most attended words.
 

@@ -28,7 +28,7 @@ class Duration(NamedTuple):
 
     @classmethod
     def of(cls, result: RunResult) -> "Duration | None":
-        """Return the duration of a run; None if it did not complete or train, or has no total."""
+        """Return the duration of a run; None if it did not complete, did not train or lacks a total."""
         seconds, data = result.seconds, result.data
         count = len(seconds.per_epoch)
         if result.status != "completed" or not count or seconds.total is None:

@@ -53,7 +53,7 @@ class Sweep:
 
         Raises:
             UserError: if the folder contains no sweep, its file cannot be read, a job's folder is not inside the
-                sweep's folder, two jobs have the same number or folder, or the record of a job is a folder.
+                sweep's folder, two jobs have the same number or folder, or the path of a job's record is a folder.
         """
         path = folder / FILE
         if not path.is_file():

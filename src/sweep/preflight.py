@@ -19,7 +19,6 @@ from src.sweep.compose import Composer
 from src.sweep.jobs import Job
 from src.sweep.processes import map_in_processes
 
-COMMAND = "train"
 SHOWN = 6  # maximum number of jobs listed for each mistake
 MAX_CHARACTERS = 160  # maximum length of a job's overrides in the report
 ONE_DEVICE = (
@@ -74,7 +73,7 @@ def _validate_job(composer: Composer, number: int, overrides: list[str], builder
     except (HydraException, OmegaConfBaseException) as error:
         reason = explain(error) if isinstance(error, HydraException) else str(error).splitlines()[0]
         return ValidatedJob(Job(number, overrides, ""), [Mistake("", reason)], "")
-    mistakes = [*config_mistakes(task, COMMAND), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
+    mistakes = [*config_mistakes(task, "train"), *relative_path_mistakes("hydra.sweep.subdir", job.folder)]
     if not mistakes:
         mistakes = _device_mistakes(task.trainer) + builder.find_mistakes(task)
     signature = "" if mistakes else json.dumps(OmegaConf.to_container(task, resolve=True), sort_keys=True, default=str)

@@ -30,7 +30,7 @@ def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[st
 
     Args:
         flags: the command line. Apart from `sweep.resume`, it may contain new values of Hydra's own options, such as
-            another launcher, and must repeat those recorded overrides and flags that are not trusted without this.
+            another launcher, and must repeat recorded overrides and flags that `src.cli.sweep_policy` does not trust.
         repository: the config files that the command line selects.
 
     Raises:

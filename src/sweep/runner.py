@@ -1,4 +1,4 @@
-"""Validate, record and launch the jobs of a sweep, which a grid or a search determines."""
+"""Validate, record and launch the jobs of a grid or a search."""
 
 import logging
 import shlex

@@ -46,7 +46,7 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:
-    """Build the table of outcomes with the reason for each failure; it omits the overrides that all jobs share."""
+    """Build the table of outcomes, with the reason for each failure, but without the overrides that all jobs share."""
     table = _table("#", "overrides", "status", "test acc", "time")
     for job, outcome in zip(jobs, outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"

@@ -127,7 +127,7 @@ def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
     (example,) = json.loads((run / "attention.json").read_text())
     assert example["words"] == ["an", "excellent", "product", ",", "truly"]
     assert (run / "attention_stats.npz").exists() and (run / "page.html").exists()
-    assert "the examples of the test split were left out. data: the source has changed" in caplog.text
+    assert "the examples of the test split are omitted. data: the source has changed" in caplog.text
 
 
 def test_errors_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:

@@ -59,12 +59,7 @@ def draw_reliability(bins: Bins, split: str) -> Figure:
     )
     upper.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1, label="perfect calibration")
     total = bins.count.sum()
-    name_axes(
-        upper,
-        f"Reliability, {split} split: ECE {calibration_error(bins):.3f}, n = {total:,}",
-        "",
-        "accuracy",
-    )
+    name_axes(upper, f"Reliability, {split} split: ECE {calibration_error(bins):.3f}, n = {total:,}", "", "accuracy")
     upper.set(xlim=(0, 1), ylim=(0, 1.02))
     upper.legend(fontsize=8, frameon=False, loc="upper left")
     lower.bar(centres, bins.count, 0.92 / m, color=GREY)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from src.reports.figures.style import INK, WEIGHTS, label_words, new_figure, user_text
+from src.reports.figures.style import INK, WEIGHTS, new_figure, user_text
 from src.reports.words import MAP_QUANTILE, clean_text, colour_limit
 
 MAX_NAMED, MAX_NAMED_IN_GRID = 40, 20  # maximum number of words on an axis: in a single map, and in the grid of heads
@@ -24,7 +24,9 @@ def draw_maps(words: Sequence[str], matrix: np.ndarray | None, title: str) -> di
 
 
 def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
-    """Draw a text's mean map over heads; of more than 40 words, draw an overview and the map of the 40 most attended.
+    """Draw the map of a text, averaged over heads.
+
+    For a text with more than 40 words, draw an overview of all words, and a map of the 40 most attended words.
 
     Args:
         words: L words, L ≥ 1.
@@ -46,7 +48,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure
         note = f": the {MAX_NAMED} most attended words, with {fraction:.0%} of the weight"
     image = panels[-1].imshow(submatrix, cmap=WEIGHTS, vmin=0, vmax=colour_limit(mean))
     names = _names(words, columns)
-    label_words(panels[-1], names, names, 8)
+    _label(panels[-1], names, names, 8)
     panels[-1].set_ylabel("attending word (query)", fontsize=8.5)
     panels[-1].set_xlabel("attended word (key)" + note, fontsize=8.5)
     if len(words) <= MAX_NUMBERED:
@@ -57,7 +59,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure
 
 
 def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
-    """Draw the maps of at most 16 heads, with a common colour scale; of more than 20 words, only the most attended 20.
+    """Draw a map of each head, with a common colour scale: at most the first 16 heads and the 20 most attended words.
 
     Args:
         words: L words, L ≥ 1.
@@ -74,7 +76,7 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for number, (axes, head) in enumerate(zip(panels, selected, strict=False)):
         image = axes.imshow(head, cmap=WEIGHTS, vmin=0, vmax=colour_limit(heads))
-        label_words(axes, names if number < across else None, names if number % across == 0 else None, 7)
+        _label(axes, names if number < across else [], names if number % across == 0 else [], 7)
         axes.set_xlabel(f"head {number + 1}", fontsize=8.5)
         axes.xaxis.set_label_position("bottom")
     for axes in panels[len(selected) :]:
@@ -94,10 +96,18 @@ def most_attended(matrix: np.ndarray, count: int) -> np.ndarray:
 
 
 def _names(words: Sequence[str], columns: np.ndarray) -> list[str]:
-    """Return the words of the columns; if some words are omitted, each with its position in the text, from 1."""
+    """Return the words of the columns; if some words are omitted, append each word's position in the text, from 1."""
     if len(columns) == len(words):
         return [clean_text(word, 20) for word in words]
     return [f"{clean_text(words[column], 20)} {column + 1}" for column in columns]
+
+
+def _label(axes: Axes, columns: list[str], rows: list[str], size: float) -> None:
+    """Label the columns (at the top) and the rows (at the left) of a map."""
+    for axis, names in ((axes.xaxis, columns), (axes.yaxis, rows)):
+        axis.set_ticks(range(len(names)), names, **user_text(size))
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
+    axes.tick_params(axis="x", labelrotation=90 if max(map(len, columns), default=0) > 2 else 0)
 
 
 def _overview(axes: Axes, matrix: np.ndarray) -> None:

@@ -1,7 +1,6 @@
 """A text whose words are coloured by attention weight, next to its ten most attended words."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -91,10 +90,8 @@ def _write_words(
 
 
 def _draw_top_words(axes: Axes, top: list[WeightedWord], limit: float) -> None:
-    axes.barh(range(len(top)), [w.weight for w in top], color=colormaps[WEIGHTS](0.7), height=0.7)
-    label_style: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
-    for row, (_, _, weight) in enumerate(top):
-        axes.annotate(f"{weight:.4f}", (weight, row), **label_style)
+    bars = axes.barh(range(len(top)), [w.weight for w in top], color=colormaps[WEIGHTS](0.7), height=0.7)
+    axes.bar_label(bars, fmt="%.4f", padding=3, fontsize=8)
     axes.set_yticks(range(len(top)), [clean_text(w.word, 16) for w in top], **user_text(8.5))
     axes.set(ylim=(9.5, -0.5), xlim=(0, limit), xticks=[])
     axes.tick_params(length=0)
@@ -108,13 +105,8 @@ def _draw_colour_scale(axes: Axes, limit: float, uniform: float) -> None:
     bar.set_ticks([0, limit], labels=["0", f"{limit:.2g}"])
     axes.tick_params(labelsize=7.5)
     axes.axvline(uniform, color=COLOURS[1], linewidth=1.5)
-    label_style: dict[str, Any] = {
-        "xytext": (0, 2),
-        "textcoords": "offset points",
-        "fontsize": 7.5,
-        "color": COLOURS[1],
-    }
-    axes.annotate(f"uniform: {uniform:.2g}", (uniform, 1), **label_style)
+    label, position = f"uniform: {uniform:.2g}", (uniform, 1)
+    axes.annotate(label, position, (0, 2), textcoords="offset points", fontsize=7.5, color=COLOURS[1])
 
 
 def _axes_at(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:

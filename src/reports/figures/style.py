@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from src.files.atomic import replace_atomically
-from src.reports.words import clean_text
 
 log = logging.getLogger(__name__)
 WEIGHTS = "Blues"  # colour map of weights: one hue, light to dark, readable in greyscale and with colour blindness
@@ -57,15 +56,6 @@ def families() -> list[str]:
 def user_text(size: float) -> dict[str, Any]:
     """Return matplotlib properties for text from users: fonts for all scripts, and no parsing of formulas."""
     return {"fontsize": size, "fontfamily": families(), "parse_math": False}
-
-
-def label_words(axes: Axes, columns: list[str] | None, rows: list[str] | None, size: float) -> None:
-    """Label the columns (top) and rows (left) of a map with words; None omits the labels."""
-    for axis, words in ((axes.xaxis, columns), (axes.yaxis, rows)):
-        labels = [clean_text(word) for word in words or []]
-        axis.set_ticks(range(len(labels)), labels, **user_text(size))
-    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
-    axes.tick_params(axis="x", labelrotation=90 if columns and max(map(len, columns)) > 2 else 0)
 
 
 @contextmanager

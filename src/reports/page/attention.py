@@ -21,7 +21,7 @@ class Word(NamedTuple):
 
 
 class TokenMap(NamedTuple):
-    """The word × word weights of one head, or their mean over heads."""
+    """The word × word weights of one head, or of the mean over heads."""
 
     layer: str
     head: str

@@ -1,6 +1,6 @@
 """Scales for charts, and tables with charts.
 
-Coordinates are percentages of the box, so that a chart adapts to the width of the screen and its text keeps its size.
+Coordinates are percentages of the box, so that a chart adapts to the width of the screen while its text keeps its size.
 """
 
 import math
@@ -61,7 +61,7 @@ class ChartTable(NamedTuple):
 
 
 def linear_scale(values: Iterable[float], ticks: int = 4, whole: bool = False) -> Scale:
-    """Return a linear scale over all values, with about `ticks` ticks; with `whole`, they are whole numbers."""
+    """Return a linear scale over all values with about `ticks` ticks, which are whole numbers if `whole` is true."""
     low, high = _ends(values)
     if low == high:
         low, high = (low - 0.5, high + 0.5) if whole else (low - abs(low) / 20 - 0.01, high + abs(high) / 20 + 0.01)

@@ -24,7 +24,7 @@ class Confusion(NamedTuple):
     title: str
     names: Sequence[str]
     counts: list[list[int]]  # C×C, with a row for each true class
-    errors: list[Error] | None  # shown instead of the matrix if there are many classes; otherwise None
+    errors: list[Error] | None  # the pairs to show instead of the matrix; None if the matrix is shown
 
 
 def confusion(counts: np.ndarray, names: Sequence[str], title: str) -> Confusion:

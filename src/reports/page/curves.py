@@ -28,7 +28,7 @@ def run_curves(history: History) -> list[CurveChart]:
 
 
 def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> dict[str, list[CurveChart]]:
-    """Return the charts of each score, one for each variant; all charts of a score have the same scale."""
+    """Return the charts of each score, one for each variant with histories; all charts of a score have one scale."""
     return {score: charts for score in SCORES if (charts := _charts(variants, score))}
 
 

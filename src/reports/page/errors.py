@@ -1,6 +1,5 @@
 """Read `errors.csv`: the most confident mistakes and the most uncertain predictions on the test split."""
 
-import csv
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -8,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from src.files.plain import require
-from src.reports.files import read_existing
+from src.reports.files import read_existing, read_rows
 from src.reports.page.attention import Word, coloured_words
 
-csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}
 
 
@@ -34,9 +32,8 @@ def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
 
     def read(path: Path) -> dict[str, list[ErrorRow]]:
         by_kind: dict[str, list[ErrorRow]] = {}
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                by_kind.setdefault(KINDS[row["kind"]], []).append(_row(row))
+        for row in read_rows(path):
+            by_kind.setdefault(KINDS[row["kind"]], []).append(_row(row))
         return by_kind
 
     return read_existing(run / "errors.csv", read) or {}

@@ -1,4 +1,4 @@
-"""The page of one run: scores, curves, confusion matrix and attention weights."""
+"""The page of one run: scores, curves, confusion matrix, errors, attention weights and data."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -113,8 +113,7 @@ def _scores(metrics: Mapping[str, Score]) -> dict[str, ChartTable]:
     charted_ends = [end for rows in by_split.values() for row in rows if row.value is not None for end in row[1:4]]
     lowest = min((end for end in charted_ends if end is not None), default=0.0)  # mcc may be negative
     scale, heads = linear_scale([min(0.0, lowest), 1.0]), ("Value", "95 % interval", "Texts")
-    description = "Scores from 0 to 1 with their intervals"
-    return {split: ChartTable(scale, heads, rows, description) for split, rows in by_split.items()}
+    return {split: ChartTable(scale, heads, rows, "Scores with their intervals") for split, rows in by_split.items()}
 
 
 def _class_row(name: str, score: ClassScore) -> list[str]:

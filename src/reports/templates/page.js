@@ -66,7 +66,7 @@ class TokenMap {
     this.draw();
   }
 
-  // Return the template of the selected layer and head; if the layer lacks the head, that of the mean over heads.
+  // Return the template of the selected layer and head; if the layer lacks the head, return the template of the mean.
   template() {
     const choice = (name) =>
       this.root.querySelector(`select[name^="${name}-"], input[name^="${name}-"]:checked`)?.value;
