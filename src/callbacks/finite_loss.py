@@ -45,6 +45,6 @@ class FiniteLoss(pl.Callback):
             batch, epoch = batch_idx + 2 - len(self._losses) + index, trainer.current_epoch + 1  # both count from 1
             raise UserError(
                 f"the loss became {self._losses[index].item()} at batch {batch} of epoch {epoch}, so training stopped; "
-                f"try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
+                "try a smaller optimizer.lr or trainer.gradient_clip_val=1.0"
             )
         self._losses = []

@@ -105,7 +105,9 @@ def name_pictures(pictures: Sequence[Path]) -> dict[str, Path]:
     numbers: dict[str, int] = {}
     named: dict[str, Path] = {}
     for picture in pictures:
-        kind, _, text = picture.stem.partition("_")
-        shows_text = kind in TEXT_PICTURES
-        named[f"{kind}_{numbers.setdefault(text, len(numbers) + 1)}" if shows_text else picture.stem] = picture
+        name = picture.stem
+        kind, _, text = name.partition("_")
+        if kind in TEXT_PICTURES:
+            name = f"{kind}_{numbers.setdefault(text, len(numbers) + 1)}"
+        named[name] = picture
     return named

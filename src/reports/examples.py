@@ -96,5 +96,5 @@ def _to_map(matrix: list[Any], length: int) -> np.ndarray | None:
     """Return weights H×T×L as an array if each word has a row (T = L), otherwise None."""
     weights = np.asarray(matrix, dtype=np.float64)
     if weights.ndim != 3 or not np.isfinite(weights).all():
-        raise ValueError(f"a matrix of shape {weights.shape} is not H×T×L or not finite")
+        raise ValueError(f"a matrix of shape {weights.shape} must be finite and have three axes, H×T×L")
     return weights if weights.shape[1:] == (length, length) and len(weights) else None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from src.config.hydra_errors import explain
@@ -82,9 +82,7 @@ def _validate_job(composer: Composer, number: int, overrides: list[str], builder
 
 def _device_mistakes(trainer: DictConfig) -> list[Mistake]:
     devices, strategy = trainer.get("devices"), str(trainer.get("strategy", "auto"))
-    has_one_device = devices in (1, "1") or (
-        not isinstance(devices, (str, int)) and devices is not None and len(devices) == 1
-    )
+    has_one_device = devices in (1, "1") or (isinstance(devices, ListConfig) and len(devices) == 1)
     if has_one_device and trainer.get("num_nodes", 1) == 1 and not strategy.startswith(("ddp", "fsdp", "deepspeed")):
         return []
     return [Mistake(f"trainer.strategy={strategy} trainer.devices={format_value(devices)}", ONE_DEVICE)]

@@ -73,9 +73,10 @@ def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
     """
     from src.run_folder import trim_logs
 
-    steps = _checkpoint_steps(folder / "checkpoints" / "last.ckpt") if cfg.get("train") else 0
+    last = folder / "checkpoints" / "last.ckpt"
+    steps = _checkpoint_steps(last) if cfg.get("train") else 0
     if steps:
-        cfg.ckpt_path = str(folder / "checkpoints" / "last.ckpt")
+        cfg.ckpt_path = str(last)
         log.info("Resuming at step %d", steps)
     trim_logs(folder, steps)
 

@@ -67,7 +67,7 @@ class SweepRunner:
             UserError: if a job cannot run; the message lists all mistakes.
         """
         if not requests:
-            log.info("All jobs are completed")
+            log.info("All jobs are completed or pruned")
             return []
         start = time.perf_counter()
         jobs = validate_jobs(self.composer, requests)
