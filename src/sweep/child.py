@@ -75,7 +75,7 @@ def _set_up_process(hydra: DictConfig, output_folder: Path | None) -> None:
         file = os.open(output_folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         os.dup2(file, sys.stdout.fileno())
         os.dup2(file, sys.stderr.fileno())
-    if HydraConfig.instance().cfg is None:  # in a spawned process, unlike a forked one
+    if HydraConfig.instance().cfg is None:  # the process was spawned, not forked
         setup_globals()
         HydraConfig.instance().set_config(hydra)
         configure_log(hydra.hydra.job_logging, hydra.hydra.verbose)

@@ -1,4 +1,4 @@
-"""Dry build of jobs, with their components and options, but with a few synthetic texts instead of their data."""
+"""Dry build of jobs: build their components, and run one optimizer step on synthetic texts instead of their data."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ LONGEST = 100_000  # maximum number of tokens in the longest synthetic text
 
 
 class TrialBuilder:
-    """Builds each distinct model once and reads each distinct data source once, without tokenizing."""
+    """Builds each distinct model once, and reads each distinct data source once, without tokenizing it."""
 
     def __init__(self) -> None:
         self._built: dict[str, list[Mistake]] = {}

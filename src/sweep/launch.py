@@ -109,7 +109,6 @@ def launch(jobs: Sequence[Job], task: Task, hydra_context: HydraContext, config:
 
     Args:
         jobs: at least one job.
-        task: the function that the launcher calls for each job.
         config: the sweep's own configuration.
 
     Raises:

@@ -43,8 +43,8 @@ class ValidatedJob(NamedTuple):
 def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
     """Return the jobs with their folders, if all of them can run.
 
-    On each core, a process composes and checks some of the jobs. For each distinct model among them, it builds the
-    model with a small vocabulary and runs one optimizer step on synthetic texts; it reads each distinct data source.
+    On each core, a process composes and checks some of the jobs: it builds each of their distinct models with a small
+    vocabulary, runs one optimizer step on synthetic texts, and reads each of their distinct data sources.
 
     Args:
         requests: number and overrides of each job.
