@@ -48,7 +48,7 @@ def run_job(module: str, cfg: DictConfig, hydra: DictConfig, redirect_output: bo
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
-        if code > 128:
+        if code - 128 in [*signal.Signals]:
             reason = f"stopped by {signal.Signals(code - 128).name}"
         if isinstance(end.code, str):
             reason = end.code.removeprefix("Error: ")
