@@ -104,14 +104,12 @@ def _read_schema(source: "TextSource", schema: "Schema") -> int:
     """Read all rows, add their columns to the schema, and return the number of rows."""
     from src.cli.progress import row_progress
 
-    total, has_text = 0, False
+    total = 0
     with row_progress("Read") as advance:
         for rows, texts in source.chunks():
             schema.add(rows.columns)
             total += len(texts)
-            has_text = has_text or any(text.strip() for text in texts)
             advance(len(texts))
-    source.require_text(has_text)
     return total
 
 

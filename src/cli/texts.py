@@ -17,7 +17,7 @@ from src.data.utf8 import decode, lines_of
 from src.errors import UserError
 from src.process.startup import closed_streams
 
-LARGEST_JSON = 256 << 20  # characters in a .json file, whose array is read as a whole and takes even more memory
+LARGEST_JSON = 256 << 20  # maximum number of characters in a .json file, which is read as a whole
 
 
 @dataclass(frozen=True)
@@ -40,33 +40,28 @@ class TextSource:
         """Yield chunks of rows, and the texts of each chunk, some of which may be blank.
 
         Raises:
-            UserError: if the source cannot be read, lacks the column, or has a value in this column that is not a text.
+            UserError: if the source cannot be read, lacks the column, has a value in this column that is not a text,
+                or contains only blank texts.
         """
         names: dict[str, None] = {}
+        has_text = False
         for rows in self.read_rows():
             names |= dict.fromkeys(rows.columns)
             if not self.columns_may_vary:
                 self._require_column(names)
             values = rows.columns.get(self.column, [None] * len(rows.places))
-            yield rows, cell_texts(replace(rows, columns={self.column: values}), self.column)
+            texts = cell_texts(replace(rows, columns={self.column: values}), self.column)
+            has_text = has_text or any(text.strip() for text in texts)
+            yield rows, texts
         if self.columns_may_vary:
             self._require_column(names)
-
-    def read(self) -> tuple[Rows, list[str]]:
-        """Read all rows, and the text of each.
-
-        Raises:
-            UserError: as `chunks` does, and if all texts are blank.
-        """
-        chunks = list(self.chunks())
-        texts = [text for _, texts in chunks for text in texts]
-        self.require_text(any(text.strip() for text in texts))
-        return join_rows(rows for rows, _ in chunks), texts
-
-    def require_text(self, has_text: bool) -> None:
-        """Raise a UserError if `has_text` is false, that is, if all texts are blank."""
         if not has_text:
             raise UserError(f"{self.name}: contains no text")
+
+    def read(self) -> tuple[Rows, list[str]]:
+        """Read all rows, and the text of each; errors are those of `chunks`."""
+        chunks = list(self.chunks())
+        return join_rows(rows for rows, _ in chunks), [text for _, texts in chunks for text in texts]
 
     def _require_column(self, names: Iterable[str]) -> None:
         check_columns(self.name, [self.column], list(names), "text_column")
@@ -84,7 +79,7 @@ def text_source(
         delimiter: delimiter of a CSV or TSV file; None detects it.
 
     Raises:
-        UserError: if options contradict each other, there is no text or no such file, or a text is not UTF-8.
+        UserError: if options contradict each other, no text is given, the file cannot be read, or a text is not UTF-8.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")
