@@ -1,7 +1,7 @@
-"""Limits on the configuration in a checkpoint, because the file may come from another person.
+"""Limits on the configuration in a checkpoint, which may come from another person.
 
 The configuration may choose among the config files of this installation and set plain options. It must not name an
-untrusted class, or a path outside the run's folder to which the run would write. Its options in `LOCAL` are ignored.
+untrusted class, or a path outside the run's folder to which the run would write. The options in `LOCAL` are ignored.
 """
 
 import os
@@ -16,7 +16,7 @@ from src.config.targets import TRUSTED_IN_CHECKPOINTS, find_class
 from src.formatting import format_value
 
 SOURCES = ("data", "model")  # nodes whose paths are only read; paths in other nodes may be written to
-# Modules whose classes a checkpoint may name, even if the config files name other classes
+# Modules whose classes a checkpoint may name in place of the classes in the config files
 TRUSTED_TO_RESUME = TRUSTED_IN_CHECKPOINTS | {
     "src.callbacks",
     "src.optim",
@@ -26,11 +26,11 @@ TRUSTED_TO_RESUME = TRUSTED_IN_CHECKPOINTS | {
 
 
 def policy_mistakes(options: Mapping[str, Any], folder: str, trusted: Set[str]) -> Iterator[Mistake]:
-    """Find the values that a checkpoint must not set.
+    """Find the values that a checkpoint or a sweep.json must not set.
 
     Args:
         options: plain values by dotted path.
-        folder: folder of the run.
+        folder: folder of the run or sweep.
         trusted: modules whose classes are allowed.
     """
     for option, value in options.items():

@@ -17,6 +17,12 @@ def is_choice(override: ParsedOverride, groups: Groups) -> bool:
     return override.key in groups and not any(isinstance(value, dict) for value in override.values)
 
 
+def describe_folder(group: str, groups: Groups) -> str:
+    """Return the message about a group that contains only groups, such as `model`."""
+    subgroups = sorted(name for name in groups if name.startswith(f"{group}/"))
+    return f"is a folder of groups; its groups are {format_names(subgroups)}"
+
+
 def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list[Mistake], list[str]]:
     """Check an override that chooses config files.
 
@@ -31,8 +37,7 @@ def check_choice(override: ParsedOverride, repository: Repository) -> tuple[list
     if override.prefix == "~" and choices:
         return [], override.lines
     if not choices:
-        subgroups = [group for group in groups if group.startswith(f"{override.key}/")]
-        return [Mistake(override.line, f"is a folder of groups; its groups are {format_names(sorted(subgroups))}")], []
+        return [Mistake(override.line, describe_folder(override.key, groups))], []
     mistakes, corrected = [], []
     if not override.values:
         mistakes.append(Mistake(override.line, f"matches none of the choices ({format_names(sorted(choices))})"))
@@ -64,6 +69,6 @@ def _describe_wrong_choice(name: object, override: ParsedOverride, repository: R
     if name is None and "none" not in choices:
         if override.key in repository.required_groups:
             return required_message(override.key, choices)
-        return f"no such choice; to remove it write ~{override.key}"
+        return f"no such choice; to remove the group, write ~{override.key}"
     hint = f"; {plugin_install_hint(name)}" if override.key in ("hydra/launcher", "hydra/sweeper") else ""
     return no_such_choice("none" if name is None else name, choices) + hint

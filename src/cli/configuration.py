@@ -29,13 +29,13 @@ def configuration_mistakes(
     overrides: list[ParsedOverride],
     sweeps: bool,
 ) -> Iterator[Mistake]:
-    """Find the mistakes in a whole configuration, including those that the dry build of a training run finds.
+    """Find the mistakes in a whole configuration; for a single training run, this includes a dry build.
 
-    The dry builds of a sweep's jobs follow when the jobs are composed.
+    The jobs of a sweep undergo the dry build later, after they are composed.
 
     Args:
-        choices: overrides that choose config files; their own mistakes are already reported.
-        options: the other overrides whose keys are valid.
+        choices: overrides that choose config files; mistakes in these overrides are already reported.
+        options: overrides of options, with valid keys.
         overrides: all overrides on the command line.
         sweeps: whether an override may have several values.
     """
@@ -67,7 +67,7 @@ def configuration_mistakes(
 
 @contextmanager
 def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
-    """Set the values in `cfg.hydra` that Hydra sets at the start of a run; yield mistakes in its folders and name."""
+    """Set the values in `cfg.hydra` that Hydra sets at the start of a run; yield mistakes in folders and job name."""
 
     def set_values(folder: str) -> None:
         with read_write(cfg.hydra), open_dict(cfg.hydra):
@@ -86,14 +86,14 @@ def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
 
 
 def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
-    """Return `built_in` and the modules trusted on the command line or in conf/extras; other files cannot add any."""
+    """Return `built_in` and the modules trusted on the command line or in conf/extras; other files cannot add one."""
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
     return trusted_modules(cfg, built_in)
 
 
 def _package_mistakes(repository: Repository, choices: list[str], task: DictConfig) -> Iterator[Mistake]:
-    """Find files that set options under the name of their group, which is no option; remove this node from `task`."""
+    """Find config files that set a node that the command does not read, such as `experiment`; remove it from `task`."""
     options = of_record(COMMANDS[repository.command]).options
     for path, package in repository.selected_files([*repository.search, *choices]):
         name = package.partition(".")[0]
@@ -105,7 +105,7 @@ def _package_mistakes(repository: Repository, choices: list[str], task: DictConf
 
 
 def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find environment variables that a config file sets. None is allowed: PATH determines which programs run."""
+    """Find environment variables that a config file sets; PATH, for example, would determine which programs run."""
     prefix = "hydra.job.env_set"
     typed = {override.key for override in overrides if override.key.startswith(f"{prefix}.")}
     for override in overrides:
@@ -117,7 +117,7 @@ def _environment_mistakes(hydra: DictConfig, overrides: list[ParsedOverride]) ->
 
 
 def _tag_mistakes(task: DictConfig, overrides: list[ParsedOverride]) -> Iterator[Mistake]:
-    """Find missing tags if tags are required. The default tags count only if they are typed on the command line."""
+    """Find missing tags if tags are required. The default tags count only if the command line sets them."""
     values = plain_values(task)
     tags = values.get("tags")
     is_default = tags in ([], DEFAULT_TAGS) and "tags" not in {override.key for override in overrides}

@@ -46,11 +46,11 @@ def entry(command: str, free_text: Collection[str] = ()) -> Callable[[Task], Cal
     """Return a decorator that turns a function of a configuration into the `main` of a command.
 
     All mistakes on the command line and in the configuration are reported together before the function is called.
-    A `UserError` or an error of the environment, such as a full disk, ends the program with a message and exit code 1,
-    also in a sweep. Any other exception ends it with a full traceback.
+    A user's mistake, or an error of the environment such as a full disk, ends the program with a message and exit
+    code 1. Any other exception ends it with a full traceback.
 
     Args:
-        command: train, eval, predict or export; also the name of the primary config in conf/.
+        command: train, eval, predict or export; also the default name of the primary config.
         free_text: options whose values are taken literally, such as `text=Truly = 10/10, "great"!`.
     """
     # src.sweep.child calls `__wrapped__`, the undecorated task
@@ -79,10 +79,11 @@ def run_command(command: str, task: Task, free_text: Collection[str]) -> None:
 def read_command_line(
     arguments: list[str], command: str, free_text: Collection[str] = ()
 ) -> tuple[Namespace, Repository]:
-    """Parse and validate the command line; to resume, add the overrides of the earlier run or sweep.
+    """Parse and validate the command line; if it resumes a run or sweep, add the recorded overrides.
 
     Raises:
-        UserError: with all mistakes on the command line and in the configuration.
+        UserError: if the run or sweep cannot resume, or if there are mistakes on the command line or in the
+            configuration; the message lists all mistakes.
     """
     flags = parse_flags(quote_values(arguments, free_text))
     folder = (SRC / flags.config_path).resolve() if flags.config_path else CONF

@@ -1,6 +1,6 @@
 """The page that --help shows: the groups with their choices, the options with their values, and the flags.
 
-Hydra's own help can show neither the comments of options nor the selected choices.
+Hydra's own help can show neither the comments on options nor the selected choices.
 """
 
 import sys
@@ -20,9 +20,9 @@ FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
   --cfg job   print the configuration composed from the other arguments; --resolve replaces references by values
   --help      print this page for the configuration composed from the other arguments
-  --hydra-help, --version and others are Hydra's
+  --hydra-help, --version and other flags are Hydra's
 
-  In a shell, quote text with spaces, commas or = twice: 'tags=["a, b"]'
+  In a shell, text with spaces, commas or = needs two pairs of quotes: 'tags=["a, b"]'
 """
 
 

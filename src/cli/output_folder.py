@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
-    """Add the folders of the runs, and `--out`, to the options of a command."""
+    """Add the arguments FOLDER… and `--out` to the parser of a command."""
     parser.add_argument(
         "folders",
         nargs="+",
@@ -30,10 +30,10 @@ def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Path:
-    """Return the output folder: `out` if given, the only folder of the runs, or `outputs/<command>/<time>`.
+    """Return the output folder: `out` if given, otherwise the only folder of `folders` or `outputs/<command>/<time>`.
 
     Raises:
-        UserError: if the folder cannot be written to.
+        UserError: if `out`, or a folder that exists, cannot be written to.
     """
     from src.config.paths import unwritable_reason
 
@@ -45,7 +45,10 @@ def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Pa
 
 
 def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType") -> None:
-    """Write the texts to files in the folder, by file name, and print the tables and the paths of the files.
+    """Write the files of a report, and print the tables and the paths of the files.
+
+    Args:
+        texts: the content of each file, by file name.
 
     Raises:
         UserError: if the folder cannot be written to.
@@ -66,7 +69,6 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
 
 
 def _folder(text: str) -> Path:
-    """Convert a command-line argument to the path of a folder."""
     if not text.strip():
         raise argparse.ArgumentTypeError("is empty: name a folder")
     return Path(text)

@@ -1,15 +1,15 @@
 """Validate the key of an override, and suggest the nearest valid key."""
 
 import re
-from collections.abc import Mapping
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from src.cli.choices import Groups
+from src.cli.choices import Groups, describe_folder
 from src.cli.parsing import ParsedOverride
+from src.config.composition import Repository
 from src.config.keys import paths_in, present_name
 from src.config.mistakes import Mistake
 from src.config.options import WITHIN
@@ -20,12 +20,14 @@ from src.config.validation import option_at
 from src.formatting import format_names
 from src.suggestions import nearest, no_such, no_such_choice
 
-Paths = Mapping[str, Any]  # dotted path → plain value, with interpolations as written
 
+def check_key(override: ParsedOverride, cfg: DictConfig, repository: Repository) -> Mistake | None:
+    """Return the mistake in the key of an override, or None.
 
-def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: Groups) -> Mistake | None:
-    """Check the key of an override against `cfg`, composed without it; return a mistake, or None for a valid key."""
-    paths = paths_in(written_values(cfg))
+    Args:
+        cfg: the configuration composed without this override.
+    """
+    groups, paths = repository.groups, paths_in(written_values(cfg))
     group = override.key.replace(".", "/")
     is_mapping = any(isinstance(value, dict) for value in override.values)
     if group in groups and not is_mapping and override.prefix != "~":
@@ -34,13 +36,12 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
         if present := present_name(override.key):
             return Mistake(override.line, f"is now called {present}")
         is_new = override.prefix in ("+", "++") and override.lines  # validated later, in the whole configuration
-        return None if is_new else Mistake(override.line, _describe_unknown_key(override, cfg, command, paths, groups))
+        return None if is_new else Mistake(override.line, _describe_unknown_key(override, cfg, repository))
     if not override.lines:
         return Mistake(override.line, "matches nothing: use glob() only for the choices of a group")
     if override.prefix == "+" and paths[override.key] is not None:
-        return Mistake(
-            override.line, f"already exists: write {f'+{override.line}' if is_mapping else override.line[1:]}"
-        )
+        corrected = f"+{override.line}" if is_mapping else override.line[1:]
+        return Mistake(override.line, f"already exists: write {corrected}")
     if override.prefix == "~":
         return _check_removal(override, groups)
     inner = isinstance(paths[override.key], dict) and not override.key.startswith("hydra.")
@@ -51,7 +52,7 @@ def check_key(override: ParsedOverride, cfg: DictConfig, command: str, groups: G
 
 
 def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
-    """Check the removal of an option; return a mistake, or None if the option may be removed."""
+    """Return a mistake if the option must not be removed, otherwise None."""
     parent, _, name = override.key.rpartition(".")
     group = parent.replace(".", "/")
     if name == "_target_" and groups.get(group):
@@ -63,44 +64,38 @@ def _check_removal(override: ParsedOverride, groups: Groups) -> Mistake | None:
 
 
 def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups) -> str:
-    """Describe a group that is written with dots: Hydra would silently replace the group's node by the text."""
+    """Return the message about a group typed with dots, whose options Hydra would silently replace with the value."""
     value = override.line.partition("=")[2]
     choices = groups[group]
     if not choices:
-        subgroups = sorted(name for name in groups if name.startswith(f"{group}/"))
-        return f"is a folder of groups; its groups are {format_names(subgroups)}"
+        return describe_folder(group, groups)
     if all(value in choices for value in override.values):
         return f"is a group and needs a slash: write {override.prefix}{group}={value}"
     wrong = f"{value} is {no_such_choice(value, choices)}"
     return f"is a group and needs a slash: write {override.prefix}{group}=…; {wrong}"
 
 
-def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, command: str, paths: Paths, groups: Groups) -> str:
-    """Describe a key that the configuration lacks."""
+def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, repository: Repository) -> str:
+    """Return the message about a key that the configuration lacks."""
+    paths = paths_in(written_values(cfg))
     key, _, value = override.line.lstrip("+~").partition("=")
     typed = key.replace("/", ".")
     if typed in paths:
         return f"is an option and needs dots: write {override.prefix}{typed}={value}"
-    new = next(path for path in _prefixes(override.key) if path not in paths)
-    if override.lines and _may_be_option(cfg, new) and option_at(cfg, command, new):
+    new = next(path for path in accumulate(override.key.split("."), "{}.{}".format) if path not in paths)
+    if override.lines and _may_be_option(cfg, new) and option_at(cfg, repository.command, new):
         return f"is not in the configuration: write +{override.line}"
     names = {path: path for path in paths if override.key.startswith("hydra") or not path.startswith("hydra.")}
-    names |= {group.replace("/", "."): group for group, choices in groups.items() if choices}
+    names |= {group.replace("/", "."): group for group, choices in repository.groups.items() if choices}
     kind = "group" if "/" in override.key else "option"
     return no_such(kind, [names[name] for name in nearest(typed, names)])
 
 
-def _prefixes(key: str) -> list[str]:
-    """Return all prefixes of a dotted path: `a.b.c` → a, a.b, a.b.c."""
-    names = key.split(".")
-    return [".".join(names[: i + 1]) for i in range(len(names))]
-
-
 def _may_be_option(cfg: DictConfig, path: str) -> bool:
-    """Return whether the class at a node may accept the option `path`, which the configuration lacks.
+    """Return whether a class may accept the option `path`, which the configuration lacks.
 
-    The option's name must occur in the source code of the package of the class or of its required base class. This
-    search takes milliseconds; importing the class would take seconds.
+    If the class is known, the option's name must occur in the source code of the package of this class, or of the base
+    class that is required there. Searching the code takes milliseconds; importing the class would take seconds.
     """
     parent, _, name = path.rpartition(".")
     node = OmegaConf.select(cfg, parent) if parent else None
@@ -116,7 +111,7 @@ def _may_be_option(cfg: DictConfig, path: str) -> bool:
 
 
 def _package(path: str) -> Path | None:
-    """Return the folder of the innermost package in a dotted path, without importing it; None if there is none."""
+    """Return the folder of the innermost package in a dotted path, or None; the package is not imported."""
     top, *names = path.split(".")
     spec = find_spec(top) if top.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:

@@ -15,7 +15,7 @@ from src.config.keys import key_of
 from src.config.mistakes import Mistake
 from src.config.quoting import quote
 
-ONLY_SEARCH = "is an interval, which only a search samples: add hparams_search=optuna, or list values: a,b,c"
+ONLY_SEARCH = "is an interval, for a search only: add hparams_search=optuna, or list values: a,b,c"
 SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether to sweep, and over which values
 
 
@@ -43,8 +43,8 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
             mistakes += [Mistake(override.line, ONLY_SEARCH) for override in overrides if override.is_interval]
     else:
         mistakes += [_several_values(override) for override in overrides if override.is_sweep]
-    without_value = {mistake.entry for mistake in mistakes}  # only the keys of these overrides can be checked
-    unset = set(map(key_of, without_value))
+    invalid = {mistake.entry for mistake in mistakes}  # only the keys of these overrides are checked below
+    unset = set(map(key_of, invalid))
 
     choices = [override for override in overrides if is_choice(override, repository.groups)]
     options = [override for override in overrides if override not in choices]
@@ -53,15 +53,16 @@ def command_line_mistakes(repository: Repository, lines: list[str], *, sweeps: b
     for row in rows:
         cfg, errors = repository.compose_valid(row)
         mistakes += [Mistake(line, error) for line, error in errors.items()]
-        checked = [(override, check_key(override, cfg, repository.command, repository.groups)) for override in options]
+        checked = [(override, check_key(override, cfg, repository)) for override in options]
         mistakes += [mistake for override, mistake in checked if mistake and not override.key.startswith(unknown)]
         options = [override for override, mistake in checked if not mistake]
-    options = [override for override in options if override.line not in without_value]
+    options = [override for override in options if override.line not in invalid]
     # This step imports classes, which takes seconds. It is skipped if there are mistakes but no options to validate.
     if deep and (options or not mistakes):
         for row in rows:
             in_config = configuration_mistakes(repository, row, options, overrides, sweeps)
-            mistakes += [mistake for mistake in in_config if mistake.entry not in unset]  # not "data.path is required"
+            # An option whose override is invalid is not reported again as a required option that is missing
+            mistakes += [mistake for mistake in in_config if mistake.entry not in unset]
     return mistakes
 
 
@@ -89,8 +90,8 @@ def _combine_choices(
     """Validate the overrides that choose files.
 
     Returns:
-        Lists of overrides, each with one valid choice per group, that together contain every valid choice; the prefixes
-            of options that cannot be checked, because their group has no valid choice; and the mistakes.
+        Rows of overrides, with one valid choice per group in each row and every valid choice in some row; the prefixes
+            of the options of groups without a valid choice, which cannot be checked; and the mistakes.
     """
     columns: list[list[str]] = []
     unknown: list[str] = []

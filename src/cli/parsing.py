@@ -18,11 +18,11 @@ class ParsedOverride(NamedTuple):
     Args:
         line: the override as typed.
         prefix: `+`, `++`, `~` or empty.
-        key: a group or the dotted path of an option; an invalid key is unchanged.
+        key: a group or the dotted path of an option; an invalid key is kept as typed.
         package: the package of a group, as in `group@package`; None if absent.
-        values: all values of a sweep, the first value of a range, or the only value.
+        values: the only value, or all values of a sweep; of a range or an interval, only the first.
         lines: one override for each value; empty if the key is invalid or a pattern matches no choice.
-        is_sweep: whether the override has a list of values, a range or a pattern.
+        is_sweep: whether the override has several values: `a,b`, a range, an interval or a pattern.
         is_interval: whether the override is an interval, from which only a search can sample.
     """
 
@@ -42,10 +42,9 @@ class ParsedOverride(NamedTuple):
 
 
 def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[ParsedOverride], list[Mistake]]:
-    """Parse overrides; return them, and a mistake for each value that is missing, empty or cannot be parsed.
+    """Parse overrides; return them, and a mistake for each value that is missing, is an empty range or is malformed.
 
-    An override without a value, or with an empty range, is not returned. An invalid key is not reported here, because
-    `check_key` reports it.
+    An override without a value, or with an empty range, is not returned. `check_key` reports invalid keys.
     """
     parser = OverridesParser.create(loader)
     overrides, mistakes = [], []
@@ -54,34 +53,28 @@ def parse_overrides(lines: list[str], loader: ConfigLoader) -> tuple[list[Parsed
             override = parser.parse_override(line)
             override.config_loader = loader
             parsed = _parse(override, parser)
-            if parsed.is_sweep and not parsed.lines and isinstance(override.value(), RangeSweep):
-                mistakes.append(
-                    Mistake(line, "is an empty range: write range(start, stop, step) with a stop beyond start")
-                )
+            if not parsed.lines and isinstance(override.value(), RangeSweep):
+                rule = "write range(start, stop, step) with a stop beyond start"
+                mistakes.append(Mistake(line, f"is an empty range: {rule}"))
             else:
                 overrides.append(parsed)
         except (HydraException, ValueError) as error:
-            key, _, value = line.partition("=")
-            name = key.lstrip("+~")
+            key, equals, value = line.partition("=")
             quoted = f"{key}={quote(value)}"
-            if not _is_valid(quoted, parser):
+            try:
+                as_text = parser.parse_override(quoted)
+            except HydraException:
+                name = key.lstrip("+~")
                 overrides.append(ParsedOverride(line, key[: len(key) - len(name)], name, None, [value], [], False))
-            elif "=" not in line:
+                continue
+            if not equals:
                 mistakes.append(Mistake(line, f"has no value: write {line}=…"))
             else:
-                overrides.append(_parse(parser.parse_override(quoted), parser)._replace(line=line))
+                overrides.append(_parse(as_text, parser)._replace(line=line))
                 reason = str(error).splitlines()[0].partition(" while evaluating ")[2]
                 remedy = f"if it is text, quote it: {shlex.quote(quoted)}"
                 mistakes.append(Mistake(line, f"cannot be parsed{f' ({reason})' if reason else ''}; {remedy}"))
     return overrides, mistakes
-
-
-def _is_valid(line: str, parser: OverridesParser) -> bool:
-    try:
-        parser.parse_override(line)
-    except HydraException:
-        return False
-    return True
 
 
 def _parse(override: Override, parser: OverridesParser) -> ParsedOverride:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from src.formatting import format_duration
 
-LINE_INTERVAL = 30  # seconds between lines
+LINE_INTERVAL = 30  # minimum number of seconds between lines
 
 
 @contextmanager
@@ -19,11 +19,11 @@ def row_progress(verb: str, total: int | None = None, noun: str = "rows") -> Ite
 
     Args:
         verb: first word of the line, such as "Classified".
-        total: number of all rows; None if unknown.
+        total: total number of rows; None if unknown.
         noun: plural noun for the rows.
 
     Yields:
-        A function to call with the number of rows that were processed since its previous call.
+        A function to call with the number of rows that were processed since the previous call.
     """
     console = Console(stderr=True)
     rows, start = 0, time.monotonic()

@@ -59,7 +59,7 @@ def recorded_overrides(
         return [line for line in lines if line not in present]
 
     overrides: list[str] = []
-    # An override of seed also changes options that refer to seed, such as data.seed, and these may then need overrides
+    # An override of seed also changes the options that refer to it, such as data.seed; these may then need overrides
     while missing := missing_overrides(overrides):
         overrides += missing
     return [*choices, *overrides, *_logger_removals(config, typed, choices, repository)]
@@ -88,13 +88,12 @@ def _choices(config: dict[str, Any], repository: Repository) -> Iterator[str]:
 def _differences(old: dict[str, Any], new: dict[str, Any], parent: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the options in which `new` differs from `old`, with their new values, except options in `LOCAL`.
 
-    At the top level, only the nodes of `old` are compared.
+    At the top level, only the nodes of `old` are compared. A `description` is ignored, because the program reads it
+    from the files of a pretrained model.
     """
     for key in {**old, **new} if parent else old:
         path = f"{parent}.{key}" if parent else str(key)
-        if is_within(path, LOCAL) or path.endswith(
-            ".description"
-        ):  # the latter is read from a pretrained model's files
+        if is_within(path, LOCAL) or path.endswith(".description"):
             continue
         before, after = old.get(key), new.get(key, REMOVED)
         if key in old and isinstance(before, dict) and isinstance(after, dict):
@@ -126,7 +125,7 @@ def _write(option: str, value: Any, checkpoint: str) -> str:
 def _logger_removals(
     config: dict[str, Any], typed: Mapping[str, Any], choices: list[str], repository: Repository
 ) -> Iterator[str]:
-    """Yield overrides that remove the loggers that the run did not have; warn of recorded options that are ignored."""
+    """Yield overrides that remove the loggers that the run did not have; warn about ignored options of the others."""
     nodes: Any = OmegaConf.to_container(repository.compose(choices), resolve=False)
     present, recorded = (node.get("logger") or {} for node in (nodes, config))
     if not isinstance(recorded, dict) or "logger" in typed:
@@ -141,5 +140,6 @@ def _logger_removals(
                 log.warning(
                     "%s=%s in the checkpoint is ignored, because a checkpoint must not determine where results are "
                     "sent: to use the value, add it to the command line",
-                    *(path, format_value(value)),
+                    path,
+                    format_value(value),
                 )

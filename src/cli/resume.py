@@ -33,9 +33,7 @@ def restore_run_overrides(flags: Namespace, repository: Repository) -> list[str]
     """Return the overrides of a training command; if the command resumes a run, also those that the checkpoint records.
 
     `ckpt_path=<run>/checkpoints/last.ckpt` becomes `model/encoder=gru ++optimizer.lr=0.5 … hydra.run.dir=<run>
-    ckpt_path=…`.
-
-    Overrides that already select the model and the data of the checkpoint are returned unchanged.
+    ckpt_path=…`. If the overrides already select the model and the data of the checkpoint, they are returned unchanged.
 
     Raises:
         UserError: if training cannot resume from the checkpoint, an override would change the model, the data or the
@@ -75,7 +73,7 @@ def restore_run_overrides(flags: Namespace, repository: Repository) -> list[str]
 
 
 def run_folder(checkpoint: str) -> Path | None:
-    """Return the folder of the run that wrote `<run>/checkpoints/last.ckpt`; None if the file is elsewhere."""
+    """Return `<run>` for the path `<run>/checkpoints/last.ckpt`; None if the file is not in the folder of a run."""
     folder = Path(os.path.abspath(checkpoint)).parent
     is_in_run = folder.name == "checkpoints" and (folder.parent / "config.yaml").is_file()
     return folder.parent if is_in_run else None
@@ -94,7 +92,7 @@ def _selects(overrides: list[str], config: dict[str, Any], repository: Repositor
 
 
 def _change(recorded: list[str], override: ParsedOverride, checkpoint: str, repository: Repository) -> Mistake | None:
-    """Return a mistake if an override would change the training; None if it repeats a value in the checkpoint."""
+    """Return a mistake if an override would change the training, otherwise None."""
     try:
         before = plain_config(repository, recorded)
         after = plain_config(repository, _merge(recorded, [override]))
@@ -109,6 +107,6 @@ def _change(recorded: list[str], override: ParsedOverride, checkpoint: str, repo
 def _merge(recorded: list[str], typed: list[ParsedOverride]) -> list[str]:
     """Return the recorded overrides, except those that a typed override replaces, followed by the typed overrides."""
     keys = {override.key for override in typed}
-    replaced = keys & set(COLLECTIONS)  # other callbacks or loggers also have other options
+    replaced = keys & set(COLLECTIONS)  # a new choice of callbacks or loggers also replaces their options
     remaining = [line for line in recorded if key_of(line) not in keys and not is_within(key_of(line), replaced)]
     return [*remaining, *(override.line for override in typed)]

@@ -1,8 +1,7 @@
-"""Limits on the overrides in a sweep.json, because the file may come from another person.
+"""Limits on the overrides in a sweep.json, which may come from another person.
 
-They may choose among the config files of this installation and set plain options. An override that determines which
-code runs, or to which place outside the sweep's folder results are written, counts only if it is repeated on the
-command line.
+The overrides may choose among the config files of this installation and set plain options. An override that selects
+code, or a place outside the sweep's folder to which results are written, must be repeated on the command line.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,13 +10,13 @@ from typing import Any
 from src.cli.checkpoint_policy import SOURCES, TRUSTED_TO_RESUME, policy_mistakes
 from src.cli.choices import check_choice, is_choice
 from src.cli.configuration import trusted_by_user
-from src.cli.parsing import ParsedOverride, parse_overrides
+from src.cli.parsing import parse_overrides
 from src.config.composition import Repository
 from src.config.keys import LOCAL, is_within, paths_in
 from src.config.mistakes import Mistake
 
 FLAGS = ("config_path", "config_name", "config_dir")
-NUMERIC = ("hydra.launcher", "hydra.sweeper")  # nodes whose numbers, but not texts, a file may set
+NUMERIC = ("hydra.launcher", "hydra.sweeper")  # nodes in which a file may set numbers, booleans and null, but no text
 REPEAT = "is allowed only on the command line: add it to this command if you trust it"
 
 
@@ -35,7 +34,7 @@ def recorded_override_mistakes(
 
     Args:
         recorded: the overrides of the sweep and of its jobs.
-        typed: overrides on the command line, which may have several values; each value is allowed.
+        typed: overrides on the command line, which may have several values; all of them are allowed.
         folder: folder of the sweep.
         repository: the config files that the command line selects.
     """
@@ -50,7 +49,9 @@ def recorded_override_mistakes(
             continue
         elif is_choice(override, repository.groups):
             yield from check_choice(override, repository)[0]
-        elif any(_is_local(path, item) for value in override.values for path, item in _paths(override, value)):
+        elif any(
+            _is_local(path, item) for value in override.values for path, item in paths_in(value, override.key).items()
+        ):
             yield Mistake(override.line, REPEAT)
         else:
             for value in override.values:
@@ -58,14 +59,10 @@ def recorded_override_mistakes(
                     yield Mistake(override.line, mistake.message)
 
 
-def _paths(override: ParsedOverride, value: Any) -> Iterable[tuple[str, Any]]:
-    return paths_in(value, override.key).items()
-
-
 def _is_local(path: str, value: Any) -> bool:
     """Return whether only the command line may set this value at this path."""
     if is_within(path, NUMERIC):
         return value is not None and not isinstance(value, int | float)
     if isinstance(value, str) and "${" in value and not is_within(path, SOURCES):
-        return True  # may become a path outside the sweep's folder
+        return True  # the reference may resolve to a path outside the sweep's folder
     return is_within(path, ("hydra", *LOCAL)) and path not in ("hydra.mode", "hydra.sweep.dir")

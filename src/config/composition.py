@@ -25,6 +25,9 @@ class Repository:
         config_name: name of the primary config, if it differs from the name of the command.
         extra: a folder that is searched before `folder`, as with `--config-dir`.
         search: the overrides of `hydra.searchpath`, which add further folders.
+
+    Raises:
+        UserError: if `extra` is not a folder, or there is no primary config with this name.
     """
 
     def __init__(
@@ -63,12 +66,12 @@ class Repository:
 
     @cached_property
     def required_groups(self) -> set[str]:
-        """The groups that need a choice, because the primary config chooses exactly one file of each."""
+        """The groups from which the primary config chooses exactly one file; this choice cannot be removed."""
         choices = self.compose([]).hydra.runtime.choices
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """Yield each config file that `overrides` select, in the order of composition, with the path of its node."""
+        """Yield the config files that `overrides` select, in the order of composition, each with its node's path."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""

@@ -10,7 +10,6 @@ from hydra import version
 from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
 from hydra._internal.config_repository import CachingConfigRepository
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra._internal.defaults_list import DefaultsList
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path, get_args_parser
 from hydra.core.config_loader import ConfigLoader
@@ -71,18 +70,9 @@ class Loader(ConfigLoaderImpl):
         super().__init__(path)
         self._files: dict[tuple[str | None, tuple[str, ...]], CachingConfigRepository] = {}
         self._compositions: dict[tuple[str | None, RunMode, tuple[str, ...]], DictConfig] = {}
-        self._defaults_lists: dict[tuple[str | None, RunMode, tuple[str, ...]], DefaultsList] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        caches: dict[str, Any] = {"_files": {}, "_compositions": {}, "_defaults_lists": {}}
-        return {**self.__dict__, **caches}  # launchers send the loader with every job
-
-    def compute_defaults_list(self, config_name: str | None, overrides: list[str], run_mode: RunMode) -> DefaultsList:
-        """Return the config files that overrides select, in the order of composition."""
-        key = config_name, run_mode, tuple(overrides)
-        if key not in self._defaults_lists:
-            self._defaults_lists[key] = super().compute_defaults_list(config_name, overrides, run_mode)
-        return self._defaults_lists[key]
+        return {**self.__dict__, "_files": {}, "_compositions": {}}  # launchers pickle the loader with every job
 
     def files(self, config_name: str | None, search: Sequence[str] = ()) -> CachingConfigRepository:
         """Return the config files in all folders of the search path of a primary config.
@@ -123,7 +113,7 @@ class Loader(ConfigLoaderImpl):
         return cfg
 
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
-        """Return the overrides that select files, as text, and the overrides of options; omit overrides with sweeps."""
+        """Return the overrides that select files, as text, and the overrides of options; omit sweeps."""
         single = [override for override in overrides if not override.is_sweep_override()]
         search = _search(single)
         files = self.files(config_name, search)
@@ -170,7 +160,7 @@ def file_of(files: CachingConfigRepository, name: str) -> Path | None:
 
 
 def undecodable_file(files: CachingConfigRepository) -> Path | None:
-    """Return the path of the first config file that is not UTF-8 text; None if all files are."""
+    """Return the path of the first config file that is not UTF-8 text, or None."""
     folders = [Path(source.path) for source in files.get_sources() if source.scheme() == "file"]
     for path in (path for folder in folders for path in sorted(folder.rglob("*.yaml"))):
         try:
@@ -211,7 +201,7 @@ def execute(loader: ConfigLoader, flags: Namespace, command: str, config_name: s
 
     Args:
         flags: the result of `parse_flags`.
-        command: the name of the command, which becomes the name of the job.
+        command: name of the command, and of the job.
         task: a function that is called with the configuration of each run.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"

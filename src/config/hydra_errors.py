@@ -7,9 +7,10 @@ from yaml import YAMLError
 
 from src.suggestions import no_such_choice
 
+# Beginnings of text that is cut off
 ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable options", "\n    full_key")
 
-PLAINER = {
+PLAINER = {  # pattern of a message → the message that replaces it
     r"Multiple values for|.* appears more than once|force-add of": "is already chosen: remove the +",
     r"Could not override '\S+'\. No match in the defaults list": "is not a group of this command",
     r"Could not override '\S+'\. Did you mean to override": "is the wrong place for this group: remove the @",

@@ -18,14 +18,17 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
 
     `3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
 
-    A sweep passes only the overrides that vary between its jobs. A number with five or more decimal places, such as a
-    value that a search sampled, is rounded to four significant digits. Of an absolute path, only the last component is
-    used. If several options have the same last word, the name also contains the word before it:
+    A number with five or more decimal places, such as a value that a search sampled, is rounded to four significant
+    digits. Of an absolute path, only the last component is used. If several options have the same last word, the name
+    also contains the word before it:
     `3_encoder.dropout-0.1_head.dropout-0.3`.
 
-    The name consists of at most 100 ASCII letters, digits, dots, minus signs and underscores. It therefore names a
-    single folder, whatever the values are, and Hydra's command line accepts it unquoted, as in
-    `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes the name unique.
+    The name consists of at most 100 ASCII letters, digits, dots, minus signs and underscores. It therefore contains no
+    slash, and needs no quotes in an override such as `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes the
+    name unique.
+
+    Args:
+        overrides: those that vary between the jobs of the sweep.
     """
     pairs = [override.partition("=")[::2] for override in overrides]
     keys = [re.split("[/.]", key) for key, _ in pairs]
@@ -44,11 +47,11 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def job_name(kind: str) -> str | None:
-    """Return a name of the current Hydra job; None if no job runs.
+    """Return a name of the current Hydra job, or of its command or sweep; None if no job runs.
 
     Args:
-        kind: `command` for the name of the command (train or eval), `name` for the name of the job's folder, or
-            `sweep` for the name of the sweep's folder (None for a single run).
+        kind: `command` for the name of the command, such as train; `name` for the name of the job's folder; `sweep`
+            for the name of the sweep's folder, which is None in a single run.
 
     Raises:
         ValueError: if `kind` has another value.

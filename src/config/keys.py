@@ -23,7 +23,7 @@ UNRELATED_TO_RESULT = (
 )
 # Options that a checkpoint must not set for a resumed run: destinations of files and uploads, and trusted code.
 LOCAL = ("paths", "logger", "extras", "data.cache_dir", "ckpt_path", "sweep")
-# Keys that a resumed run may override, because they do not change its training.
+# Keys that may be overridden when a run resumes.
 KEEPS_TRAINING = (
     *("trainer", "callbacks", "metrics", "tags", "test", "task_name", "ckpt_path", "hydra"),
     *("data.progress", "data.on_device"),

@@ -12,13 +12,14 @@ from src.config.mistakes import Mistake
 from src.config.plain import value_at
 from src.config.targets import TRUSTED, find_class
 from src.formatting import format_names, format_value
-from src.suggestions import did_you_mean, nearest
+from src.suggestions import nearest, no_such
 
 DEFAULT = Path(__file__).resolve().parents[2] / "conf" / "metrics" / "default.yaml"
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
-OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # values in a result beside the metrics; reserved names
+OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # scores in a result that are not metrics; reserved names
 LOWER_IS_BETTER = ("loss", "ece")
 MODES = ("min", "max")
+AT_EPOCH_END = ("check_on_train_epoch_end", "save_on_train_epoch_end")  # if false, a callback acts after validations
 KNOWN_PACKAGES = ("src.", "pytorch_lightning.")
 
 
@@ -32,7 +33,7 @@ def default_metrics() -> dict[str, dict[str, Any]]:
 def metric_nodes(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the nodes of the metrics by name, except metrics that are null.
 
-    A configuration of an earlier version has no group `metrics`, so the default metrics apply.
+    A configuration from an earlier version has no group `metrics`, so the default metrics apply.
     """
     group = values.get("metrics") if "metrics" in values else default_metrics()
     return {str(name): node for name, node in group.items() if node is not None} if isinstance(group, dict) else {}
@@ -43,53 +44,40 @@ def logged_names(values: Mapping[str, Any]) -> tuple[str, ...]:
     return (*ALWAYS_LOGGED, *(f"val/{name}" for name in metric_nodes(values)))
 
 
-def _check_before_epoch_end(node: Mapping[str, Any]) -> str | None:
-    """Return the option by which a callback reads its metric after a validation, before train/… is logged."""
-    for name in ("check_on_train_epoch_end", "save_on_train_epoch_end"):
-        if node.get(name) is False:
-            return name
-    return None
-
-
 def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
     """Find metrics whose name is invalid or reserved, and default metrics whose definition was changed."""
     for name, node in metric_nodes(values).items():
         path = f"metrics.{name}"
         if name in OTHER_SCORES or re.fullmatch(r"[A-Za-z]\w*", name) is None:
-            yield Mistake(
-                path,
-                "cannot be the name of a metric: use letters, digits and _, and none of the reserved names "
-                f"{format_names(OTHER_SCORES)}",
-            )
+            rule = "use letters, digits and _, and none of the reserved names"
+            yield Mistake(path, f"cannot be the name of a metric: {rule} {format_names(OTHER_SCORES)}")
         elif name in default_metrics() and node != default_metrics()[name]:
-            yield Mistake(
-                path,
-                f"must keep its default definition: add another metric, such as metrics.my_{name}",
-            )
+            yield Mistake(path, f"must keep its default definition: add another metric, such as metrics.my_{name}")
 
 
 def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUSTED) -> Iterator[Mistake]:
-    """Find callbacks whose `monitor` is not a logged metric, or whose `mode` is invalid or selects the worst value.
+    """Find callbacks whose `monitor` is not measured in time, or whose `mode` is invalid or selects the worst value.
 
-    A callback from another package may log its own metrics. If there is such a callback, any `monitor` is accepted.
+    A callback from another package may log further metrics; if there is such a callback, `monitor` may have any name.
     """
     nodes = values["callbacks"] if isinstance(values.get("callbacks"), dict) else {}
     limit = value_at(values, "trainer.limit_val_batches")
-    validates_nothing = isinstance(limit, (int, float)) and limit == 0
+    validates_nothing = limit == 0
     callbacks = {f"callbacks.{name}": node for name, node in nodes.items() if isinstance(node, dict)}
     all_known = all(str(node.get("_target_")).startswith(KNOWN_PACKAGES) for node in callbacks.values())
     names = logged_names(values)
     for path, node in callbacks.items():
         monitor, mode = node.get("monitor"), node.get("mode")
+        entry = f"{path}.monitor={format_value(monitor)}"
+        after_validation = [name for name in AT_EPOCH_END if node.get(name) is False]
         if all_known and isinstance(monitor, str) and monitor not in names:
             similar = nearest(monitor.replace("_", "/", 1) if "/" not in monitor else monitor, names)[:1]
-            message = f"no such metric{did_you_mean(similar)} ({format_names(names)})"
-            yield Mistake(f"{path}.monitor={format_value(monitor)}", message)
+            yield Mistake(entry, f"{no_such('metric', similar)} ({format_names(names)})")
         elif validates_nothing and isinstance(monitor, str) and monitor.startswith("val/"):
-            yield Mistake(f"{path}.monitor={format_value(monitor)}", "is not measured with trainer.limit_val_batches=0")
-        elif isinstance(monitor, str) and monitor.startswith("train/") and (option := _check_before_epoch_end(node)):
-            message = f"is measured only at the end of a training epoch: write {path}.{option}=true"
-            yield Mistake(f"{path}.monitor={format_value(monitor)}", message)
+            yield Mistake(entry, "is not measured with trainer.limit_val_batches=0")
+        elif after_validation and isinstance(monitor, str) and monitor.startswith("train/"):
+            remedy = f"write {path}.{after_validation[0]}=true"
+            yield Mistake(entry, f"is measured only at the end of a training epoch: {remedy}")
         if "monitor" in node and isinstance(mode, str) and mode not in MODES:
             yield Mistake(f"{path}.mode={format_value(mode)}", f"must be one of {format_names(MODES)}")
         elif isinstance(monitor, str) and isinstance(mode, str) and monitor in names:
@@ -99,7 +87,7 @@ def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUST
 
 
 def _mode(values: Mapping[str, Any], name: str, trusted: Collection[str]) -> str | None:
-    """Return `min` if lower values of a metric are better, `max` if higher; None if its class does not define this."""
+    """Return `min` or `max`, the better direction of a metric; None if its class is invalid or does not define it."""
     if name in default_metrics() or name in LOWER_IS_BETTER:
         return "min" if name in LOWER_IS_BETTER else "max"
     try:

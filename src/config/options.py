@@ -63,13 +63,13 @@ VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Option(NamedTuple):
     hint: Any  # Any if the annotation is absent or cannot be evaluated
     required: bool
-    nullable: bool  # the default is None; the annotation may lack None
+    nullable: bool  # the default is None, even if the annotation lacks None
     positional: bool
 
 
 class Signature(NamedTuple):
     options: dict[str, Option]
-    open: bool  # the constructor accepts further options
+    open: bool  # the constructor may accept further options
 
 
 @cache

@@ -3,12 +3,13 @@
 import errno
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
+from src.config.keys import options_in
 from src.config.mistakes import Mistake
 from src.config.plain import Unresolved, plain_value, plain_values, value_at
 from src.formatting import format_value
@@ -21,27 +22,24 @@ MAX_COMPONENT_BYTES = 255  # the limit of file systems for each name in a path
 MAX_TAG_LENGTH = 64  # characters, the limit of W&B
 
 
-def make_paths_absolute(node: Any) -> Any:
-    """Return the configuration with absolute paths, so that a checkpoint works from any folder."""
-    if not isinstance(node, dict):
-        return node
+def make_paths_absolute(value: Any, key: str = "") -> Any:
+    """Return the plain value of `key`, or a whole configuration, with absolute paths.
 
-    def make_absolute(key: str, value: Any) -> Any:
-        if isinstance(value, list) and key.endswith("path"):
-            return [make_absolute(key, item) for item in value]
-        if not isinstance(value, str) or not key.endswith(("path", "_dir")):
-            return make_paths_absolute(value)
-        path = Path(value).expanduser().absolute()
-        return str(path) if key.endswith("_dir") or path.exists() else value  # a name on the hub is not a path
-
-    return {key: make_absolute(str(key), value) for key, value in node.items()}
+    A checkpoint that records absolute paths works from any folder.
+    """
+    if isinstance(value, dict):
+        return {name: make_paths_absolute(item, str(name)) for name, item in value.items()}
+    if isinstance(value, list) and key.endswith("path"):
+        return [make_paths_absolute(item, key) for item in value]
+    if not isinstance(value, str) or not key.endswith(("path", "_dir")):
+        return value
+    path = Path(value).expanduser().absolute()
+    return str(path) if key.endswith("_dir") or path.exists() else value  # a name on the hub is not a path
 
 
 def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
     """Find invalid paths and names in the plain values of a configuration without the node `hydra`."""
-    unwritable: list[str] = []
-    for key in sorted(values, key=lambda key: key != "paths"):  # first `paths`, the parents of other folders
-        yield from _paths({key: values[key]}, "", unwritable)
+    yield from _paths(values)
     yield from _plain_name("task_name", values.get("task_name"))
     for tag in values["tags"] if isinstance(values.get("tags"), list) else ():
         yield from _tag(tag)
@@ -78,7 +76,7 @@ def output_folder(hydra: DictConfig, *, sweeps: bool) -> str | None:
 def unwritable_reason(folder: Path) -> str | None:
     """Return the reason why a folder cannot be created or written to; None if the folder is writable.
 
-    The nearest existing parent is tested with a temporary file, which is removed.
+    The nearest existing folder is tested with a temporary file, which is removed.
     """
     try:
         nearest = folder.expanduser().absolute()
@@ -108,14 +106,13 @@ def _shared_files(callbacks: Any) -> Iterator[Mistake]:
             yield Mistake(key, f"is also the file of callbacks.{owner}: choose another name")
 
 
-def _paths(node: Mapping[str, Any], parent: str, unwritable: list[str]) -> Iterator[Mistake]:
-    """Find invalid paths in a node; folders inside an unwritable folder are not reported again."""
-    for key, value in node.items():
-        name = str(key)
-        path = f"{parent}.{name}" if parent else name
-        if isinstance(value, dict):
-            yield from _paths(value, path, unwritable)
-        elif isinstance(value, str) and name.endswith(PATH_ENDS):
+def _paths(values: dict[str, Any]) -> Iterator[Mistake]:
+    """Find invalid paths; a folder inside an unwritable folder is not reported again."""
+    unwritable: list[str] = []
+    ordered = {"paths": None, **values}  # first the folders in `paths`, which contain other folders
+    for path, value in options_in(ordered, ()).items():
+        name = path.rpartition(".")[2]
+        if isinstance(value, str) and name.endswith(PATH_ENDS):
             yield from _empty(path, value)
             is_inside = any(value.startswith(f"{other}/") or value == other for other in unwritable)
             if name in OUTPUT_FOLDERS and not path.startswith(INPUT_NODES) and not is_inside:

@@ -61,7 +61,7 @@ PLACES = {
 
 
 def place_at(path: str) -> Place | None:
-    """Return the place at a dotted path; None if only plain values are allowed at this path."""
+    """Return the place at a dotted path, or None."""
     group, _, _ = path.rpartition(".")
     return PLACES.get(path) or PLACES.get(f"{group}.*")
 

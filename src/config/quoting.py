@@ -1,4 +1,4 @@
-"""Write values in Hydra's grammar, and quote text in them."""
+"""Write values, and quote text, in Hydra's grammar of overrides."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -36,7 +36,7 @@ def escape_references(text: str) -> str:
 
 
 def escape_all_references(node: Any) -> Any:
-    """Escape the references in all texts of a plain configuration, so that a file cannot read environment variables."""
+    """Escape the references in all texts of a plain configuration, which could read environment variables."""
     if isinstance(node, dict):
         return {key: escape_all_references(value) for key, value in node.items()}
     if isinstance(node, list):
@@ -69,7 +69,7 @@ def require_names(names: Iterable[Any]) -> None:
     """Check that Hydra's grammar accepts names as keys.
 
     Raises:
-        ValueError: if a name is not a text, or has characters other than letters without accents, digits and _.
+        ValueError: if a name is not text, starts with a digit, or has characters other than ASCII letters, digits, _.
     """
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

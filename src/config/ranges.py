@@ -14,7 +14,8 @@ from src.formatting import format_value
 LARGEST_INTEGER = 2**63 - 1  # int64
 MAX_DEVICES = 1024  # accelerators per machine
 MIN_PROCESSES = 2  # also on a machine with one core, so that trainer=ddp_sim works on every machine
-CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")  # variables that connect several machines
+# Environment variables that are set by programs that connect several machines
+CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
 FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
 
 
@@ -97,8 +98,10 @@ def range_mistakes(node: Node) -> Iterator[Mistake]:
             yield Mistake(f"{path}={format_value(value)}", "is too large: use a number below 2^63")
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
-    yield from _devices(node.value.get("trainer"))
-    yield from _machines(node.value.get("trainer"))
+    trainer = node.value.get("trainer")
+    if isinstance(trainer, dict):
+        yield from _devices(trainer)
+        yield from _machines(trainer)
 
 
 def _numbers(node: Node, path: str, infinite: bool) -> Iterator[tuple[str, Any, bool]]:
@@ -117,15 +120,12 @@ def _numbers(node: Node, path: str, infinite: bool) -> Iterator[tuple[str, Any, 
 
 
 def _rule(path: str) -> Range | BatchLimit | None:
-    if path in RANGES:
-        return RANGES[path]
-    return next((rule for pattern, rule in RANGES.items() if "*" in pattern and fnmatch(path, pattern)), None)
+    patterns = (pattern for pattern in RANGES if "*" in pattern and fnmatch(path, pattern))
+    return RANGES.get(path) or RANGES.get(next(patterns, ""))
 
 
-def _devices(trainer: Any) -> Iterator[Mistake]:
+def _devices(trainer: dict[str, Any]) -> Iterator[Mistake]:
     """Check `trainer.devices`: a number of devices (on the CPU, of processes), -1 for all devices, auto, or a list."""
-    if not isinstance(trainer, dict):
-        return
     devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")
     entry = f"trainer.devices={format_value(devices)}"
     number = int(devices) if isinstance(devices, str) and devices.removeprefix("-").isdecimal() else devices
@@ -143,14 +143,14 @@ def _devices(trainer: Any) -> Iterator[Mistake]:
     elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
         yield Mistake(entry, "must be a number of devices, auto, or a list of device indices such as [0, 1]")
     elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):
-        yield Mistake(entry, "must list one or more different devices")
+        yield Mistake(entry, "must list at least one device, and none twice")
     elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
         yield Mistake(entry, "must list indices of at least 0")
 
 
-def _machines(trainer: Any) -> Iterator[Mistake]:
-    """Check `trainer.num_nodes`: without a cluster, the first machine would wait for the others without end."""
-    number = trainer.get("num_nodes", 1) if isinstance(trainer, dict) else 1
+def _machines(trainer: dict[str, Any]) -> Iterator[Mistake]:
+    """Check `trainer.num_nodes`: without a cluster, the first machine would wait for the others forever."""
+    number = trainer.get("num_nodes")
     if isinstance(number, int) and number > 1 and not any(os.environ.get(name) for name in CLUSTER):
         remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"
         yield Mistake(f"trainer.num_nodes={number}", f"needs {number} connected machines: {remedy}")

@@ -1,4 +1,4 @@
-"""Find required components that are missing or have no class."""
+"""Find required components that are missing or have no class, and runs with nothing to do."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -25,7 +25,7 @@ from src.suggestions import nearest, no_such
 # Keys of a node with `_target_` that are not options of its class
 HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")
 
-Bases = Collection[type] | None  # an object must have one of these base classes
+Bases = Collection[type] | None  # base classes, of which an object must have one
 NO_OBJECT: Bases = ()  # only plain values are allowed
 UNKNOWN: Bases = None  # the class of the enclosing object is missing or wrong, which is reported separately
 
@@ -147,12 +147,12 @@ def _bases(accepted: Signature | None, name: str) -> Bases:
 def _check_object(
     node: Node, path: str, trusted: Collection[str], bases: Bases
 ) -> tuple[Signature | None, list[Mistake]]:
-    """Check an object's class and options; return the options of the class (None if it is invalid) and the mistakes."""
+    """Return the options of an object's class (None if the class is invalid), and the mistakes in class and options."""
     values, place = node.value, place_at(path)
     target = values["_target_"]
     is_missing = node.child("_target_").written == MISSING
     if is_missing or isinstance(target, Unresolved) or (place is None and bases is UNKNOWN):
-        return None, []  # `_nodes` reports the first two cases for every value
+        return None, []  # `_nodes` reports values that are missing or cannot be resolved
     if place is not None:
         trusted, bases = place.allowed(trusted), [place.base_class]
     try:

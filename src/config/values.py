@@ -1,7 +1,7 @@
 """Compare values with type annotations, and describe annotations in plain words."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
@@ -79,12 +79,13 @@ def describe_type(hint: Any) -> str:
     if origin is Annotated:
         return describe_type(arguments[0])
     if origin in (Union, UnionType, Literal):
-        members = list(_members(hint))
+        members = [hint] if origin is Literal else arguments
         literals = [member for member in members if get_origin(member) is Literal]
         choices = dict.fromkeys(format_value(choice) for literal in literals for choice in get_args(literal))
         words = [describe_type(member) for member in members if _known(member) and member not in literals]
-        one_of = [f"one of {format_names(choices)}" if len(choices) > 1 else next(iter(choices))] if choices else []
-        return " or ".join(dict.fromkeys(one_of + words))
+        if choices:
+            words.insert(0, f"one of {format_names(choices)}" if len(choices) > 1 else format_names(choices))
+        return " or ".join(dict.fromkeys(words))
     if origin in PATHS:
         return "a path"
     if origin in LISTS:
@@ -94,15 +95,6 @@ def describe_type(hint: Any) -> str:
     if isinstance(origin, type) and issubclass(origin, Enum):
         return f"one of {format_names(origin.__members__)}"
     return WORDS.get(NoneType if origin is None else origin, "another type")
-
-
-def _members(hint: Any) -> Iterator[Any]:
-    """Yield the members of a union, including the members of nested unions."""
-    if get_origin(hint) in (Union, UnionType):
-        for member in get_args(hint):
-            yield from _members(member)
-    else:
-        yield hint
 
 
 def _describe_list_type(origin: Any, hints: tuple[Any, ...]) -> str:

@@ -42,7 +42,7 @@ def test_valid_command_lines_pass(find_mistakes: FindMistakes, lines: list[str])
         ("logger=[csv,othr]", "logger=othr", "no such choice; did you mean other? (csv, none, other)"),
         ("model/attention=null", None, "no such choice; did you mean none? (none, plain)"),
         ("data=null", None, "is required: choose one of csv, toy"),
-        ("experiment=null", None, "no such choice; to remove it write ~experiment"),
+        ("experiment=null", None, "no such choice; to remove the group, write ~experiment"),
         ("~data", None, "is required: choose one of csv, toy"),
         ("~optimizer", None, "is required: choose one of adam"),
         ("~optimizer._target_", None, "is the class of optimizer: choose another with optimizer=…"),
@@ -207,7 +207,7 @@ def test_only_a_search_samples_an_interval() -> None:
     line = "optimizer.lr=interval(0.01,0.1)"
     mistakes = command_line_mistakes(real_repository("train"), [line], sweeps=True, deep=False)
     assert mistakes == [
-        Mistake(line, "is an interval, which only a search samples: add hparams_search=optuna, or list values: a,b,c")
+        Mistake(line, "is an interval, for a search only: add hparams_search=optuna, or list values: a,b,c")
     ]
     assert not command_line_mistakes(real_repository("train"), [line, "hparams_search=optuna"], sweeps=True, deep=False)
 

@@ -35,7 +35,11 @@ def mistakes(config: dict[str, Any]) -> list[Mistake]:
         ({"trainer": {"accelerator": "gpu", "devices": 1025}}, "trainer.devices=1025", "must be at most 1,024"),
         ({"trainer": {"num_nodes": 2}}, "trainer.num_nodes=2", "needs 2 connected machines: start the command with"),
         ({"trainer": TRAINER | {"devices": "x"}}, "trainer.devices=x", "must be a number of devices"),
-        ({"trainer": TRAINER | {"devices": [0, 0]}}, "trainer.devices=[0, 0]", "must list one or more different"),
+        (
+            {"trainer": TRAINER | {"devices": [0, 0]}},
+            "trainer.devices=[0, 0]",
+            "must list at least one device, and none",
+        ),
         ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list indices of at least 0"),
         ({"param_groups": {"head": {"lr": float("inf")}}}, "param_groups.head.lr=inf", "must be a finite number"),
         (
