@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from src.callbacks.speed import EPOCH
-from src.files.numbers import require_number
 from src.files.plain import require
+from src.files.tensors import require_number
 
 CHECKPOINT = {
     "best_model_path": str,

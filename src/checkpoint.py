@@ -13,7 +13,7 @@ from src.config.quoting import escape_all_references
 from src.data.codec import Codec
 from src.errors import UserError
 from src.files.plain import require, require_plain
-from src.files.tensors import read_tensors
+from src.files.tensors import read_tensors, require_dense
 
 CONFIG = {"model": dict.fromkeys(MODEL_COMPONENTS, dict), "loss": dict, "data": dict, "choices?": {str: str}}
 CARD = {"config": CONFIG, "codec": dict, "class_counts": [int], "fingerprint?": str}
@@ -21,12 +21,12 @@ CARD = {"config": CONFIG, "codec": dict, "class_counts": [int], "fingerprint?": 
 
 @dataclass(frozen=True)
 class Card:
-    """The metadata of a checkpoint, which make its weights usable without other files.
+    """The metadata of a checkpoint; with them, the weights can be used without other files.
 
     Args:
         config: the resolved configuration.
         class_counts: number of training texts of each class.
-        fingerprint: fingerprint of the data; empty if an earlier version wrote the file.
+        fingerprint: fingerprint of the data; empty if an earlier version of Heed wrote the checkpoint.
     """
 
     config: dict[str, Any]
@@ -35,7 +35,7 @@ class Card:
     fingerprint: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to plain containers, so that a checkpoint loads with `weights_only=True`."""
+        """Convert to plain containers, so that torch loads the checkpoint with `weights_only=True`."""
         return {
             "config": self.config,
             "codec": self.codec.to_dict(),
@@ -44,16 +44,16 @@ class Card:
         }
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
-        """Return a copy with other options of the model's components, given by component and name."""
+        """Return a copy in which `options`, by component and name, replace options of the model."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return replace(self, config={**self.config, "model": model})
 
     @classmethod
     def from_dict(cls, card: dict[str, Any]) -> "Card":
-        """Return a card from the result of `to_dict`.
+        """Create a card from the result of `to_dict`.
 
         Raises:
-            ValueError: if a value is missing, of another type or out of its range.
+            ValueError: if a value is missing, or has a wrong type or range.
         """
         require(card, CARD)
         require_plain(card["config"], "config")
@@ -66,25 +66,25 @@ class Card:
 
     @property
     def cfg(self) -> DictConfig:
-        """The configuration; references `${…}` in it are plain text and are never resolved."""
+        """The configuration; references such as `${seed}` in it are escaped, and are therefore never resolved."""
         return OmegaConf.create(escape_all_references(self.config))
 
 
 def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
-    """Read a checkpoint's card and weights.
+    """Read a checkpoint's card and weights; the weights are mapped into memory.
 
     Raises:
-        UserError: if the file is missing, damaged, or not a checkpoint of Heed, or if a weight is NaN or infinite.
+        UserError: if the file is missing, damaged or not a checkpoint of Heed, or if a weight is NaN or infinite.
     """
     content, card = _read_validated(Path(path), mmap=True)
     return card, content["state_dict"]
 
 
 def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
-    """Read the whole content of a checkpoint, with a validated card and validated weights.
+    """Read the whole content of a checkpoint, and validate its card and its weights.
 
     Args:
-        mmap: whether to map the file into memory, so that tensors are read when they are used.
+        mmap: whether to map the file into memory instead of copying its content.
 
     Raises:
         UserError: as `load_checkpoint` does.
@@ -104,7 +104,7 @@ def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
         ) from error
     try:
         _require_weights(content["state_dict"])
-    except (ValueError, RuntimeError) as error:  # torch does not implement isfinite for all dtypes
+    except (ValueError, RuntimeError) as error:  # isfinite is not implemented for all dtypes
         raise UserError(
             f"{path}: its weights cannot be used ({error}); use another checkpoint, or train again"
         ) from error
@@ -112,16 +112,14 @@ def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
 
 
 def _require_weights(weights: Any) -> None:
-    """Check that all weights are dense tensors on the CPU, no larger than their storage, and finite.
+    """Check that all weights are dense, finite tensors on the CPU, no larger than their storage.
 
     Raises:
-        ValueError: if a weight is invalid; the message names the first one.
+        ValueError: if a weight is invalid; the message names the first such weight.
+        RuntimeError: if torch cannot check a weight.
     """
     require(weights, {str: torch.Tensor}, "state_dict")
     for name, tensor in weights.items():
-        if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
-            raise ValueError(f"state_dict.{name}: expects a dense tensor")
-        if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-            raise ValueError(f"state_dict.{name}: its shape {tuple(tensor.shape)} is larger than its data")
+        require_dense(tensor, f"state_dict.{name}")
         if not torch.isfinite(tensor).all():
             raise ValueError(f"state_dict.{name}: has NaN or infinite weights")

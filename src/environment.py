@@ -1,4 +1,4 @@
-"""The environment of a run: its command line, the versions of packages and code, its device and its memory."""
+"""The environment of a run: command line, choices, versions of packages and code, device and memory."""
 
 import platform
 import resource
@@ -17,16 +17,7 @@ from src.config.keys import LOCAL, is_within, key_of
 from src.config.quoting import quote_if_needed
 from src.run_result import PeakMemory
 
-PACKAGES = (
-    "torch",
-    "pytorch-lightning",
-    "torchmetrics",
-    "hydra-core",
-    "tokenizers",
-    "datasets",
-    "wandb",
-    "numpy",
-)
+PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "hydra-core", "tokenizers", "datasets", "wandb", "numpy")
 
 
 def command_line() -> str:
@@ -35,7 +26,7 @@ def command_line() -> str:
 
 
 def resume_command(checkpoint: str) -> str:
-    """Return the command that resumes this run, including its overrides of options that a checkpoint must not set."""
+    """Return the command that resumes this run, with the overrides of options that a checkpoint must not set."""
     local = [line for line in overrides() if "." in line.partition("=")[0] and is_within(key_of(line), LOCAL)]
     return shlex.join(["python", "-m", "src.train", f"ckpt_path={quote_if_needed(checkpoint)}", *local])
 
@@ -46,7 +37,7 @@ def overrides() -> tuple[str, ...]:
 
 
 def choices() -> dict[str, str]:
-    """Return the choice of each config group except Hydra's, by the last part of the group's path."""
+    """Return the choice of each config group except Hydra's, by the last name in the path of the group."""
     if not HydraConfig.initialized():
         return {}
     by_group: Mapping[str, object] = HydraConfig.get().runtime.choices
@@ -54,7 +45,7 @@ def choices() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed packages that affect results."""
+    """Return the versions of Python and of those PACKAGES that are installed."""
     installed = {"python": platform.python_version()}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -63,19 +54,19 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """Return the git commit of Heed's code; None if the code is not in a git repository."""
+    """Return the git commit of Heed's code; None outside a git repository."""
     command = ["git", "rev-parse", "HEAD"]
     result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
     return result.stdout.strip() or None
 
 
 def device_name(device: torch.device) -> str:
-    """Return the name of the GPU or the processor."""
+    """Return the name of the GPU or of the processor."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu"
 
 
 def peak_memory() -> PeakMemory:
-    """Return the peak memory of this process and of the GPU, in MB of 2**20 bytes."""
+    """Return the peak memory of this process and of its tensors on the GPU, in MB of 2**20 bytes."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB
     process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None

@@ -1,4 +1,4 @@
-"""Evaluate a checkpoint: `python -m src.eval ckpt_path=…/checkpoints/best.ckpt`, or several: `ckpt_path=[a,b,c]`."""
+"""Evaluate a checkpoint, `python -m src.eval ckpt_path=…/checkpoints/best.ckpt`, or several, `ckpt_path=[a,b,c]`."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -24,20 +24,20 @@ HARMLESS = {  # options of the data that do not affect which texts are in which 
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Evaluate a checkpoint, or the mean probabilities of several, on the first one's data or on `data=…`."""
+    """Evaluate a checkpoint, or the mean probabilities of several, on the data of the first one or on `data=…`."""
     from src import build
     from src.lit_ensemble import LitEnsemble
     from src.run import Run
 
     with Run(cfg) as run:
         loggers = build.loggers(cfg)
-        if not run.reuses_folder:  # otherwise the files of the earlier run are unchanged until the data are loaded
+        if not run.reuses_folder:  # the files of an earlier run remain until the data are loaded
             run.attach_loggers(loggers)
         cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
-        metrics = build.metrics(cfg, len(card.class_counts))  # not the checkpoint's, which may name any class
+        metrics = build.metrics(cfg, len(card.class_counts))  # a checkpoint's metrics may name any class
         if len(cards) == 1:
             module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
         else:
@@ -51,7 +51,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
-    """Return a builder of batches for a model that tokenizes differently from the first model; otherwise None."""
+    """Return a batch builder for a model that tokenizes differently from the first model; None for other models."""
     from src import build
     from src.data.padded_batches import BatchBuilder
 
@@ -63,7 +63,10 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn if a model's data or splits differ from the first model's: it may have been trained on evaluated texts."""
+    """Warn of each model whose data or splits differ from those of the first model.
+
+    Such a model may have been trained on texts that are now evaluated.
+    """
     for card, name in zip(cards[1:], cfg.ckpt_path[1:], strict=True):
         own, first = card.config["data"], cards[0].config["data"]
         options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
@@ -79,32 +82,27 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
     """Return the configuration of the data to evaluate.
 
-    This is `cfg.data` if it selects a data set; otherwise the checkpoint's data with the options in `cfg.data`.
+    This is `cfg.data` if it selects a data set; otherwise it is the checkpoint's configuration of the data, with the
+    options in `cfg.data` replaced.
 
     Raises:
         UserError: if an option of the data is invalid, or a class is not trusted.
     """
     overrides = cfg.get("data") or {}
-    is_other_set = "_target_" in overrides
-    own = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
     others = {"extras": cfg.extras, "seed": cfg.seed}
-    if is_other_set:
+    if "_target_" in overrides:  # another data set
         selected = OmegaConf.create({"data": overrides, **others})
         validate_config(selected, "eval", TRUSTED)
         return selected
+    own = {**card.cfg.data, "cache_dir": None}  # a checkpoint must not choose a folder to write to
     merged = OmegaConf.create({"data": OmegaConf.merge(own, overrides), **others})
     try:
         validate_config(merged, "eval", TRUSTED_IN_CHECKPOINTS)
     except UserError:
-        with name_file(_first_checkpoint(cfg)):
+        with name_file(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0]):
             validate_config(OmegaConf.create({"data": own, **others}), "eval", TRUSTED_IN_CHECKPOINTS)
         raise  # the mistake is in the overrides
     return merged
-
-
-def _first_checkpoint(cfg: DictConfig) -> str:
-    """Return the path of the checkpoint whose data are evaluated."""
-    return str(cfg.ckpt_path if isinstance(cfg.ckpt_path, str) else cfg.ckpt_path[0])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Format values, lists and durations for messages; long values and lists are shortened."""
+"""Format values, lists, durations and times; long values and lists are shortened."""
 
 from collections.abc import Collection, Iterable
+from datetime import datetime, timezone
 from typing import Any
 
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
@@ -62,3 +63,8 @@ def format_duration(seconds: float) -> str:
             rest = int(seconds % size // smaller)
             return f"{int(seconds // size)} {unit}" + (f" {rest} {name}" if rest else "")
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def format_now() -> str:
+    """Format the current time in ISO format, UTC."""
+    return datetime.now(timezone.utc).isoformat()

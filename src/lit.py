@@ -100,16 +100,13 @@ class LitClassifier(pl.LightningModule):
             self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
         return loss
 
-    def _log_loss(self, stage: str, loss: Tensor, batch: Batch) -> None:
-        """Log the mean loss over texts. The batch size is a float, because Lightning averages it over processes."""
-        size: Any = float(len(batch.labels))
-        self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
-
     def _evaluate(self, batch: Batch, stage: str, metrics: MetricCollection) -> dict[str, Tensor]:
         logits = self.logits(batch)
         probabilities = self.loss.probabilities(logits)
         metrics.update(probabilities, batch.labels)
-        self._log_loss(stage, self.loss(logits, batch.labels), batch)
+        loss = self.loss(logits, batch.labels)
+        size: Any = float(len(batch.labels))  # not an integer, because Lightning averages it over processes
+        self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
         return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from src.dry_build.optimizer import EXAMPLE_SHAPE
-from src.files.numbers import require_number
 from src.files.plain import require
+from src.files.tensors import require_dense, require_number
 
 
 def require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -> None:
@@ -56,7 +56,6 @@ def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[s
         require(value, torch.Tensor, here)
         if expected.shape == EXAMPLE_SHAPE and value.shape != parameter.shape:
             raise ValueError(f"{here}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
-        if value.layout != torch.strided or not value.is_floating_point() or value.device.type != "cpu":
-            raise ValueError(f"{here}: expects a dense tensor of floating-point numbers")
-        if value.numel() * value.element_size() > value.untyped_storage().nbytes():
-            raise ValueError(f"{here}: its shape {tuple(value.shape)} is larger than its data")
+        if not value.is_floating_point():
+            raise ValueError(f"{here}: expects a tensor of floating-point numbers, got {value.dtype}")
+        require_dense(value, here)

@@ -4,9 +4,9 @@ import logging
 import os
 import time
 import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -28,7 +28,8 @@ from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
-from src.files.lock import lock_folder
+from src.files.lock import LOCK_TIMEOUT, lock_folder
+from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.csv import Metrics
 from src.loggers.tracker import Report, Tracker
@@ -42,18 +43,17 @@ from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
 
 log = logging.getLogger(__name__)
-LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status of a job hold the lock for a shorter time
 
 
 class Run:
     """Context of one training or evaluation.
 
-    On entry it writes the resolved config, sets the seed and handles Ctrl-C, SIGTERM and SIGHUP. On exit it writes the
-    record with the status completed, pruned, interrupted or failed, and closes the loggers. A run that a signal
-    interrupts exits with 128 plus the signal's number.
+    On entry it locks the folder, writes the resolved config, sets the seed and handles Ctrl-C, SIGTERM and SIGHUP. On
+    exit it writes the record with the status completed, pruned, interrupted or failed, and closes the loggers. After a
+    signal, the process exits with 128 plus the signal's number; a pruned run ends without an exception.
 
-    In the folder of an earlier run, the files of that run are removed or replaced only when `attach_loggers` is called.
-    If the new run fails before this call, the files of the earlier run remain.
+    Files of an earlier run in the folder are removed or replaced only when `attach_loggers` is called; if the new run
+    fails before this call, they remain.
 
     Args:
         cfg: the whole configuration.
@@ -69,6 +69,7 @@ class Run:
         self.stop = StopOnSignal(str(self.path / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.trackers: list[Tracker] = []
+        self.reuses_folder = False
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
@@ -76,22 +77,21 @@ class Run:
             overrides=environment.overrides(),
             seed=cfg.seed,
             choices=environment.choices(),
+            started=format_now(),
         )
         self._start = time.perf_counter()
-        self._replaces_files = False
+        self._writes_record = False
         self._lock = ExitStack()
-        self.reuses_folder = False
 
     def __enter__(self) -> "Run":
         """Prepare the run.
 
         Raises:
-            UserError: if another process writes to the folder, or the run would replace a training with an evaluation.
+            UserError: if another process writes to the folder, or an evaluation would replace a training run.
         """
-        self._record(started=_now())
         self.path.mkdir(parents=True, exist_ok=True)
         if is_main_process():
-            self._require_own_folder()
+            self._lock.enter_context(self._own_folder())
         self.reuses_folder = bool(run_files(self.path))
         if not self.reuses_folder:
             self._write_config()
@@ -106,7 +106,7 @@ class Run:
     ) -> bool:
         self.stop.restore()
         self._record_ending(error)
-        self._write_result()
+        self._write_record()
         if is_main_process():
             write_end(self.result)
         for tracker in self.trackers:
@@ -126,62 +126,38 @@ class Run:
         """The callbacks of every run: they handle signals, measure the speed and write the predictions."""
         return [self.stop, self.speed, Predictions(self.path / "predictions")]
 
-    def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> list[Logger]:
-        """Log the configuration to the loggers, and return the loggers, which are closed at the end of the run.
+    def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> None:
+        """Log the configuration to the loggers, which are closed at the end of the run.
 
         Before that, the files of an earlier run in the folder are removed, unless this run continues it.
 
         Args:
-            steps: number of optimizer steps after which the run resumes; if it resumes in its own folder, its logs are
-                continued. None for a run that does not resume.
+            steps: number of optimizer steps before the checkpoint from which the run resumes; None if it does not
+                resume. If this checkpoint is in the run's own folder, the run continues the logs in the folder.
         """
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
-        continues = steps is not None and self._owns(self.cfg.ckpt_path)
+        checkpoint = None if steps is None else Path(self.cfg.ckpt_path).resolve()
+        continues = checkpoint is not None and checkpoint.is_relative_to(self.path.resolve())
         if is_main_process() and not continues:
             remove_run_files(self.path)
         self._write_config()
         if is_main_process() and continues and steps is not None:
             trim_logs(self.path, steps)
-            for tracker in self.trackers:
-                tracker.continue_run()
             for logger in loggers:
-                if isinstance(logger, Metrics):
+                if isinstance(logger, Tracker):
+                    logger.continue_run()
+                elif isinstance(logger, Metrics):
                     logger.continue_file()
         for logger in loggers:
             logger.log_hyperparams(self.config)
-        return loggers
 
     def card(self, data: TextDataModule) -> Card:
-        """Return the card of a model that is trained on the data."""
+        """Return the card of a model that this run trains on `data`."""
         config = {**self.config, "choices": dict(self.result.choices)}
         return Card(config, data.codec, data.class_counts, data.data_fingerprint)
 
-    def _require_own_folder(self) -> None:
-        """Lock the folder until the end of the run, and check that no evaluation would replace a training."""
-        locked_by_sweep = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
-        with ExitStack() as stack:
-            if not locked_by_sweep and not stack.enter_context(lock_folder(self.path, LOCK_TIMEOUT)):
-                raise UserError(
-                    f"another process is writing to {self.path}: wait until it ends, or choose another hydra.run.dir"
-                )
-            if not self.cfg.get("train") and contains_training(self.path):
-                raise UserError(
-                    f"{self.path} contains a training run, whose files an evaluation would replace: choose another "
-                    "hydra.run.dir"
-                )
-            self._lock = stack.pop_all()
-
-    def _write_config(self) -> None:
-        """Write the configuration, and let the end of this run write the record."""
-        self._replaces_files = is_main_process()
-        if self._replaces_files:
-            (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
-
     def describe(self, data: TextDataModule, module: LitClassifier, trainer: pl.Trainer) -> None:
-        """Record data, parameters, device and versions.
-
-        Before training, the summary of the data is printed.
-        """
+        """Record the data, parameters, device and versions; before training, print the summary of the data."""
         selected = {group: option for group, option in self.result.choices.items() if option != "None"}
         counts = {
             name: sum(p.numel() for p in component.parameters()) for name, component in module.model.named_children()
@@ -207,7 +183,8 @@ class Run:
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
         """Record the best checkpoint, and return the path of the checkpoint to evaluate.
 
-        The latter is the best checkpoint, or `ckpt_path` if nothing was trained; None evaluates the current weights.
+        Without a best checkpoint, this is `ckpt_path` if the run does not train, and None (the current weights) if it
+        does.
         """
         callback = trainer.checkpoint_callback
         if (
@@ -215,7 +192,7 @@ class Run:
             or not callback.best_model_path
             or callback.best_model_score is None
         ):
-            return self.cfg.ckpt_path if not self.cfg.train else None
+            return None if self.cfg.train else self.cfg.ckpt_path
         best = Best(
             checkpoint=os.path.relpath(callback.best_model_path, self.path),
             monitor=callback.monitor,
@@ -233,7 +210,7 @@ class Run:
         counts = module.card["class_counts"]
         metrics, classes = evaluate_splits(self.path, counts.index(max(counts)), module.metrics)
         self._record(metrics=metrics, classes=classes)
-        self._write_result()  # before the figures, in case they fail
+        self._write_record()  # before the figures, in case they fail
         figures = draw_all(self.path)
         report = Report.of(self.path, metrics, figures, trainer.global_step)
         for tracker in self.trackers:
@@ -241,8 +218,31 @@ class Run:
         print_summary(self.result, self.path)
         warn_of_single_class(self.path)
 
-    def _owns(self, checkpoint: str) -> bool:
-        return Path(checkpoint).resolve().is_relative_to(self.path.resolve())
+    @contextmanager
+    def _own_folder(self) -> Iterator[None]:
+        """Lock the folder during the block.
+
+        Raises:
+            UserError: if another process writes to the folder, or an evaluation would replace a training run.
+        """
+        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
+        with nullcontext(True) if is_job else lock_folder(self.path, LOCK_TIMEOUT) as is_locked:  # sweeps lock jobs
+            if not is_locked:
+                raise UserError(
+                    f"another process is writing to {self.path}: wait until it ends, or choose another hydra.run.dir"
+                )
+            if not self.cfg.get("train") and contains_training(self.path):
+                raise UserError(
+                    f"{self.path} contains a training run, whose files an evaluation would replace: choose another "
+                    "hydra.run.dir"
+                )
+            yield
+
+    def _write_config(self) -> None:
+        """Write the configuration; from now on, the files of an earlier run may be replaced."""
+        if is_main_process():
+            self._writes_record = True
+            (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
 
     def _record(self, **values: Any) -> None:
         self.result = replace(self.result, **values)
@@ -257,20 +257,16 @@ class Run:
         else:
             self._record(error=f"{type(error).__name__}: {error}")
 
-    def _write_result(self) -> None:
+    def _write_record(self) -> None:
         epochs = tuple(seconds for _, seconds in self.speed.epochs)
         self._record(
             seconds=Seconds(time.perf_counter() - self._start, sum(epochs), epochs, self.speed.test_seconds),
             texts_per_second=self.speed.texts_per_second,
             peak_memory_mb=environment.peak_memory(),
-            finished=_now(),
+            finished=format_now(),
         )
-        if self._replaces_files:
+        if self._writes_record:
             self.result.save(self.path)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat()
 
 
 def _hide_library_warnings() -> None:

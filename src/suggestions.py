@@ -1,4 +1,4 @@
-"""Messages about a misspelt name, with suggestions of valid names."""
+"""Suggest valid names in messages about misspelt names."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -6,85 +6,55 @@ from difflib import SequenceMatcher
 from src.formatting import format_names
 
 LONGEST_NAME = 100  # characters; longer names get no suggestions
-SYNONYMS = {  # name of an option in other programs → last words of the option's path in Heed
-    "learning_rate": "lr",
-    "base_lr": "lr",
-    "rate": "lr",
-    "epochs": "max_epochs",
-    "epoch": "max_epochs",
-    "num_epochs": "max_epochs",
-    "n_epochs": "max_epochs",
-    "num_train_epochs": "max_epochs",
-    "steps": "max_steps",
-    "hidden": "hidden_dim",
-    "hidden_size": "hidden_dim",
-    "hidden_units": "hidden_dim",
-    "units": "hidden_dim",
-    "rnn_size": "hidden_dim",
-    "d_model": "dim",
-    "embedding_dim": "embedding.dim",
-    "embedding_size": "embedding.dim",
-    "embed_dim": "embedding.dim",
-    "num_layers": "layers",
-    "n_layers": "layers",
-    "num_heads": "heads",
-    "n_heads": "heads",
-    "nhead": "heads",
-    "batch": "batch_size",
-    "bs": "batch_size",
-    "train_batch_size": "batch_size",
-    "max_len": "max_length",
-    "maxlen": "max_length",
-    "seq_len": "max_length",
-    "max_seq_length": "max_length",
-    "vocab": "vocab_size",
-    "num_words": "vocab_size",
-    "max_features": "vocab_size",
-    "wd": "weight_decay",
-    "l2": "weight_decay",
-    "grad_clip": "gradient_clip_val",
-    "clip": "gradient_clip_val",
-    "max_grad_norm": "gradient_clip_val",
-    "gradient_accumulation_steps": "accumulate_grad_batches",
-    "accumulate": "accumulate_grad_batches",
-    "gpus": "devices",
-    "num_gpus": "devices",
-    "random_seed": "seed",
-    "checkpoint": "ckpt_path",
-    "resume_from": "ckpt_path",
-    "dropout_rate": "dropout",
-    "fp16": "precision",
-    "accuracy": "acc",
+SYNONYMS = {  # last words of an option's path in Heed → the names of this option in other programs
+    "lr": ("learning_rate", "base_lr", "rate"),
+    "max_epochs": ("epochs", "epoch", "num_epochs", "n_epochs", "num_train_epochs"),
+    "max_steps": ("steps",),
+    "hidden_dim": ("hidden", "hidden_size", "hidden_units", "units", "rnn_size"),
+    "dim": ("d_model",),
+    "embedding.dim": ("embedding_dim", "embedding_size", "embed_dim"),
+    "layers": ("num_layers", "n_layers"),
+    "heads": ("num_heads", "n_heads", "nhead"),
+    "batch_size": ("batch", "bs", "train_batch_size"),
+    "max_length": ("max_len", "maxlen", "seq_len", "max_seq_length"),
+    "vocab_size": ("vocab", "num_words", "max_features"),
+    "weight_decay": ("wd", "l2"),
+    "gradient_clip_val": ("grad_clip", "clip", "max_grad_norm"),
+    "accumulate_grad_batches": ("gradient_accumulation_steps", "accumulate"),
+    "devices": ("gpus", "num_gpus"),
+    "seed": ("random_seed",),
+    "ckpt_path": ("checkpoint", "resume_from"),
+    "dropout": ("dropout_rate",),
+    "precision": ("fp16",),
+    "acc": ("accuracy",),
 }
+ENDINGS = {name: ending for ending, names in SYNONYMS.items() for name in names}
 
 
 def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]:
-    """Return at most three of `names` that resemble `name`; an empty list if no name does.
+    """Return those of `names` that resemble `name`; an empty list if none does.
 
-    A dotted name that ends in `name` or in its synonym takes precedence over a name of similar spelling:
-    `hidden_dim` means `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`. A name of similar spelling
-    counts if its similarity, between 0 and 1, reaches `at_least`.
+    These are at most three dotted names that end in `name` or in its synonym: `hidden_dim` means
+    `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`. If there are none, it is the name of the most
+    similar spelling, if this similarity (0 to 1) is at least `at_least`.
     """
     names = list(names)
     last = name.rpartition(".")[2]
-    for ending in (name, SYNONYMS.get(last.lower(), "")):
+    for ending in (name, ENDINGS.get(last.lower(), "")):
         matches = [other for other in names if ending and (other.endswith(f".{ending}") or other == ending != name)]
         if matches:
-            return sorted(matches, key=lambda other: -_shared(name, other))[:3]
+            parts = set(name.split("."))
+            return sorted(matches, key=lambda other: -len(parts.intersection(other.split("."))))[:3]
 
     def similarity(other: str) -> float:
         whole = SequenceMatcher(None, name.lower(), other.lower(), autojunk=False).ratio()
         if "." in name:
             return whole
         end = SequenceMatcher(None, name.lower(), other.lower().rpartition(".")[2], autojunk=False).ratio()
-        return max(whole, end - 0.1)  # the similarity of the whole names counts more
+        return max(whole, end - 0.1)  # so that the whole names count more
 
-    return [best for best in [max(names, key=similarity, default="")] if best and similarity(best) >= at_least]
-
-
-def _shared(name: str, other: str) -> int:
-    """Return the number of distinct names that two dotted paths have in common."""
-    return len({*name.split(".")} & {*other.split(".")})
+    best = max(names, key=similarity, default="")
+    return [best] if best and similarity(best) >= at_least else []
 
 
 def did_you_mean(names: list[str]) -> str:
@@ -101,7 +71,7 @@ def no_such_choice(name: object, choices: list[str]) -> str:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """Return the clause ' (did you mean …?)' with the most similar of `names`, or an empty string."""
+    """Return " (did you mean 'x'?)" for the most similar x of `names`; an empty string if none is similar."""
     if len(name) > LONGEST_NAME:
         return ""
     matches = nearest(name, [other for other in names if len(other) <= LONGEST_NAME], at_least=0.6)

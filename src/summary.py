@@ -1,7 +1,6 @@
-"""Compute the final metrics of a run with their intervals, and print tables of the metrics and files."""
+"""Compute the final metrics of a run with their intervals, and print tables of metrics and files."""
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,27 +21,30 @@ log = logging.getLogger(__name__)
 def evaluate_splits(
     folder: Path, majority: int, metrics: MetricCollection
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]]]:
-    """Return the metrics of all predicted splits, by names such as test/acc, and the class scores, by split and class.
+    """Return the metrics of all predicted splits, by names such as test/acc, and the scores of classes, by split.
 
     Args:
         majority: index of the most frequent class of the training texts.
-        metrics: metrics of the run; default metrics that the run does not have are omitted.
+        metrics: metrics of the run; default metrics that are not among them are omitted.
     """
     names_of_run = [str(name) for name in metrics.keys(keep_base=True)]
     added = {name: AddedMetric(metrics[name]) for name in names_of_run if name not in default_metrics()}
     removed = default_metrics().keys() - set(names_of_run)
     results: dict[str, Score] = {}
     classes: dict[str, dict[str, ClassScore]] = {}
-    for split, probabilities, labels, names in _predictions(folder):
+    for path in sorted((folder / "predictions").glob("*.npz")):
+        arrays, split = read_arrays(path), path.stem
+        probabilities, labels = arrays["probabilities"], arrays["labels"]
+        names = [str(name) for name in arrays["class_names"]]
         scores = evaluate(probabilities, labels, names, majority=majority)
         scores |= {name: metric.with_interval(probabilities, labels) for name, metric in added.items()}
-        results |= {f"{split}/{name}": metric for name, metric in scores.items() if name not in removed}
+        results |= {f"{split}/{name}": score for name, score in scores.items() if name not in removed}
         classes[split] = class_scores(probabilities, labels, names)
     return results, classes
 
 
 def warn_of_single_class(folder: Path) -> None:
-    """Warn if one class is predicted for all texts of the test split, or, without a test, of the validation split."""
+    """Warn if all texts of the test split (without a test, of the validation split) are predicted as one class."""
     predictions = read_predictions(folder)
     if predictions is None:
         return
@@ -60,7 +62,7 @@ def warn_of_single_class(folder: Path) -> None:
 
 
 def print_summary(result: RunResult, folder: Path) -> None:
-    """Print the metrics, the scores of the classes in the tested split, and the written files."""
+    """Print the metrics, the scores of each class (of the test split, if there is one), and the written files."""
     console = OutputConsole()
     console.print(metric_table(result.metrics, _describe_best(result)))
     for split in [split for split in ("test", "val") if split in result.classes][:1]:
@@ -71,15 +73,8 @@ def print_summary(result: RunResult, folder: Path) -> None:
         console.print(f"Offline W&B run; upload it with: wandb sync {offline}", soft_wrap=True)
 
 
-def _predictions(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[str]]]:
-    """Yield the split, the probabilities N×C, the labels N and the C class names in each file of predictions."""
-    for path in sorted((folder / "predictions").glob("*.npz")):
-        arrays = read_arrays(path)
-        yield path.stem, arrays["probabilities"], arrays["labels"], [str(name) for name in arrays["class_names"]]
-
-
 def _describe_best(result: RunResult) -> str:
-    """Return a text such as "Best epoch: 3 (val/loss 0.4312)"; empty if no checkpoint was selected."""
+    """Return a text such as "Best epoch: 3 (val/loss 0.4312)"; an empty text if no checkpoint was selected."""
     best = result.best
     if best.epoch is None or best.monitor is None or best.value is None:
         return ""

@@ -91,13 +91,11 @@ def optimizer_state(content: dict[str, Any]) -> Any:
     [
         (lambda state: state.update(exp_avg=torch.zeros(3)), r"state\[2\]\.exp_avg: its shape \(3,\) is not \(24, 6\)"),
         (lambda state: state.update(exp_avg=torch.zeros(())), r"state\[2\]\.exp_avg: its shape \(\) is not \(24, 6\)"),
-        (lambda state: state.update(exp_avg=torch.zeros(24, 6).long()), "expects a dense tensor of floating-point"),
-        (
-            lambda state: state.update(exp_avg=torch.zeros(24, 6).to_sparse()),
-            "expects a dense tensor of floating-point",
-        ),
+        (lambda state: state.update(exp_avg=torch.zeros(24, 6).long()), "expects a tensor of floating-point numbers"),
+        (lambda state: state.update(exp_avg=torch.zeros(24, 6).to_sparse()), "exp_avg: expects a dense tensor"),
         (lambda state: state.update(exp_avg=[0.0] * 6), "exp_avg: expects a Tensor, got a list"),
         (lambda state: state.update(step=torch.zeros(2)), "step: expects one number"),
+        (lambda state: state.update(step=torch.zeros((), device="meta")), "step: expects a dense tensor"),
         (lambda state: state.update(step="7"), "step: expects a Tensor or a finite number, got text"),
         (lambda state: state.pop("exp_avg_sq"), "exp_avg_sq is missing"),
     ],

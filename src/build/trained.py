@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from omegaconf import DictConfig, OmegaConf
@@ -25,11 +25,12 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     """Restore the card, the trained model and its loss from a checkpoint.
 
     Args:
-        extras: the command's node `extras`; it replaces the node in the checkpoint, because a hostile checkpoint could
-            declare any module as trusted.
+        extras: the command's node `extras`. It replaces the checkpoint's, because a hostile checkpoint could declare
+            any module as trusted.
 
     Raises:
-        UserError: if the file is not a checkpoint of Heed, or names classes that are not trusted.
+        UserError: if the file is not a checkpoint of Heed, its configuration is invalid or names a class that is not
+            trusted, or its weights do not fit its configuration.
     """
     card, weights = load_checkpoint(path)
     cfg = card.cfg
@@ -46,7 +47,7 @@ def restore_ensemble(paths: str | Sequence[str], extras: DictConfig) -> tuple[li
     """Restore one or more checkpoints, and return their cards and the ensemble of their models.
 
     Raises:
-        UserError: if there is no path, a path occurs twice, a file is not a checkpoint of Heed, or the classes differ.
+        UserError: if there is no path, a path occurs twice, a checkpoint cannot be restored, or the classes differ.
     """
     names = [paths] if isinstance(paths, str) else list(paths)
     if not names:
@@ -65,10 +66,10 @@ def _load(card: Card, weights: dict[str, Tensor], path: str) -> tuple[Classifier
 
 
 def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> None:
-    """Compare the sizes of model and weights on the meta device, before a hostile card could cause a large allocation.
+    """Load the weights into a model on the meta device, before a hostile card can cause a large allocation.
 
     Raises:
-        UserError: if the sizes differ.
+        UserError: if the model cannot be built, or if the weights do not fit it.
     """
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -86,26 +87,17 @@ def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> No
     """Load a checkpoint's weights into a module.
 
     Raises:
-        UserError: if the names, shapes or types of the weights differ.
+        UserError: if the weights and the module differ in names, shapes or types; only floating-point types may differ.
     """
-    _require_types(module, weights, path)
-    try:
-        module.load_state_dict(weights)
-    except RuntimeError as error:
-        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
-        raise UserError(f"{path}: its weights do not fit this model: {first}") from error
-
-
-def _require_types(module: nn.Module, weights: Mapping[str, Tensor], path: str) -> None:
-    """Check the types of weights, because torch converts values silently, such as 0.7 to 0 in a tensor of integers.
-
-    Raises:
-        UserError: if types differ, unless both are floating point.
-    """
-    for name, expected in module.state_dict().items():
+    for name, expected in module.state_dict().items():  # torch converts silently, such as 0.7 to 0 in integer tensors
         other = weights.get(name, expected)
         if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):
             raise UserError(
                 f"{path}: its weights do not fit this model: type mismatch for {name}: "
                 f"{other.dtype} in the checkpoint, {expected.dtype} in the model"
             )
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        first = "; ".join(line.strip() for line in str(error).splitlines()[1:4])
+        raise UserError(f"{path}: its weights do not fit this model: {first}") from error

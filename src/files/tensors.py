@@ -1,4 +1,4 @@
-"""Read torch files that contain only plain values and tensors, and explain why a file cannot be read."""
+"""Read torch files that contain only plain values and tensors, and check such tensors."""
 
 import zipfile
 from pathlib import Path
@@ -8,6 +8,7 @@ import torch
 
 from src.errors import UserError
 from src.files.arrays import require_checksums
+from src.files.plain import require
 
 FOREIGN = "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
 
@@ -30,6 +31,35 @@ def read_tensors(path: Path, mmap: bool = False) -> Any:
         return torch.load(path, map_location="cpu", mmap=mmap, weights_only=True)
     except Exception as error:  # torch raises many types
         raise UserError(f"{path}: {FOREIGN}") from error
+
+
+def require_number(value: Any, path: str) -> None:
+    """Check that a value is a finite real number, or a dense tensor of one real number, which may be infinite.
+
+    Raises:
+        ValueError: if the value is anything else, or is NaN.
+    """
+    require(value, (torch.Tensor, float), path)
+    if isinstance(value, torch.Tensor):
+        require_dense(value, path)
+        if value.shape or value.is_complex():
+            raise ValueError(
+                f"{path}: expects one number, got a tensor of {value.dtype} and shape {tuple(value.shape)}"
+            )
+    if value != value:
+        raise ValueError(f"{path}: is NaN")
+
+
+def require_dense(tensor: torch.Tensor, path: str) -> None:
+    """Check that a tensor is dense, on the CPU and no larger than its storage.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
+        raise ValueError(f"{path}: expects a dense tensor")
+    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise ValueError(f"{path}: its shape {tuple(tensor.shape)} is larger than its data")
 
 
 def _require_file(path: Path) -> None:

@@ -18,7 +18,7 @@ from omegaconf import DictConfig, open_dict
 from src.config.quoting import quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
-from src.files.lock import lock_folder
+from src.files.lock import LOCK_TIMEOUT, lock_folder
 from src.run_result import delete_result
 from src.sweep import processes
 from src.sweep.child import OUTPUT, run_job
@@ -27,7 +27,6 @@ from src.sweep.outcome import DONE, ensure_outcome, read_recorded_outcome
 from src.sweep.stop import stop_requested
 
 log = logging.getLogger(__name__)
-LOCK_TIMEOUT = 1.0  # seconds; processes that only read the status hold the lock for a shorter time
 
 
 class JobNotCompleted(Exception):

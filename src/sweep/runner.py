@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
 
 from hydra.types import HydraContext, TaskFunction
@@ -15,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from src.config.quoting import quote_if_needed
 from src.errors import UserError
-from src.formatting import format_count
+from src.formatting import format_count, format_now
 from src.sweep import stop
 from src.sweep.compose import Composer
 from src.sweep.jobs import FILE, Job, Sweep
@@ -102,7 +101,7 @@ class SweepRunner:
             sweep = Sweep.read(self.folder)
             sweep.record.pop("finished", None)
         else:
-            sweep = Sweep(self.folder, sys.argv[1:], jobs, {"started": _now()})
+            sweep = Sweep(self.folder, sys.argv[1:], jobs, {"started": format_now()})
         sweep.write()
         OmegaConf.save(self.config, self.folder / "multirun.yaml")
         with stop.on_signals(self.folder) as signals:
@@ -128,7 +127,7 @@ class SweepRunner:
         from src.sweep.table import outcome_table, show
 
         outcomes = [read_outcome(self.folder / job.folder) for job in sweep.jobs]
-        sweep.record["finished"] = _now()
+        sweep.record["finished"] = format_now()
         sweep.write(outcomes)
         counts = Counter(outcome.status for outcome in outcomes)
         summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
@@ -147,7 +146,3 @@ def _resume_argument(folder: Path) -> str:
     current = Path.cwd()
     path = str(folder.relative_to(current) if folder.is_relative_to(current) else folder)
     return shlex.quote(f"sweep.resume={quote_if_needed(path)}")
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat()
