@@ -8,7 +8,7 @@ from src.process.startup import drop_if_broken
 
 
 class OutputConsole(Console):
-    """A console on standard output; output to a closed pipe, as with `| head`, is discarded silently.
+    """A console on standard output; it silently discards output to a closed pipe, as with `| head`.
 
     Args:
         width: number of columns if standard output is not a terminal.

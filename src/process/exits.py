@@ -1,4 +1,4 @@
-"""End a command with one message after an error that the user can fix, or after a signal."""
+"""End a command with one message after a signal or an error that the user can fix."""
 
 import errno
 import os
@@ -10,32 +10,20 @@ from contextlib import contextmanager
 from src.errors import UserError
 from src.process.startup import drop_if_broken
 
-FULL = "the disk is full, so {path} could not be written; free some space and run again"
-DENIED = "{path}: permission denied; change its permissions, or choose another path"
-NO_FOLDER = "{path}: a file exists where a folder is needed; remove it, or choose another path"
-TOO_MANY = "{path} could not be opened: too many files are open; raise the limit (ulimit -n) and run again"
-DEVICE = "{path}: the device failed ({reason}); check it and run again"
-
-CAUSES = {  # error numbers that only the environment causes → message
-    errno.ENOSPC: FULL,
-    errno.EDQUOT: FULL,
-    errno.EFBIG: "{path}: the file is larger than allowed; raise the limit (ulimit -f), or choose another folder",
-    errno.EROFS: "{path} is on a read-only file system; choose another path",
-    errno.EACCES: DENIED,
-    errno.EPERM: DENIED,
-    errno.ENOTDIR: NO_FOLDER,
-    errno.EEXIST: NO_FOLDER,
-    errno.EISDIR: "{path}: a folder exists where a file is needed; remove it, or choose another path",
-    errno.ENAMETOOLONG: "{path}: the name is too long; choose a shorter one",
-    errno.ELOOP: "{path}: its symbolic links form a loop; correct them, or choose another path",
-    errno.EMFILE: TOO_MANY,
-    errno.ENFILE: TOO_MANY,
-    errno.ENOMEM: "not enough memory; close other programs, or choose a smaller model or batch size",
-    errno.EIO: DEVICE,
-    errno.ESTALE: DEVICE,
-    errno.ENXIO: DEVICE,
-    errno.ENODEV: DEVICE,
+MESSAGES = {  # message → error numbers that only the environment causes
+    "the disk is full, so {path} could not be written; free some space and run again": "ENOSPC EDQUOT",
+    "{path}: the file is larger than allowed; raise the limit (ulimit -f), or choose another folder": "EFBIG",
+    "{path} is on a read-only file system; choose another path": "EROFS",
+    "{path}: permission denied; change its permissions, or choose another path": "EACCES EPERM",
+    "{path}: a file exists where a folder is needed; remove it, or choose another path": "ENOTDIR EEXIST",
+    "{path}: a folder exists where a file is needed; remove it, or choose another path": "EISDIR",
+    "{path}: the name is too long; choose a shorter one": "ENAMETOOLONG",
+    "{path}: its symbolic links form a loop; correct them, or choose another path": "ELOOP",
+    "{path} could not be opened: too many files are open; raise the limit (ulimit -n) and run again": "EMFILE ENFILE",
+    "not enough memory; close other programs, or choose a smaller model or batch size": "ENOMEM",
+    "{path}: the device failed ({reason}); check it and run again": "EIO ESTALE ENXIO ENODEV",
 }
+CAUSES = {getattr(errno, name): message for message, names in MESSAGES.items() for name in names.split()}
 
 
 @contextmanager
@@ -46,6 +34,9 @@ def exit_with_message(folder: str) -> Iterator[None]:
 
     Args:
         folder: the path that the message names if the error has no path.
+
+    Raises:
+        SystemExit: after each of these; the exit code is 128 plus the signal's number after a signal, and otherwise 1.
     """
     try:
         try:
@@ -64,7 +55,7 @@ def exit_with_message(folder: str) -> Iterator[None]:
     except BrokenPipeError:  # the reader, such as `head`, has exited
         _unwritable_stream()
         raise SystemExit(1) from None
-    except (OSError, ValueError) as error:  # logging raises a ValueError from the OSError of its file
+    except (OSError, ValueError) as error:  # Python's logging configuration raises a ValueError from an OSError
         cause = error if isinstance(error, OSError) else error.__cause__
         message = explain(cause, _unwritable_stream() or folder) if isinstance(cause, OSError) else None
         if message is None:
@@ -73,7 +64,11 @@ def exit_with_message(folder: str) -> Iterator[None]:
 
 
 def explain(error: OSError, folder: str) -> str | None:
-    """Return a message with the error, the path and the remedy; None if the error may be a bug in the program."""
+    """Return a message with the error, the path and the remedy; None if the error may be a bug in the program.
+
+    Args:
+        folder: the folder to which the program writes, or the name of a standard stream.
+    """
     path = error.filename2 or error.filename or folder
     if error.errno == errno.ENOENT and not _has_working_folder():
         return "the working folder was deleted; change to another one and run again"
@@ -99,11 +94,12 @@ def _has_working_folder() -> bool:
 
 
 def _unwritable_stream() -> str | None:
-    """Return the name of a standard stream that cannot be written to, or None; discard further output to it.
+    """Return the name of a standard stream that cannot be written to, and discard further output to it.
 
-    Unbuffered standard output (PYTHONUNBUFFERED) loses text that it cannot write, so a line break is written.
+    Returns:
+        "standard output" or "standard error"; None if both can be written to.
     """
-    if getattr(sys.stdout, "write_through", False):
+    if getattr(sys.stdout, "write_through", False):  # PYTHONUNBUFFERED: only a write detects errors
         try:
             sys.stdout.write("\n")
         except OSError:

@@ -1,13 +1,13 @@
-"""Shorten the import of torchmetrics, which imports packages that Heed does not need.
+"""Shorten the import of torchmetrics, which imports packages that Heed's metrics do not need.
 
-torchmetrics imports all of its metrics, and for some text and audio metrics also transformers and scipy.signal, if
-these are installed. Importing these packages takes as long as importing torchmetrics itself, and classification metrics
-do not use them.
+torchmetrics imports all of its metrics and, for some text and audio metrics, also transformers and scipy.signal if they
+are installed. This takes as long as the rest of the import, and classification metrics do not use these packages.
 """
 
 import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -16,13 +16,13 @@ HIDDEN = ("scipy", "transformers")  # packages that torchmetrics must not find w
 
 
 def hide_unused_packages() -> None:
-    """Make a later import of torchmetrics behave as if the HIDDEN packages were not installed."""
+    """Make a later import of torchmetrics proceed as if the HIDDEN packages were not installed."""
     if "torchmetrics" not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 class _Finder(MetaPathFinder):
-    """A finder that finds only the module torchmetrics, and then removes itself from `sys.meta_path`."""
+    """Finds only the module torchmetrics, and then removes itself from `sys.meta_path`."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != "torchmetrics":
@@ -30,34 +30,24 @@ class _Finder(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            loader: Any = spec.loader
+            loader.exec_module = partial(_execute_without_hidden, loader.exec_module)
         return spec
 
 
-class _Loader(Loader):
-    """Executes a module while `lightning_utilities` reports the HIDDEN packages as absent."""
+def _execute_without_hidden(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+    """Execute a module while `lightning_utilities` reports the HIDDEN packages as absent."""
+    from lightning_utilities.core import imports
 
-    def __init__(self, loader: Loader) -> None:
-        self.loader = loader
+    utilities: Any = imports
+    requirement_met, package_available = utilities.RequirementCache.__bool__, utilities.package_available
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
+    def is_met(cache: Any) -> bool:
+        return not (cache.requirement or "").startswith(HIDDEN) and requirement_met(cache)
 
-    def exec_module(self, module: ModuleType) -> None:
-        from lightning_utilities.core import imports
-
-        utilities: Any = imports
-        requirement_met, package_available = utilities.RequirementCache.__bool__, utilities.package_available
-
-        def is_met(cache: Any) -> bool:
-            return not (cache.requirement or "").startswith(HIDDEN) and requirement_met(cache)
-
-        utilities.RequirementCache.__bool__ = is_met
-        utilities.package_available = lambda name: name not in HIDDEN and package_available(name)
-        try:
-            self.loader.exec_module(module)
-        finally:
-            utilities.RequirementCache.__bool__, utilities.package_available = requirement_met, package_available
-            module.__loader__ = self.loader
-            if module.__spec__ is not None:
-                module.__spec__.loader = self.loader
+    utilities.RequirementCache.__bool__ = is_met
+    utilities.package_available = lambda name: name not in HIDDEN and package_available(name)
+    try:
+        execute(module)
+    finally:
+        utilities.RequirementCache.__bool__, utilities.package_available = requirement_met, package_available

@@ -1,4 +1,4 @@
-"""Set up signals, standard streams and garbage collection before the imports of a command, which take seconds."""
+"""Set up signals, standard streams and garbage collection before a command imports packages, which takes seconds."""
 
 import gc
 import io
@@ -12,8 +12,8 @@ from typing import TextIO
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# With Python's default, (700, 10, 10), garbage collection takes a tenth of the CPU time of a short run, because each
-# full collection visits the half million objects of the imported modules.
+# With Python's default thresholds, garbage collection takes a tenth of the CPU time of a short run, because each full
+# collection visits the half million objects of the imported modules.
 GC_THRESHOLDS = (50_000, 10, 10)
 
 closed_streams: set[str] = set()  # names of the standard streams that the shell closed, as `>&-` does
@@ -23,7 +23,7 @@ _pid = 0
 def set_up_process() -> None:
     """Make signals end the program with one line of output, and connect closed standard streams to os.devnull.
 
-    Also make garbage collection less frequent, and make matplotlib draw to files only.
+    Garbage collection becomes less frequent, and matplotlib draws only to files.
     """
     global _pid
     _pid = os.getpid()
@@ -35,12 +35,12 @@ def set_up_process() -> None:
 
 
 def ignores_hangup() -> bool:
-    """Return whether the process ignores SIGHUP, the hang-up of its terminal, as under `nohup`."""
+    """Return whether the process ignores SIGHUP (a closed terminal), as under `nohup`."""
     return signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def stopping_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that stop a command, without SIGHUP if the process ignores it."""
+    """Return the signals that stop a command; SIGHUP is omitted if the process ignores it."""
     return STOP_SIGNALS[:-1] if ignores_hangup() else STOP_SIGNALS
 
 
@@ -48,11 +48,11 @@ def stopping_signals() -> tuple[signal.Signals, ...]:
 def stopped_by_exception() -> Iterator[Callable[[], None]]:
     """Make a signal in the block raise KeyboardInterrupt(signal number), so that temporary files are removed.
 
-    Further signals are ignored until the end of the block.
+    After the first signal, further signals are ignored until the end of the block.
 
     Yields:
-        A function that raises the KeyboardInterrupt again if a signal was received, because Python ignores an exception
-        that a signal raises within a `__del__` method.
+        A function that raises the KeyboardInterrupt again if a signal was received. It is needed because Python ignores
+        an exception that a signal handler raises while a `__del__` method runs.
     """
     received: list[int] = []
 
@@ -75,7 +75,7 @@ def stopped_by_exception() -> Iterator[Callable[[], None]]:
 
 
 def announce(line: str) -> None:
-    """Print a line; a closed terminal or pipe is not an error. A signal handler may call this function."""
+    """Print a line, if standard output is not closed or broken. Signal handlers may call this function."""
     try:
         print(line, flush=True)
     except RuntimeError:  # the signal interrupted another print
@@ -88,7 +88,7 @@ def announce(line: str) -> None:
 
 
 def drop_if_broken(stream: TextIO) -> bool:
-    """Return whether a standard stream cannot be written to; if so, discard further output to this stream."""
+    """Return whether a standard stream cannot be written to; if so, discard further output to it."""
     try:
         stream.flush()
     except (OSError, ValueError):
@@ -99,8 +99,8 @@ def drop_if_broken(stream: TextIO) -> bool:
 
 
 def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
-    """Exit immediately; an exception would not do, because an import in progress may catch it."""
-    if os.getpid() == _pid:  # a forked child, which inherits this handler, prints nothing
+    """Exit immediately, without an exception, because an import in progress might catch it."""
+    if os.getpid() == _pid:  # a forked child inherits this handler, but prints nothing
         try:
             sys.stdout.flush()
             os.write(2, f"\nStopped by {signal.Signals(signum).name}\n".encode())
@@ -115,7 +115,7 @@ def _open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is that of the closed stream
+            os.open(os.devnull, os.O_RDWR)  # returns the lowest free number, that of the closed stream
             closed_streams.add(name)
         if getattr(sys, name) is None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
