@@ -15,7 +15,7 @@ from src.errors import UserError
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
 
-# Groups of metrics that are computed from the same counts
+# Groups of metrics that torchmetrics computes from the same counts
 SHARED = (("balanced_acc", "mcc"), ("precision_macro", "recall_macro", "f1_macro"))
 
 
@@ -23,7 +23,7 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
     """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group.
 
     Raises:
-        UserError: if a metric cannot be created, as in `metric`.
+        UserError: as `metric` does.
     """
     from torchmetrics import MetricCollection
 
@@ -36,10 +36,11 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
 
 
 def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
-    """Create one metric, which accepts probabilities N×C and labels N, and returns a single number.
+    """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number.
 
     Raises:
-        UserError: if the class is not allowed or rejects an option, or if the metric does not return a single number.
+        UserError: if the class is not allowed or rejects an option, or if the metric rejects the probabilities and
+            labels or does not return a single number.
     """
     from torchmetrics.wrappers import LambdaInputTransformer
 

@@ -15,17 +15,17 @@ from src.models.classifier import Classifier
 from src.models.loss import Loss
 from src.models.shapes import name_of
 
-if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evaluation need it
+if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     from torchmetrics import MetricCollection
 
     from src.lit import LitClassifier
 
 
 def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> Classifier:
-    """Create the classifier; each component gets the output size of the previous component in the data flow.
+    """Create the classifier; each component receives the output size of the component before it.
 
     Raises:
-        UserError: if a component rejects its options, is incompatible with another, or has no `output_dim`.
+        UserError: if a component rejects an option, is incompatible with another, or has no integer `output_dim`.
     """
     embedding = make(cfg, "model.embedding", vocabulary)
     position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
@@ -51,7 +51,7 @@ def _output_dim(component: object, key: str) -> int:
 
 
 def untrained_model(cfg: DictConfig, card: Card) -> tuple[Classifier, Loss]:
-    """Create an untrained model and its loss for the vocabulary and the classes of a card."""
+    """Create an untrained model for the vocabulary and classes of a card, and its loss."""
     loss: Loss = make(cfg, "loss", card.class_counts)
     return classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits), loss
 
@@ -65,9 +65,9 @@ def module(
     """Create the LightningModule of a model and its loss.
 
     Args:
-        model_and_loss: the model and its loss; None creates an untrained model and its loss.
-        metrics: metrics of validation and test; None creates the metrics of `cfg`. An evaluation passes its own
-            metrics, because `cfg` is then the configuration in a checkpoint.
+        model_and_loss: None creates an untrained model and its loss.
+        metrics: metrics of validation and test; None creates the metrics of `cfg`. If `cfg` comes from a checkpoint,
+            the caller must pass metrics, because those of a checkpoint are not trusted.
     """
     from src.lit import LitClassifier
 

@@ -18,8 +18,8 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
     """Create the object that the node `cfg.<key>` describes, with `args` and `kwargs` as further arguments.
 
     Raises:
-        UserError: if the constructor rejects an option (the message starts with the option's dotted path), or if the
-            class of the object or of a nested object is not allowed at its place.
+        UserError: if the constructor rejects an option, or if the class of the object or of a nested object is not
+            allowed at its place; the message starts with a dotted path.
     """
     require_allowed_objects(cfg, key)
     with prefix_errors(key):
@@ -27,13 +27,13 @@ def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def make_all(cfg: DictConfig, group: str) -> list[Any]:
-    """Create the objects that the nodes of a group describe, except nodes that are null."""
+    """Create the objects that the nodes of a group describe; nodes that are null are skipped."""
     nodes = cfg[group] or {}
     return [make(cfg, f"{group}.{name}") for name in nodes if nodes[name] is not None]
 
 
 def class_at(cfg: DictConfig, key: str) -> type | None:
-    """Return the class of the object that `make` would create; None if the node has no class or an untrusted one."""
+    """Return the class of the object that `make` would create; None if the node names no trusted class."""
     target = OmegaConf.select(cfg, f"{key}._target_", throw_on_missing=False)
     try:
         return find_class(target, trusted_modules(cfg))
@@ -43,15 +43,15 @@ def class_at(cfg: DictConfig, key: str) -> type | None:
 
 @contextmanager
 def prefix_errors(key: str) -> Iterator[None]:
-    """Convert errors about options to a UserError whose message starts with the dotted path of the option.
+    """Convert errors about options to a `UserError` whose message starts with the dotted path of a component.
 
     Raises:
-        UserError: for a ValueError or a MisconfigurationException, even if a nested component raised it, and for the
-            ImportError of an option that needs a missing package.
+        UserError: for a ValueError (also of a nested component), for a MisconfigurationException, and for an
+            ImportError, because an option may need a package that is not installed.
     """
     try:
         yield
-    except InstantiationException as error:  # from a nested component; the last line has the component's path
+    except InstantiationException as error:  # from a nested component; the message contains the component's path
         path = re.search(r"^full_key: (\S+)$", str(error), re.MULTILINE)
         if not isinstance(error.__cause__, (ValueError, UserError)) or path is None:
             raise
@@ -61,7 +61,7 @@ def prefix_errors(key: str) -> Iterator[None]:
     except ImportError as error:
         raise UserError(f"{key}: {error}; install this package, or choose another option") from error
     except Exception as error:
-        from lightning_fabric.utilities.exceptions import MisconfigurationException  # takes seconds to import
+        from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
 
         if not isinstance(error, MisconfigurationException):
             raise

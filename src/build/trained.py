@@ -25,8 +25,8 @@ def restore(path: str, extras: DictConfig) -> tuple[Card, tuple[Classifier, Loss
     """Restore the card, the trained model and its loss from a checkpoint.
 
     Args:
-        extras: the command's node `extras`. It replaces the checkpoint's, because a hostile checkpoint could declare
-            any module as trusted.
+        extras: the command's node `extras`. It replaces the node in the checkpoint, because a hostile checkpoint could
+            declare any module as trusted.
 
     Raises:
         UserError: if the file is not a checkpoint of Heed, its configuration is invalid or names a class that is not

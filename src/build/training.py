@@ -1,4 +1,4 @@
-"""Create the data, optimizer, scheduler, loggers and Trainer of a training run."""
+"""Create the data, optimizer, scheduler, loggers and Trainer of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from src.optim.schedulers import step_options
 from src.optim.sparse import has_sparse_gradients, require_sparse_support
 from src.suggestions import did_you_mean, nearest
 
-if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evaluation need it
+if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl
     from pytorch_lightning.loggers import Logger
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # Lightning takes seconds to import; only training and evalua
 
 
 def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
-    """Create the data module, and tokenize and split its texts, so that its vocabulary, classes and sizes are known.
+    """Create the data module, and tokenize and split its texts, so that vocabulary, classes and sizes are known.
 
     Args:
         codec: codec of a trained model; None uses the tokenizer that `data` configures.
@@ -37,8 +37,12 @@ def datamodule(cfg: DictConfig, codec: Codec | None = None) -> "TextDataModule":
 
 
 def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
-    """Create the optimizer of all trained parameters; `param_groups` sets options of single components."""
-    param_groups = {part: options or {} for part, options in (cfg.param_groups or {}).items()}  # null sets no options
+    """Create the optimizer of all trained parameters; `cfg.param_groups` overrides its options for single components.
+
+    Raises:
+        UserError: if an option is invalid, or the optimizer does not support the model's sparse gradients.
+    """
+    param_groups = {part: options or {} for part, options in (cfg.param_groups or {}).items()}  # null: no options
     with prefix_errors("param_groups"):
         groups = parameter_groups(model, param_groups)
     clips_gradients = cfg.trainer.get("gradient_clip_val") is not None
@@ -54,7 +58,7 @@ def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
 
 
 def require_options(options: Mapping[str, Any], optimizer: Optimizer, path: str) -> None:
-    """Check the option names of a parameter group; torch silently ignores unknown names.
+    """Check the names of the options of a parameter group, because torch silently ignores unknown names.
 
     Raises:
         UserError: if a name is unknown.
@@ -71,7 +75,8 @@ def require_options(options: Mapping[str, Any], optimizer: Optimizer, path: str)
 def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, Any] | None:
     """Return Lightning's scheduler config; None if no scheduler is configured.
 
-    A scheduler that steps after every batch gets `steps`, the total number of training steps.
+    Args:
+        steps: number of optimizer steps of the whole training, for schedulers that step after every batch.
     """
     if "_target_" not in cfg.scheduler:
         return None
@@ -89,9 +94,10 @@ def loggers(cfg: DictConfig) -> "list[Logger]":
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
-    """Create the Trainer with `watchers`, the configured callbacks and the loggers of the run.
+    """Create the Trainer with the configured callbacks, and disable the callbacks that Lightning would add by itself.
 
-    Lightning adds no progress bar, checkpoint or model summary of its own.
+    Args:
+        watchers: callbacks that precede the configured callbacks.
     """
     from lightning_fabric.plugins import TorchCheckpointIO
     from pytorch_lightning.callbacks import Checkpoint, ModelSummary, ProgressBar

@@ -1,4 +1,4 @@
-"""The dry build: construct every component, with the model on torch's meta device, and collect all errors."""
+"""The dry build: construct every component, with the model on torch's meta device, and collect all mistakes."""
 
 import logging
 import warnings
@@ -23,7 +23,7 @@ from src.errors import UserError
 
 
 def dry_build(cfg: DictConfig) -> None:
-    """Construct the components of a training run, without memory for weights, before the training starts.
+    """Construct the components of a training run, with the model on the meta device, before the training starts.
 
     If the command line was validated, which includes a dry build, this function only checks for missing components.
 
@@ -36,7 +36,7 @@ def dry_build(cfg: DictConfig) -> None:
 
 
 def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
-    """Return the optimizer of a training run, on the meta device; None if a component is pretrained or invalid."""
+    """Create the optimizer of a training run on the meta device; None if a component is pretrained or invalid."""
     if is_pretrained(cfg):
         return None
     with hide_warnings(), torch.random.fork_rng(devices=[]), torch.device("meta"):
@@ -47,14 +47,13 @@ def dry_optimizer(cfg: DictConfig) -> torch.optim.Optimizer | None:
 def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = ()) -> list[Mistake]:
     """Find mistakes in the components of a training run, such as incompatible sizes or missing columns.
 
-    An invalid option is reset to its default, so that further errors are found, too. A missing component is skipped,
-    and so is a component that raises an exception other than `UserError`, such as a user's own class that needs real
-    data.
+    An invalid option is reset to its default, so that further mistakes are found, too. Missing components are skipped,
+    as are components that raise an exception other than a `UserError`, such as a user's own class that needs real data.
 
     Args:
         known: mistakes that are already reported; the options in them are reset to their defaults.
     """
-    if any("_target_" in entry for entry, _ in known):  # create nothing from a configuration that names a wrong class
+    if any("_target_" in entry for entry, _ in known):  # a class is wrong, so create nothing
         return []
     cfg = without_options(cfg, known)
     with hide_warnings(), torch.random.fork_rng(devices=[]):
@@ -67,10 +66,10 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = ()) -> list[Mis
 
 
 def _loss(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find mistakes in the loss, although the number of classes is still unknown.
+    """Find mistakes in the loss.
 
-    The loss is built for two classes and for as many classes as there are class weights; the shorter of the two lists
-    of mistakes is reported.
+    The number of classes is still unknown, so the loss is built for two classes, and also for as many classes as there
+    are class weights; the shorter list of mistakes is returned.
     """
     if not _is_present(cfg, "loss"):
         return
@@ -84,11 +83,11 @@ def _loss(cfg: DictConfig) -> Iterator[Mistake]:
 
 
 def _metrics(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find mistakes in metrics that are not default metrics, for 2 or for 100 classes, whichever gives fewer mistakes.
+    """Find mistakes in metrics that are not default metrics.
 
-    The number of classes is still unknown.
+    The number of classes is still unknown, so each metric is built for 2 and for 100 classes; the shorter list of its
+    mistakes is returned.
     """
-
     for name in metric_nodes(plain_values(cfg)).keys() - default_metrics().keys():
         key = f"metrics.{name}"
         if _is_present(cfg, key):
@@ -123,7 +122,7 @@ def _is_present(cfg: DictConfig, path: str) -> bool:
 
 @contextmanager
 def hide_warnings() -> Iterator[None]:
-    """Hide warnings and messages of libraries within this context; the run shows them when it builds its Trainer."""
+    """Hide warnings and Lightning's messages in the block; the run shows them later, when it builds its components."""
     loggers = [logging.getLogger(name) for name in ("pytorch_lightning", "lightning_fabric")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Find the options that a component rejects, by constructing the component repeatedly."""
+"""Find the options that a component rejects by constructing the component repeatedly."""
 
 import logging
 import re
@@ -19,8 +19,7 @@ from src.kernels.malloc import is_size_error
 log = logging.getLogger(__name__)
 
 Make = Callable[[DictConfig], Any]
-# The option, its value and the rule in an error message of a constructor, in the format that models/component.py
-# defines
+# The option, its value and the violated rule in the message of a constructor; models/component.py defines the format
 OPTION = re.compile(r"(\w+)=(\[.*?\]|'.*?'|\S*?):? (.*)", re.DOTALL)
 
 
@@ -32,11 +31,11 @@ class BuildResult(NamedTuple):
 
 
 def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
-    """Construct the component `key` with `make`; after an error, construct it again without the invalid option.
+    """Construct the component at `key` with `make`; after an error, construct it again without the invalid option.
 
-    The error `model.head: dropout=2 must …` becomes a mistake; the head is then constructed again with the default of
-    `dropout`. This is repeated until there is no further error. An exception other than a `UserError` or an error of
-    the size gives no mistake and no component.
+    For example, the error `model.head: dropout=2 must …` becomes a mistake, and the head is constructed again with the
+    default of `dropout`. This is repeated until there is no error, or the component cannot be built with defaults. An
+    exception that is neither a `UserError` nor an error about a tensor's size gives no mistake and no component.
     """
     mistakes: list[Mistake] = []
     while True:
@@ -62,9 +61,9 @@ def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
 
 
 def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
-    """Construct a component, and return it and None, or None and the message of the error.
+    """Construct a component; return it and None, or None and the message of the error.
 
-    The message is None for an exception other than a `UserError` or an error of the size.
+    The message is None for an exception that is neither a `UserError` nor an error about a tensor's size.
     """
     try:
         return make(cfg), None
@@ -78,7 +77,7 @@ def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
 
 
 def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
-    """Run a check; return its error as a mistake, whose entry is the path at the start of the message or else `key`."""
+    """Run a check, and return its error as a mistake; its entry is the path at the start of the message, or `key`."""
     try:
         check()
     except UserError as error:
@@ -88,7 +87,7 @@ def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
 
 
 def without_options(cfg: DictConfig, mistakes: Collection[Mistake]) -> DictConfig:
-    """Return a copy of the configuration without the options that `mistakes` name, so that their defaults apply."""
+    """Return a copy of the configuration without the options in `mistakes`, so that their defaults apply."""
     cfg = copy_config(cfg)
     OmegaConf.set_struct(cfg, False)
     OmegaConf.set_readonly(cfg, False)
@@ -121,7 +120,7 @@ def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
 
 
 def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: Make, error: str) -> str | None:
-    """Return the first option whose removal changes the error of a component; None if no removal does."""
+    """Return the first option whose removal changes the component's error; None if there is none."""
     required = _required(cfg, path)
     for name in (name for name in names if name not in required):
         without = copy_config(cfg)
@@ -132,7 +131,7 @@ def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: M
 
 
 def _required(cfg: DictConfig, path: str) -> set[str]:
-    """Return the names of a component's options that have no default."""
+    """Return the names of those options of a component that have no default."""
     cls = class_at(cfg, path)
     options = of_class(cls).options if cls is not None else {}
     return {name for name, option in options.items() if option.required}

@@ -1,4 +1,4 @@
-"""The dry build of a model: each component alone, and then the whole model."""
+"""The dry build of a model: first each component alone, then the whole model."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,9 +21,9 @@ VOCABULARY = (PAD, UNKNOWN)
 
 
 def build_model(cfg: DictConfig) -> BuildResult:
-    """Construct the model on the meta device; return None as the model if a component is absent, pretrained or invalid.
+    """Construct the model on the meta device; the result has no model if a component is missing, pretrained or invalid.
 
-    A model with a pretrained component is not constructed, because reading the component's files takes a long time.
+    A model with a pretrained component is not constructed, because reading pretrained files takes a long time.
     """
     if is_pretrained(cfg) or any(OmegaConf.select(cfg, f"model.{name}._target_") is None for name in MODEL_COMPONENTS):
         return BuildResult(None, [])
@@ -38,7 +38,7 @@ def build_model(cfg: DictConfig) -> BuildResult:
 
 
 def dry_classifier(cfg: DictConfig) -> Any:
-    """Construct the model for a vocabulary without words and for one logit."""
+    """Construct the model for one logit and a vocabulary without words."""
     return build.classifier(cfg, VOCABULARY, 1)
 
 
@@ -48,13 +48,13 @@ def is_pretrained(cfg: DictConfig) -> bool:
 
 
 def _component_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find mistakes in the model's components; each component's input size is the previous component's output size."""
+    """Find mistakes in the model's components, each with the output size of the previous component as input size."""
     input_dim = FEATURES
     is_exact = True  # False after a mistake, because `input_dim` is then a guess
     for name in MODEL_COMPONENTS:
         key = f"model.{name}"
         component, mistakes = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim))
-        if mistakes and not is_exact:  # an error that changes with the guess is a consequence of an earlier mistake
+        if mistakes and not is_exact:  # an error that depends on the guess is only a consequence of an earlier mistake
             others = build_valid(cfg, key, partial(_make, name=name, input_dim=input_dim + 1)).mistakes
             mistakes = [mistake for mistake in mistakes if mistake in others]
         if component is not None:

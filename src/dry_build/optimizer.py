@@ -25,8 +25,8 @@ EXAMPLE_SHAPE = torch.Size([2, 3])
 def optimizer_mistakes(cfg: DictConfig, model: Any) -> Iterator[Mistake]:
     """Find mistakes in the optimizer, its parameter groups and the scheduler.
 
-    The optimizer and the scheduler are built for a single parameter. The optimizer is then built for the model, too,
-    unless `model` is None.
+    The optimizer and the scheduler are built for a single parameter. If there is a model and no mistake so far, the
+    optimizer is also built for the model.
     """
     optimizer, mistakes = build_valid(cfg, "optimizer", _for_one_parameter)
     yield from mistakes
@@ -48,13 +48,13 @@ def _for_one_parameter(cfg: DictConfig) -> Any:
 
 
 def example_state(cfg: DictConfig, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the optimizer's state of a parameter of the shape `EXAMPLE_SHAPE` after its first step.
+    """Return the optimizer's state for a parameter of the shape `EXAMPLE_SHAPE` after the first step.
 
     Args:
-        options: options of the parameter group; its parameters are not used.
+        options: a parameter group, of which all options are used, but not the parameters.
 
     Returns:
-        The state by name; empty if the optimizer raises an error without a closure or with a dense gradient.
+        The values of the state by name; empty if the step fails, for example because it needs a closure.
     """
     parameter = torch.nn.Parameter(torch.zeros(EXAMPLE_SHAPE))
     parameter.grad = torch.zeros(EXAMPLE_SHAPE)
