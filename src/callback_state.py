@@ -1,4 +1,4 @@
-"""The states of callbacks in a checkpoint, which may come from another person."""
+"""Check the states of callbacks in a checkpoint, which may be hostile."""
 
 from pathlib import Path
 from typing import Any
@@ -32,18 +32,19 @@ CALLBACKS = {
     "ModelCheckpoint": CHECKPOINT,
     "Speed": {"epochs": [EPOCH], "unfinished": EPOCH},
 }
-SCORES = ("best_model_score", "kth_value", "best_score")  # values of callbacks that are compared with each epoch's
+SCORES = ("best_model_score", "kth_value", "best_score")  # with which callbacks compare the score of each epoch
 
 
 def require_callbacks(states: dict[str, dict[str, Any]]) -> None:
-    """Check the states of the callbacks.
+    """Check the states of callbacks, by Lightning's keys.
 
     Raises:
-        ValueError: if a value is missing or has another type, or a path of a checkpoint is not in its folder.
+        ValueError: if a value is missing or has a wrong type, a score is not a number, or the path of a checkpoint is
+            not in the folder of the callback.
     """
     for key, state in states.items():
         name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
-        path, is_checkpoint = f"callbacks.{name}", "best_model_path" in state  # also in a user's own subclass
+        path, is_checkpoint = f"callbacks.{name}", "best_model_path" in state  # a user's subclass has another name
         require(state, CHECKPOINT if is_checkpoint else CALLBACKS.get(name, {}), path)
         for score in SCORES:
             if state.get(score) is not None:
@@ -55,10 +56,10 @@ def require_callbacks(states: dict[str, dict[str, Any]]) -> None:
 
 
 def _require_paths(state: dict[str, Any], path: str) -> None:
-    """Check that all checkpoints of a ModelCheckpoint are in its folder, because Lightning deletes replaced ones.
+    """Check that the checkpoints of a ModelCheckpoint are in its folder; Lightning deletes those that it replaces.
 
     Raises:
-        ValueError: if a path is outside the folder, is not absolute or normalized, or does not end in .ckpt.
+        ValueError: if a path is outside the folder, is not absolute and normalized, or does not end in .ckpt.
     """
     folder = Path(state["dirpath"])
     names = ("best_model_path", "kth_best_model_path", "last_model_path")

@@ -1,4 +1,4 @@
-"""The values of an optimizer's state in a checkpoint, which may come from another person."""
+"""Check the state of an optimizer in a checkpoint, which may be hostile."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from src.files.tensors import require_dense, require_number
 
 
 def require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -> None:
-    """Check the types of a saved group's options.
+    """Check the types of the options of a saved parameter group; options that are missing are not checked.
 
     Raises:
-        ValueError: if an option has another type than in the optimizer of the run, or is NaN or infinite.
+        ValueError: if the type of an option differs from that in the `current` group, or a number is NaN or infinite.
     """
     for name, value in current.items():
         if name != "params" and name in saved:
@@ -29,17 +29,17 @@ def _require_same_type(saved: Any, current: Any, path: str) -> None:
             raise ValueError(f"{path}: expects {len(current)} values, got {len(saved)}")
         for i, pair in enumerate(zip(saved, current, strict=True)):
             _require_same_type(*pair, f"{path}[{i}]")
-    elif current is None or isinstance(current, bool):  # such as `foreach`, which depends on the device
+    elif current is None or isinstance(current, bool):  # such as `foreach`, which may be either
         require(saved, (bool, None), path)
     else:
         require(saved, float if isinstance(current, int | float) else type(current), path)
 
 
 def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[str, Any], path: str) -> None:
-    """Check the state of a parameter: a fused optimizer reads and writes memory out of bounds if a shape is wrong.
+    """Check the saved state of a parameter; a fused optimizer would access memory outside a tensor of a wrong shape.
 
     Args:
-        state: the saved state; empty before the parameter's first step.
+        state: the saved state; empty before the first step of the parameter.
         example: the state of a parameter of the shape `EXAMPLE_SHAPE`; empty if it is unknown.
 
     Raises:

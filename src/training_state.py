@@ -1,4 +1,4 @@
-"""Check whether training can resume from a checkpoint, first without and then with the data."""
+"""Check whether training can resume from a checkpoint: first without the data, then with the data and the model."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ from src.optimizer_state import require_options, require_parameter_state
 
 COUNTS = {"ready": int, "completed": int, "started?": int, "processed?": int}
 PROGRESS = {"total": COUNTS, "current": COUNTS}
-FIT_LOOP = {  # the keys of Lightning's loop
+FIT_LOOP = {  # keys of the state of Lightning's training loop
     "epoch_progress": PROGRESS,
     "epoch_loop.batch_progress": {**PROGRESS, "is_last_batch": bool},
     "epoch_loop.scheduler_progress": PROGRESS,
@@ -35,8 +35,8 @@ FIT_LOOP = {  # the keys of Lightning's loop
     "state_dict": {"combined_loader?": [{"epoch": int, "position": int, "batches": int, "seed": (int, None)}]},
 }
 VERSION = re.compile(r"([0-9]{1,4})(\.[0-9]+){1,3}(\.?(a|b|rc|dev|post)[0-9]+)*(\+[a-z0-9.]+)?")
-OLDEST_LIGHTNING = 2  # major version
-TRAINING = {  # values that are required to resume training, besides the weights and the card
+OLDEST_LIGHTNING = 2  # major version; Lightning would convert older checkpoints
+TRAINING = {  # values from which training resumes, besides the weights and the card
     "epoch": int,
     "global_step": int,
     "pytorch-lightning_version": str,
@@ -50,10 +50,10 @@ TRAINING = {  # values that are required to resume training, besides the weights
 
 
 def read_training_state(path: str | Path) -> dict[str, Any]:
-    """Read the whole content of a checkpoint from which training can resume; the file is mapped into memory.
+    """Read the whole content of a checkpoint, and validate the state of its training; the file is mapped into memory.
 
     Raises:
-        UserError: if the file is not a valid checkpoint, or lacks the training state.
+        UserError: if the file is not a valid checkpoint, or the state is missing or invalid.
     """
     content = read_checkpoint(path, mmap=True)
     last = Path(path).with_name("last.ckpt")
@@ -62,7 +62,10 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
     try:
         require(content, TRAINING)
         require_callbacks(content["callbacks"])
-        _require_version(content["pytorch-lightning_version"])
+        version = content["pytorch-lightning_version"]
+        match = VERSION.fullmatch(version)
+        if match is None or int(match[1]) < OLDEST_LIGHTNING:
+            raise ValueError(f"pytorch-lightning_version: expects {OLDEST_LIGHTNING} or newer, got {version[:60]!r}")
         for key in ("epoch", "global_step"):
             _require_counts(content[key], key)
         _require_counts(content["loops"]["fit_loop"], "loops.fit_loop")
@@ -77,12 +80,14 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
 def require_resumable(cfg: DictConfig) -> int | None:
     """Check that training can resume from the checkpoint `cfg.ckpt_path` with the options of the run.
 
+    Without training, check that the checkpoint can be evaluated.
+
     Returns:
         The number of optimizer steps before the checkpoint was written; None if no training resumes.
 
     Raises:
-        UserError: if the checkpoint is damaged, or its training has another optimizer, other parameter groups,
-            another scheduler or more epochs.
+        UserError: if the checkpoint is invalid, was written by a training with another optimizer, other parameter
+            groups or another scheduler, or is in a later epoch than `trainer.max_epochs`.
     """
     if cfg.ckpt_path is None:
         return None
@@ -116,28 +121,26 @@ def require_resumable(cfg: DictConfig) -> int | None:
 
 
 def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None:
-    """Check that the texts, the splits and the vocabulary are those of the checkpoint `cfg.ckpt_path`.
+    """Check that the texts, the splits and the vocabulary have not changed since `cfg.ckpt_path` was written.
 
     Raises:
-        UserError: if the texts, the splits or the vocabulary have changed.
+        UserError: if one of them has changed.
     """
     if card.fingerprint and card.fingerprint != data.data_fingerprint:
         source = "the texts" if cfg.data.get("path") is None else f"the texts of data.path={cfg.data.path}"
-        raise UserError(
-            f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. data: {source} or their splits have changed "
-            f"since this checkpoint was written (fingerprint {card.fingerprint}, now {data.data_fingerprint}). Restore "
-            "the earlier files, or remove ckpt_path to train from scratch"
+        raise _refusal(
+            cfg,
+            f"data: {source} or their splits have changed since this checkpoint was written "
+            f"(fingerprint {card.fingerprint}, now {data.data_fingerprint})",
+            "the earlier files",
         )
     if card.codec.tokenizer.vocabulary != data.vocabulary:
-        raise UserError(
-            f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. data.tokenizer: its vocabulary has changed "
-            "since this checkpoint was written. Restore the earlier file or version of the tokenizer, or remove "
-            "ckpt_path to train from scratch"
-        )
+        change = "data.tokenizer: its vocabulary has changed since this checkpoint was written"
+        raise _refusal(cfg, change, "the earlier file or version of the tokenizer")
 
 
 def _require_evaluable(path: str) -> None:
-    """Check a checkpoint that is only evaluated: Lightning restores the states of the callbacks then, too.
+    """Check a checkpoint for an evaluation, in which Lightning also restores the states of the callbacks.
 
     Raises:
         UserError: if the file is not a valid checkpoint, or the state of a callback is invalid.
@@ -150,22 +153,11 @@ def _require_evaluable(path: str) -> None:
         raise UserError(f"{path}: cannot be evaluated ({error}); use another checkpoint, or train again") from error
 
 
-def _require_version(version: str) -> None:
-    """Check the version of Lightning that wrote a checkpoint, which Lightning would convert if it is older.
-
-    Raises:
-        ValueError: if the version is invalid or too old.
-    """
-    match = VERSION.fullmatch(version)
-    if match is None or int(match[1]) < OLDEST_LIGHTNING:
-        raise ValueError(f"pytorch-lightning_version: expects {OLDEST_LIGHTNING} or newer, got {version[:60]!r}")
-
-
 def _require_counts(value: Any, path: str) -> None:
-    """Check that the whole numbers in nested mappings and lists are at least 0.
+    """Check that all whole numbers in nested mappings and lists are at least 0.
 
     Raises:
-        ValueError: if a number is negative; the message names the first one.
+        ValueError: if a number is negative; the message names the first such number.
     """
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, child in children:
@@ -175,10 +167,10 @@ def _require_counts(value: Any, path: str) -> None:
 
 
 def require_same_parameters(cfg: DictConfig, model: Classifier) -> None:
-    """Check that the state of the optimizer in the checkpoint `cfg.ckpt_path` fits the parameters of the model.
+    """Check that the optimizer's state in the checkpoint `cfg.ckpt_path` fits the parameters of the model.
 
     Raises:
-        UserError: if the groups differ, or a value is missing or has another type or shape.
+        UserError: if the parameter groups differ, or a value is missing or has a wrong type or shape.
     """
     optimizer, states = build.optimizer(cfg, model), read_training_state(cfg.ckpt_path)["optimizer_states"]
     _require_same_groups(cfg, states, optimizer)
@@ -194,11 +186,11 @@ def require_same_parameters(cfg: DictConfig, model: Classifier) -> None:
 
 
 def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.optim.Optimizer) -> None:
-    """Check that the saved state of the optimizer fits the optimizer of the run.
+    """Check that the saved parameter groups fit the optimizer of the run.
 
     Raises:
-        UserError: if there are several states, an option is missing, the numbers of groups or parameters differ, or
-            a value does not fit its parameter.
+        UserError: if there is not exactly one optimizer state, an option is missing or has a wrong type, or the number
+            of groups, or of parameters in a group, differs.
     """
     if len(states) != 1:
         raise _refusal(cfg, f"optimizer: has the states of {len(states)} optimizers, but 1 is required")
@@ -219,8 +211,8 @@ def _unusable(path: str | Path, error: ValueError) -> UserError:
     return UserError(f"{path}: training cannot resume from it ({error}); use another checkpoint, or train from scratch")
 
 
-def _refusal(cfg: DictConfig, difference: str) -> UserError:
+def _refusal(cfg: DictConfig, difference: str, earlier: str = "the earlier value") -> UserError:
     return UserError(
-        f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. {difference}. Restore the earlier value, or "
-        "remove ckpt_path to train from scratch"
+        f"ckpt_path={cfg.ckpt_path}: training cannot resume from it. {difference}. Restore {earlier}, or remove "
+        "ckpt_path to train from scratch"
     )

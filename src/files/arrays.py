@@ -10,16 +10,17 @@ from typing import IO
 import numpy as np
 
 ALIGNMENT = 64  # bytes
-# Sizes in bytes of the fixed part of a zip member's header, of its ZIP64 field, and of an extra field without content
-HEADER, ZIP64_FIELD, EMPTY_FIELD = 30, 20, 4
+HEADER = 30  # bytes; the fixed part of the header of a zip member
+ZIP64_FIELD = 20  # bytes
+EMPTY_FIELD = 4  # bytes; an extra field without content
 PADDING_FIELD = 0xD935  # the registered ID of padding fields in zip files
 
 
 def require_checksums(file: Path | IO[bytes]) -> None:
-    """Verify the CRCs of a zip file; NumPy and torch do not always verify them, and would load flipped bits.
+    """Verify the CRCs of a zip file, because NumPy and torch do not always verify them and could load flipped bits.
 
     Raises:
-        Exception: if the file is damaged; zipfile and zlib raise exceptions of many types.
+        Exception: if the file is damaged; zipfile and zlib raise many types.
     """
     with zipfile.ZipFile(file) as archive:
         if (damaged := archive.testzip()) is not None:
@@ -27,7 +28,7 @@ def require_checksums(file: Path | IO[bytes]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Verify the checksums of a file, and return its arrays by name.
+    """Verify the checksums of an .npz file, and return its arrays by name.
 
     Raises:
         OSError: if the file cannot be read.
@@ -44,7 +45,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an .npz file whose arrays can be mapped into memory: uncompressed and aligned.
+    """Write an .npz file whose arrays are uncompressed and aligned, so that they can be mapped into memory.
 
     Raises:
         OSError: if the file cannot be written.
@@ -59,7 +60,7 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def map_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Verify the checksums of a file, map it into memory, and return its arrays by name.
+    """Verify the checksums of an .npz file, map it into memory, and return its arrays by name.
 
     Changes to the arrays are not written to the file.
 

@@ -10,8 +10,8 @@ from pathlib import Path
 def replace_atomically(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file in the same folder; after the block, this file replaces `path`.
 
-    A reader sees the previous file or the complete new file. After an error, the previous file is unchanged, and the
-    temporary file is removed. Only one process at a time may write to a path.
+    A reader sees either the previous file or the complete new file. After an exception in the block, the previous file
+    is unchanged, and the temporary file is removed. Only one process at a time may write to `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")

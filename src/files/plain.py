@@ -6,7 +6,7 @@ from typing import Any
 MAX_INT = 2**63 - 1
 MAX_FLOAT = 1e200  # sums of such numbers are finite, too
 MAX_DEPTH = 64  # levels of nested containers
-MAX_VALUES = 200_000  # in all containers together; a shared value counts at each occurrence
+MAX_VALUES = 200_000  # in all containers together; a value counts at each of its occurrences
 TYPE_NAMES: dict[Any, str] = {
     str: "text",
     bool: "true or false",
@@ -22,13 +22,14 @@ def require(value: Any, spec: Any, path: str = "") -> None:
     """Check a value against a specification of its type.
 
     Args:
-        spec: `str`, `bool`, `int` (64 bits), `float` (finite; whole numbers too), None or another class; a tuple of
+        spec: `str`, `bool`, `int` (64 bits), `float` (finite, or a whole number), None or another class; a tuple of
             alternatives; `[item]` for a list; `{str: item}` for a mapping with arbitrary text keys; or
-            `{"key": item, "other?": item}` for a mapping with these keys, of which "other" may be absent, and with any
-            further keys and values.
+            `{"key": item, "other?": item}` for a mapping with the key "key", possibly the key "other", and any further
+            keys, which are not checked.
+        path: path of the value in the file, for messages.
 
     Raises:
-        ValueError: if a value does not match; the message has its path, the expected type and the actual type.
+        ValueError: if a value does not match; the message contains its path, the expected type and the actual type.
     """
     prefix = f"{path}: " if path else ""
     if isinstance(spec, Mapping):
@@ -62,12 +63,12 @@ def require(value: Any, spec: Any, path: str = "") -> None:
 
 
 def require_plain(value: Any, path: str) -> None:
-    """Check that a value consists only of lists, text, numbers, booleans, null, and mappings.
+    """Check that a value consists only of mappings, lists, text, numbers, booleans and null.
 
-    The keys of mappings must be text, integers or booleans.
+    The keys of mappings must be text, integers of 64 bits or booleans.
 
     Raises:
-        ValueError: if the value contains any other value, has more than 64 levels, or has more than 200,000 values.
+        ValueError: if there is any other value or key, more than MAX_DEPTH levels, or more than MAX_VALUES values.
     """
     level, count = [(path, value)], 0
     for _ in range(MAX_DEPTH):

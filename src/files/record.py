@@ -12,7 +12,7 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 NUMBER, TEXT = (float, None), (str, None)
-_type_hints = cache(get_type_hints)  # evaluating annotations takes longer than converting a record
+_type_hints = cache(get_type_hints)  # cached, because it takes longer than the conversion of a record
 
 
 def read_json(path: Path, spec: Any) -> Any:
@@ -45,26 +45,27 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def nullable() -> Any:
-    """Return a dataclass field that is written as null if it has no value; other fields without a value are omitted."""
+    """Return a dataclass field that is written as null if it is None; other fields without a value are omitted."""
     return field(default=None, metadata={"nullable": True})
 
 
 def record_spec(kind: Any) -> Any:
-    """Return the specification of a record for `src.files.plain.require`, according to the types of its fields.
+    """Return the specification of a record for `src.files.plain.require`, from the types of its fields.
 
     Args:
         kind: a dataclass whose fields have defaults, or the type of a field: another such dataclass, `str`, `int`,
             `float`, `tuple[item, ...]`, `Mapping[str, item]`, or one of these `| None`.
     """
     if is_dataclass(kind):
-        return {f"{entry.name}?": _field_spec(entry, hint) for entry, hint in _typed_fields(kind)}
+        specs = [(entry, record_spec(hint)) for entry, hint in _typed_fields(kind)]
+        return {f"{entry.name}?": (spec, None) if "nullable" in entry.metadata else spec for entry, spec in specs}
     if get_origin(kind) is tuple:
         return [record_spec(get_args(kind)[0])]
     return {str: record_spec(get_args(kind)[1])} if get_origin(kind) is Mapping else kind
 
 
 def make_record(kind: Any, value: Any) -> Any:
-    """Convert plain values, which must match the specification of a record, to a record; ignore unknown keys."""
+    """Convert plain values that match `record_spec(kind)` to a record; unknown keys are ignored."""
     if is_dataclass(kind):
         known = [(entry.name, hint) for entry, hint in _typed_fields(kind) if entry.name in value]
         return cast(Any, kind)(**{name: make_record(hint, value[name]) for name, hint in known})
@@ -76,7 +77,7 @@ def make_record(kind: Any, value: Any) -> Any:
 
 
 def plain_record(value: Any) -> Any:
-    """Convert a record to plain values, without the fields that have no value: the inverse of `make_record`."""
+    """Convert a record to plain values: the inverse of `make_record`. Fields without a value are omitted."""
     if is_dataclass(value):
         entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
         return {entry.name: plain_record(item) for entry, item in entries if _is_written(entry, item)}
@@ -86,7 +87,7 @@ def plain_record(value: Any) -> Any:
 
 
 def _typed_fields(kind: Any) -> list[tuple[Field[Any], Any]]:
-    """Return the fields of a dataclass with their types; `type | None` becomes `type`."""
+    """Return the fields of a dataclass with their types; `X | None` becomes `X`."""
     hints = _type_hints(kind)
     return [(entry, _without_none(hints[entry.name])) for entry in fields(kind)]
 
@@ -94,10 +95,6 @@ def _typed_fields(kind: Any) -> list[tuple[Field[Any], Any]]:
 def _without_none(hint: Any) -> Any:
     alternatives = [kind for kind in get_args(hint) if kind is not type(None)]
     return alternatives[0] if get_origin(hint) in (UnionType, Union) else hint
-
-
-def _field_spec(entry: Field[Any], hint: Any) -> Any:
-    return (record_spec(hint), None) if "nullable" in entry.metadata else record_spec(hint)
 
 
 def _is_written(entry: Field[Any], value: Any) -> bool:

@@ -17,10 +17,10 @@ def read_tensors(path: Path, mmap: bool = False) -> Any:
     """Read a checkpoint file after verifying its checksums, which torch does not verify.
 
     Args:
-        mmap: map the file into memory, so that only tensors in use are read.
+        mmap: whether to map the file into memory, so that only tensors in use are read.
 
     Raises:
-        UserError: if the file is missing or damaged, or contains more than plain values and tensors.
+        UserError: if the file cannot be read, is damaged, or contains more than plain values and tensors.
     """
     _require_file(path)
     try:
@@ -65,7 +65,7 @@ def require_dense(tensor: torch.Tensor, path: str) -> None:
 def _require_file(path: Path) -> None:
     try:
         is_folder, is_file, exists = path.is_dir(), path.is_file(), path.exists()
-    except (OSError, ValueError, RuntimeError) as error:  # too long a path, a null character, or a loop of links
+    except (OSError, ValueError, RuntimeError) as error:  # the path is too long, contains a null character or is a loop
         raise UserError(f"ckpt_path={str(path)[:200]!r}: cannot be read ({error})") from error
     if is_folder:
         raise UserError(f"{path} is a folder: name a file in it, such as {path / 'checkpoints' / 'best.ckpt'}")
@@ -76,7 +76,7 @@ def _require_file(path: Path) -> None:
 
 
 def _describe_damage(path: Path) -> str:
-    """Describe why the check of the checksums failed; torch writes zip files, whose directory is at the end."""
+    """Describe why the check of the checksums failed; torch writes zip files, which end with their directory."""
     try:
         with path.open("rb") as file:
             start = file.read(2)

@@ -1,7 +1,7 @@
-"""The loader with which PyYAML reads plain YAML."""
+"""The loader with which Heed reads plain YAML."""
 
 from typing import Any
 
 import yaml
 
-YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, but missing if PyYAML was built without C
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every build of PyYAML has the faster C loader
