@@ -13,7 +13,7 @@ Groups the runs below the folders into variants, compares the variants over seed
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Compare the runs, write the files, and print the tables and the paths of the files."""
+    """Compare the runs, write the files, and print the tables and the files' paths."""
     with exit_with_message("standard output"):
         args = arguments().parse_args(argv)
         out = report_folder(args.folders, args.out, "compare")
@@ -32,13 +32,13 @@ def arguments() -> argparse.ArgumentParser:
         "--baseline",
         metavar="NAME",
         help='the variant to compare with, such as "lstm none"; default: the variant without attention (if there are '
-        "several, the one with the best validation score), or, if all have attention, the variant that started first",
+        "several, the one with the best validation accuracy) or, if all have attention, the variant that started first",
     )
     parser.add_argument(
         "--metric",
         default="acc",
         metavar="SCORE",
-        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or an added metric of the runs",
+        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric that the runs add",
     )
     parser.add_argument(
         "--study",

@@ -47,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="FOLDER",
-        help="folders of sweeps and runs to show, with the options that vary among them; default: all training runs of "
+        help="folders of sweeps and runs to show, with the options that vary among them; default: all training runs in "
         "the project",
     )
     parser.add_argument(
@@ -64,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def save(workspace: "Workspace") -> None:
-    """Save the workspace as a new view of its project, and print the URL.
+    """Save the workspace as a new view of its project, and print its URL.
 
     Raises:
         UserError: if no account is configured, or W&B does not save the workspace.

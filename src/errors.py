@@ -1,23 +1,23 @@
-"""The exception for errors that the user can fix."""
+"""The exception for mistakes that the user can fix."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class UserError(Exception):
-    """A mistake in a command, a configuration or a data file.
+    """A mistake in a command, a configuration or a file.
 
-    Entry points print its message without a traceback and exit with code 1, so the message itself must name the wrong
-    file, row, key or value, and the remedy.
+    Commands print its message without a traceback and exit with code 1, so the message must name the file, row, key or
+    value at fault, and the remedy.
     """
 
 
 @contextmanager
 def name_file(path: object) -> Iterator[None]:
-    """Prefix the message of a `UserError` with the file that causes it, unless the message starts with the file.
+    """Prefix the message of a `UserError` in the block with the file at fault, unless it already starts with the file.
 
     Raises:
-        UserError: if the block raises it.
+        UserError: if the block raises one.
     """
     try:
         yield

@@ -31,13 +31,13 @@ def main(cfg: DictConfig) -> None:
 
     with Run(cfg) as run:
         loggers = build.loggers(cfg)
-        if not run.reuses_folder:  # the files of an earlier run remain until the data are loaded
+        if not run.reuses_folder:  # in a reused folder, the earlier files remain until the data are loaded
             run.attach_loggers(loggers)
         cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
-        metrics = build.metrics(cfg, len(card.class_counts))  # a checkpoint's metrics may name any class
+        metrics = build.metrics(cfg, len(card.class_counts))  # the metrics in a checkpoint may name any class
         if len(cards) == 1:
             module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
         else:
@@ -63,7 +63,7 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn of each model whose data or splits differ from those of the first model.
+    """Warn about each model whose data or splits differ from those of the first model.
 
     Such a model may have been trained on texts that are now evaluated.
     """

@@ -7,7 +7,7 @@ from src.cli.entry import entry
 
 @entry("export")
 def main(cfg: DictConfig) -> None:
-    """Write a folder with the model in ONNX, its tokenizer, a model card and a script that classifies texts."""
+    """Write a folder with the model in ONNX format, its tokenizer, a model card and a script that classifies texts."""
     from pathlib import Path
 
     from src import build

@@ -1,4 +1,4 @@
-"""The optional packages, which Heed's extras install, such as the launchers of sweeps."""
+"""Optional packages, such as launchers of sweeps, and the extras of Heed that install them."""
 
 from importlib import import_module
 
@@ -13,24 +13,28 @@ def how_to_install(extra: str) -> str:
 
 
 def plugin_install_hint(plugin: object) -> str:
-    """Return the instruction to install a plugin of Hydra, or a question if no extra contains the plugin."""
+    """Return an instruction to install a plugin of Hydra; if no extra contains the plugin, return a question.
+
+    Args:
+        plugin: name of a launcher or a sweeper, such as submitit_local.
+    """
     extra = LAUNCHERS.get(str(plugin).split("_")[0])
     return how_to_install(extra) if extra else "is its plugin installed?"
 
 
 class MissingExtra(UserError, ModuleNotFoundError):
-    """The error for a package that is not installed; the message names the extra to install."""
+    """A package is not installed; the message names the extra that installs it."""
 
 
 def require_extra(*modules: str, by: str, extra: str) -> None:
     """Check that modules can be imported.
 
     Args:
-        by: the option or the command that needs the modules, for the message.
+        by: the option or command that needs the modules.
         extra: the extra that installs the modules.
 
     Raises:
-        MissingExtra: if a module is not installed.
+        MissingExtra: if a module, or a package that it imports, is not installed.
     """
     for module in modules:
         try:

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timezone
+from itertools import islice
 from typing import Any
 
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
-LISTED_NAMES = 12  # names in a list before an ellipsis
-LISTED_VALUES = 5  # values in a list, which ends with the number of the other values
+LISTED_NAMES = 12  # number of names in a list before an ellipsis
+LISTED_VALUES = 5  # number of values in a list before the count of the others
 LONGEST_OPTION = 60  # characters of an option's value
 LONGEST_VALUE = 40  # characters of a value from a data file
 
@@ -22,7 +23,7 @@ def format_names(names: Iterable[str]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as on the command line, truncated to LONGEST_OPTION characters."""
+    """Format a value approximately as on the command line; a longer text is truncated to LONGEST_OPTION characters."""
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, dict):
@@ -35,7 +36,7 @@ def format_value(value: Any) -> str:
 
 
 def format_repr(value: Any) -> str:
-    """Format a value as its repr, truncated to about LONGEST_VALUE characters."""
+    """Return the repr of a value, truncated to about LONGEST_VALUE characters."""
     if isinstance(value, str | bytes):
         value = value[: LONGEST_VALUE + 1]  # without computing the repr of a long text
     text = repr(value)
@@ -43,12 +44,12 @@ def format_repr(value: Any) -> str:
 
 
 def format_list(values: Collection[Any], plain: bool = False) -> str:
-    """Format the first values, and count the rest: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
+    """Format the first values, and count the others: 'a', 'b', 'c', 'd', 'e' and 1,234 more.
 
     Args:
         plain: whether to omit the quotes around strings.
     """
-    first = [format_repr(value) for value, _ in zip(values, range(LISTED_VALUES), strict=False)]
+    first = [format_repr(value) for value in islice(values, LISTED_VALUES)]
     if plain:
         first = [text[1:-1] if text[0] in "'\"" else text for text in first]
     rest = len(values) - len(first)
@@ -56,7 +57,7 @@ def format_list(values: Collection[Any], plain: bool = False) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration in one or two units: `1 h 20 min`."""
+    """Format a duration in one or two units, such as "1 h 20 min"."""
     for i, (size, unit) in enumerate(UNITS):
         if seconds >= size:
             smaller, name = UNITS[i + 1] if i + 1 < len(UNITS) else (1, "s")

@@ -14,11 +14,11 @@ from src.analysis.ensemble import Ensemble
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction for a text. A notebook shows it as the text with each word coloured by its weight.
+    """The prediction for a text. A notebook shows it as the tokens of the text, each coloured by its weight.
 
     Args:
         label: the most probable class.
-        probabilities: the probability of each class; the probabilities sum to 1.
+        probabilities: the probability of each class; the sum is 1.
         tokens: each token that the model read, as spelled in the text, with its attention weight; the weights sum to 1.
     """
 
@@ -38,7 +38,7 @@ class Prediction:
 
 
 class Model:
-    """A trained classifier, or an ensemble of several, with the tokenizers."""
+    """A trained classifier, or an ensemble of several, with the tokenizer of each."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble
@@ -49,17 +49,17 @@ class Model:
         return self._ensemble.class_names
 
     def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
-        """Classify texts by the mean of the probabilities of all classifiers.
+        """Classify texts by the mean of the classifiers' probabilities.
 
-        The weight of a token is the mean over the classifiers if all of them read the same tokens; otherwise it is the
-        first classifier's weight, with a warning.
+        The weight of a token is the mean over the classifiers if all of them read the same tokens. Otherwise it is the
+        weight in the first classifier, and a warning says so.
 
         Args:
             batch_size: number of texts in a batch; it does not change the results.
 
         Raises:
-            TypeError: if `texts` is a single text, or contains anything but texts.
-            ValueError: if `batch_size` is below 1, or a text contains half of a surrogate pair.
+            TypeError: if `texts` is a single text, is not iterable, or contains anything but texts.
+            ValueError: if `batch_size` is not an integer of at least 1, or a text contains half of a surrogate pair.
         """
         if not isinstance(texts, str) and isinstance(texts, Iterable):
             texts = list(texts)  # an iterator is read only once
@@ -72,7 +72,7 @@ class Model:
                 text.encode()
             except UnicodeEncodeError as error:
                 raise ValueError(
-                    f"texts[{i}]: character {error.start} is half of a surrogate pair, which is no character: remove it"
+                    f"texts[{i}]: character {error.start} is half of a surrogate pair, not a character: remove it"
                 ) from None
         explanations = self._ensemble.explain(texts, batch_size, maps=False)
         return [
@@ -91,12 +91,12 @@ def load(path: str | Path | Sequence[str | Path], trusted_modules: Collection[st
 
     Args:
         path: path of a checkpoint, such as `outputs/train/runs/<time>/checkpoints/best.ckpt`, or a list of paths of
-            checkpoints with the same classes, for example of several seeds.
-        trusted_modules: your own packages whose classes the checkpoints may name.
+            checkpoints with the same classes, for example from runs with different seeds.
+        trusted_modules: names of your own packages whose classes the checkpoints may name.
 
     Raises:
         UserError: if a file is missing, damaged or not a checkpoint of Heed, or names a Python class that is not
-            trusted; or if the list is empty, or the models do not predict the same classes.
+            trusted; if the list is empty or names a file twice; or if the models do not predict the same classes.
         TypeError: if `path` is neither a path nor a list of paths, or `trusted_modules` is not a list of names.
     """
     items: list[Any] = list(path) if isinstance(path, Iterable) and not isinstance(path, str | bytes) else [path]

@@ -19,14 +19,18 @@ from src.data.padded_batches import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 
-RUNNING = ("train_acc", "train_loss")  # metrics that a checkpoint within an epoch stores
+RUNNING = ("train_acc", "train_loss")  # metrics whose states a checkpoint within an epoch contains
 
 MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
 
 
 class MeanLoss(Metric):
-    """The mean of a loss over texts. torchmetrics' MeanMetric ignores weights or waits for the device at each step."""
+    """The mean of a loss over texts.
+
+    torchmetrics' MeanMetric is not used: its check for NaN waits for the device, and without this check it ignores
+    weights.
+    """
 
     total: Tensor
     texts: Tensor
@@ -48,11 +52,11 @@ class LitClassifier(pl.LightningModule):
     """Trains and evaluates a `Classifier`.
 
     Args:
-        loss: the training loss; it also converts logits to probabilities.
+        loss: the training loss, which also converts logits to probabilities.
         metrics: metrics of validation and test.
         make_scheduler: creates Lightning's scheduler config from the optimizer and the total number of optimizer steps;
             returns None for a constant learning rate.
-        card: metadata of the checkpoint, in plain containers.
+        card: metadata for checkpoints, in plain containers.
     """
 
     def __init__(
@@ -79,15 +83,15 @@ class LitClassifier(pl.LightningModule):
         self._is_validated = False  # whether a validation ran since the last training epoch ended
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the probability of each class: token ids N×L, mask N×L → N×C."""
+        """Return the probabilities of the classes: token ids N×L, mask N×L → N×C."""
         return self.loss.probabilities(self.model(tokens, mask))
 
     def logits(self, batch: Batch) -> Tensor:
-        """Return the logits of a batch in an evaluation, N×num_logits."""
+        """Return the logits of a batch for validation or test, N×num_logits."""
         return self.model(batch.tokens, batch.mask)
 
     def explain(self, codec: Codec, texts: Sequence[str]) -> list[Explanation]:
-        """Classify texts; return each prediction with the attention weights of the words."""
+        """Classify texts; return each prediction with the attention weights of the tokens."""
         return explain(self.model, self.loss, codec, texts)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -95,8 +99,8 @@ class LitClassifier(pl.LightningModule):
         loss = self.loss(logits, batch.labels)
         self.train_acc(self.loss.probabilities(logits.detach()), batch.labels)
         self.train_loss.update(loss.detach(), len(batch.labels))
+        size = len(batch.labels)
         for name, metric in (("loss", self.train_loss), ("acc", self.train_acc)):
-            size = len(batch.labels)
             self.log(f"train/{name}", metric, on_step=False, on_epoch=True, prog_bar=True, batch_size=size)
         return loss
 
@@ -105,7 +109,7 @@ class LitClassifier(pl.LightningModule):
         probabilities = self.loss.probabilities(logits)
         metrics.update(probabilities, batch.labels)
         loss = self.loss(logits, batch.labels)
-        size: Any = float(len(batch.labels))  # not an integer, because Lightning averages it over processes
+        size: Any = float(len(batch.labels))  # Lightning cannot average an integer over processes
         self.log(f"{stage}/loss", loss, on_step=False, on_epoch=True, prog_bar=True, batch_size=size, sync_dist=True)
         return {"probabilities": probabilities, "labels": batch.labels, "index": batch.index}
 
@@ -138,7 +142,7 @@ class LitClassifier(pl.LightningModule):
         self._is_validated = False
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any | None) -> None:
-        """Step a scheduler, except ReduceLROnPlateau, which on_train_epoch_end steps before a checkpoint is saved."""
+        """Step any scheduler except ReduceLROnPlateau, which `on_train_epoch_end` steps."""
         if not isinstance(scheduler, ReduceLROnPlateau):
             scheduler.step()
 
@@ -150,7 +154,7 @@ class LitClassifier(pl.LightningModule):
             checkpoint["running"] = {name: dict(getattr(self, name).metric_state) for name in RUNNING}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        if self.trainer.state.fn == "fit":  # an evaluation restores neither random numbers nor metrics
+        if self.trainer.state.fn == "fit":  # an evaluation restores neither the random state nor metrics
             torch.set_rng_state(checkpoint["rng"]["cpu"].cpu())
             if torch.cuda.is_available() and checkpoint["rng"]["cuda"]:
                 torch.cuda.set_rng_state_all([state.cpu() for state in checkpoint["rng"]["cuda"]])
@@ -160,27 +164,23 @@ class LitClassifier(pl.LightningModule):
 
 
 class ValidatedCheckpointIO(TorchCheckpointIO):
-    """Lightning's checkpoint plugin; it loads only validated files of plain values and tensors."""
+    """Lightning's checkpoint plugin, which loads only validated files of plain values and tensors."""
 
     def load_checkpoint(self, path: Any, map_location: Any = "cpu", weights_only: bool | None = True) -> dict[str, Any]:
-        """Load the whole content of a checkpoint.
-
-        Raises:
-            UserError: as `src.checkpoint.read_checkpoint` does.
-        """
+        """Load the whole content of a checkpoint; the errors are those of `src.checkpoint.read_checkpoint`."""
         return read_checkpoint(path)
 
 
 def _total_steps(trainer: pl.Trainer) -> int:
     """Return the number of optimizer steps of the whole training.
 
-    Lightning's `estimated_stepping_batches` would create the loaders before their position is restored from the
-    checkpoint.
+    Lightning's `estimated_stepping_batches` is not used, because it would create the data loaders before their position
+    is restored from the checkpoint.
     """
     batches = len(trainer.datamodule.train_dataloader())  # type: ignore[attr-defined]
     limit = trainer.limit_train_batches
     batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
-    if trainer.max_epochs == -1:  # Lightning sets -1 for max_epochs=null with max_steps
+    if trainer.max_epochs == -1:  # Lightning's value if only max_steps is set
         return trainer.max_steps
     steps = math.ceil(batches / trainer.accumulate_grad_batches) * (trainer.max_epochs or 1)
     return min(steps, trainer.max_steps) if trainer.max_steps > 0 else steps

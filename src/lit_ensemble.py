@@ -18,7 +18,7 @@ from src.models.loss import CrossEntropy
 
 
 class JointModel(nn.Module):
-    """The models of an ensemble, with the attributes of a `Classifier` that an evaluation reads."""
+    """The models of an ensemble, with those attributes of a `Classifier` that an evaluation uses."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         super().__init__()
@@ -33,16 +33,16 @@ class JointModel(nn.Module):
         return self._readers[0].embedding
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Attention weights N×L: the mean over the models if all read the same tokens, otherwise the first model's."""
+        """Return attention weights N×L: means over all models if these read the same tokens, else the first model's."""
         return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
 
 
 class LitEnsemble(LitClassifier):
-    """Evaluates an ensemble; its logits are the logarithms of the mean probabilities.
+    """Evaluates an ensemble; the logits are the logarithms of the mean probabilities.
 
     Args:
-        builders: one batch builder per model for the evaluated split; None for a model that reads the first model's
-            tokens.
+        builders: for each model, a builder of batches of the evaluated split; None if the model reads the same tokens
+            as the first model.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LitEnsemble(LitClassifier):
 
 
 def _joint_card(cards: Sequence[Card]) -> dict[str, Any]:
-    """Return the first model's card with the choices of all models, such as {"encoder": "bilstm+gru"}."""
+    """Return the first model's card, with the choices of all models joined, such as {"encoder": "bilstm+gru"}."""
     choices = [card.config.get("choices", {}) for card in cards]
     groups = dict.fromkeys(group for choice in choices for group in choice)
     joint = {group: "+".join(dict.fromkeys(choice.get(group, "none") for choice in choices)) for group in groups}

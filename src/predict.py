@@ -41,7 +41,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensemble") -> None:
-    """Classify all texts together, print the predictions, and draw them on request."""
+    """Classify all texts at once, print the predictions and, if `pictures` is set, draw them."""
     from pathlib import Path
 
     from src.reports.predictions import draw_predictions, print_predictions
@@ -61,14 +61,15 @@ def _print_predictions(cfg: DictConfig, source: "TextSource", ensemble: "Ensembl
 def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", batch_size: int) -> None:
     """Write each row of the source with its prediction, some rows at a time.
 
-    The source is read twice. The first, short pass reports an invalid row before anything is classified, counts
-    the rows to estimate the time left, and collects the columns and their types.
+    The source is read twice. The first pass, which is short, reports invalid rows before anything is classified,
+    counts the rows, and collects the columns and their types.
     """
     from array import array
     from dataclasses import replace
 
     from src.cli.progress import row_progress
     from src.errors import UserError
+    from src.formatting import format_count
     from src.process.startup import stopped_by_exception
     from src.reports.prediction_table import PredictionColumns
     from src.reports.table_writer import Schema, write_table
@@ -96,12 +97,16 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
             advance(len(texts))
         if count != total:
             raise UserError(f"{source.name}: changed while it was read; run again")
-    print(f"Wrote {total:,} {'row' if total == 1 else 'rows'} to {out}")
+    print(f"Wrote {format_count(total, 'row')} to {out}")
     _warn(rows.source, rows.unit, blank, unknown)
 
 
 def _read_schema(source: "TextSource", schema: "Schema") -> int:
-    """Read all rows, add their columns to the schema, and return the number of rows."""
+    """Read all rows, add their columns to the schema, and return the number of rows.
+
+    Raises:
+        UserError: if a row is invalid, or all texts are blank.
+    """
     from src.cli.progress import row_progress
 
     total = 0

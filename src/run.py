@@ -1,4 +1,4 @@
-"""The lifecycle of a run: seed, signals, folder, record and loggers."""
+"""The lifecycle of a run: its folder, seed, signals, loggers and record."""
 
 import logging
 import os
@@ -37,7 +37,7 @@ from src.process.console import OutputConsole
 from src.process.startup import announce
 from src.reports.data_table import data_table
 from src.reports.draw import draw_all
-from src.run_folder import contains_training, is_main_process, remove_run_files, run_files, trim_logs
+from src.run_folder import contains_training, is_main_process, run_files, trim_logs
 from src.run_log import write_end, write_start
 from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
@@ -49,7 +49,7 @@ class Run:
     """Context of one training or evaluation.
 
     On entry it locks the folder, writes the resolved config, sets the seed and handles Ctrl-C, SIGTERM and SIGHUP. On
-    exit it writes the record with the status completed, pruned, interrupted or failed, and closes the loggers. After a
+    exit it writes the record with the status completed, pruned, interrupted or failed, and closes the trackers. After a
     signal, the process exits with 128 plus the signal's number; a pruned run ends without an exception.
 
     Files of an earlier run in the folder are removed or replaced only when `attach_loggers` is called; if the new run
@@ -127,19 +127,19 @@ class Run:
         return [self.stop, self.speed, Predictions(self.path / "predictions")]
 
     def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> None:
-        """Log the configuration to the loggers, which are closed at the end of the run.
+        """Log the configuration to the loggers; those that are trackers are closed at the end of the run.
 
-        Before that, the files of an earlier run in the folder are removed, unless this run continues it.
+        Before this, the files of an earlier run in the folder are removed, unless this run continues it.
 
         Args:
-            steps: number of optimizer steps before the checkpoint from which the run resumes; None if it does not
-                resume. If this checkpoint is in the run's own folder, the run continues the logs in the folder.
+            steps: number of optimizer steps before the checkpoint from which the run resumes; None if the run does not
+                resume. If the checkpoint is in the run's own folder, the logs in this folder are continued.
         """
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
-        checkpoint = None if steps is None else Path(self.cfg.ckpt_path).resolve()
-        continues = checkpoint is not None and checkpoint.is_relative_to(self.path.resolve())
+        continues = steps is not None and Path(self.cfg.ckpt_path).resolve().is_relative_to(self.path.resolve())
         if is_main_process() and not continues:
-            remove_run_files(self.path)
+            for path in run_files(self.path):
+                path.unlink()
         self._write_config()
         if is_main_process() and continues and steps is not None:
             trim_logs(self.path, steps)
@@ -181,10 +181,10 @@ class Run:
             OutputConsole().print(data_table(self.result.data))
 
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
-        """Record the best checkpoint, and return the path of the checkpoint to evaluate.
+        """Record the best checkpoint, and return its path, so that it is evaluated.
 
-        Without a best checkpoint, this is `ckpt_path` if the run does not train, and None (the current weights) if it
-        does.
+        Without a best checkpoint, return `ckpt_path` if the run does not train; if it does, return None, which stands
+        for the current weights.
         """
         callback = trainer.checkpoint_callback
         if (
@@ -225,8 +225,8 @@ class Run:
         Raises:
             UserError: if another process writes to the folder, or an evaluation would replace a training run.
         """
-        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
-        with nullcontext(True) if is_job else lock_folder(self.path, LOCK_TIMEOUT) as is_locked:  # sweeps lock jobs
+        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN  # the sweep locks its folder
+        with nullcontext(True) if is_job else lock_folder(self.path, LOCK_TIMEOUT) as is_locked:
             if not is_locked:
                 raise UserError(
                     f"another process is writing to {self.path}: wait until it ends, or choose another hydra.run.dir"

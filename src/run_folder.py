@@ -1,4 +1,4 @@
-"""The files in the folder of a run: which process writes them, and which of them a later run trims or removes."""
+"""The files in the folder of a run: those that a later run removes, and the logs that it trims."""
 
 import csv
 from pathlib import Path
@@ -10,7 +10,7 @@ from src.loggers.csv import FILE
 from src.run_result import RESULT_FILE, RunResult
 
 CHECKPOINTS = ("checkpoints/best.ckpt", "checkpoints/last.ckpt")
-RUN_FILES = (  # of which a run that starts anew removes the earlier ones; logs and the runs in wandb/ accumulate
+RUN_FILES = (  # files that a new run in the same folder removes; train.log and the runs in wandb/ accumulate
     RESULT_FILE,
     *CHECKPOINTS,
     "predictions/test.npz",
@@ -38,33 +38,27 @@ RUN_FILES = (  # of which a run that starts anew removes the earlier ones; logs 
 
 
 def is_main_process() -> bool:
-    """Return whether this process writes files, as exactly one process of a distributed run does."""
+    """Return whether this process writes files; exactly one process of a distributed run does."""
     return getattr(rank_zero_only, "rank", 0) == 0
 
 
 def contains_training(folder: Path) -> bool:
-    """Return whether a run has trained a model in the folder.
+    """Return whether a run trained a model in the folder.
 
     Raises:
-        UserError: if the record in the folder cannot be read.
+        UserError: if the folder has no checkpoint, and the record in it cannot be read.
     """
     return any((folder / name).exists() for name in CHECKPOINTS) or bool(RunResult.load(folder).seconds.fit)
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the files that an earlier run wrote into its folder under their default names."""
+    """Return the files of an earlier run in its folder: those with a default name, and not in a linked folder."""
     paths = [path for pattern in RUN_FILES for path in folder.glob(pattern) if not path.is_dir()]
     return [path for path in paths if path.parent == folder or not path.parent.is_symlink()]
 
 
-def remove_run_files(folder: Path) -> None:
-    """Remove the files that an earlier run wrote into its folder under their default names, and no other files."""
-    for path in run_files(folder):
-        path.unlink()
-
-
 def trim_logs(folder: Path, steps: int) -> None:
-    """Remove the rows of an earlier run's logs that were written after `steps` optimizer steps."""
+    """Remove those rows of an earlier run's logs that were written after `steps` optimizer steps."""
     for path in (folder / "csv" / FILE, folder / "gradients.csv"):
         trim(path, steps)
 

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def write_log(line: str) -> None:
-    """Write a line to the log file, if the run has one, but not to the terminal, which shows tables instead."""
+    """Write a line to the log file, if there is one, but not to the terminal, which shows tables instead."""
     record = log.makeRecord(log.name, logging.INFO, __file__, 0, line, (), None)
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.FileHandler):
@@ -20,7 +20,7 @@ def write_log(line: str) -> None:
 
 
 def log_config(cfg: DictConfig) -> None:
-    """Log the resolved configuration if `extras.print_config` is set; a distributed run logs it once."""
+    """Log the resolved configuration if `extras.print_config` is set; only one process of a distributed run does."""
     if OmegaConf.select(cfg, "extras.print_config") and os.environ.get("LOCAL_RANK", "0") == "0":
         log.info("Configuration:\n%s", OmegaConf.to_yaml(cfg, resolve=True))
 
@@ -33,7 +33,10 @@ def write_start(result: RunResult) -> None:
 
 
 def write_end(result: RunResult) -> None:
-    """Write the status, the selected epoch, and the final metrics with their intervals to the log file."""
+    """Write the status, the selected epoch and the final metrics with their intervals to the log file.
+
+    If the test split was evaluated, only its metrics are written.
+    """
     seconds = "" if result.seconds.total is None else f" after {format_duration(result.seconds.total)}"
     facts = [f"{result.status.capitalize()}{seconds}" + (f": {result.error}" if result.error else "")]
     best = result.best

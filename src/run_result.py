@@ -1,4 +1,4 @@
-"""The record of a run. No other module reads or writes its file, `result.json`."""
+"""The record of a run. No other module reads or writes the file of the record, `result.json`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,8 @@ class SplitSummary:
     """The texts of a split before truncation.
 
     Args:
-        texts: number of texts.
         class_counts: number of texts of each class.
         majority_accuracy: accuracy of always predicting the most frequent class of the training split.
-        tokens: number of tokens.
         lengths: quantiles of the number of tokens per text, by names such as median.
         cut_texts: number of texts longer than `data.max_length`.
         cut_share: share of the tokens that `data.max_length` cuts.
@@ -48,16 +46,14 @@ class Data:
     """The data of a run.
 
     Args:
-        fingerprint: fingerprint of the source and the options of its splits; the same for all folds.
+        fingerprint: fingerprint of the texts and of the options that split them; the same for all folds.
         vocabulary: number of tokens in the vocabulary.
-        train: number of training texts.
-        val: number of validation texts.
-        test: number of test texts.
+        train, val, test: number of texts in the split.
         max_length: number of tokens to which texts are truncated.
         majority_class: the most frequent class of the training split.
         vectors: number of tokens in the vocabulary that have a pretrained vector; None without such vectors.
-        folds: number of folds; None without a cross-validation.
-        fold: index of the fold that is the test split, from 0.
+        folds: number of folds; None without cross-validation.
+        fold: index, from 0, of the fold that is the test split; None without cross-validation.
     """
 
     fingerprint: str | None = None
@@ -75,14 +71,14 @@ class Data:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The number of texts by split, for the splits in the record."""
+        """The number of texts in each split that the record contains."""
         sizes = {"train": self.train, "val": self.val, "test": self.test}
         return {split: size for split, size in sizes.items() if size is not None}
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Numbers of parameters: of the whole model, of its trainable part, and of each component."""
+    """Numbers of parameters: all, trainable, and by component."""
 
     total: int | None = None
     trainable: int | None = None
@@ -91,7 +87,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Best:
-    """The selected checkpoint: its path in the run folder, the monitored metric, its value, and the epoch (from 0)."""
+    """The best checkpoint: its path in the run folder, the monitored metric and its value, and the epoch (from 0)."""
 
     checkpoint: str | None = None
     monitor: str | None = nullable()
@@ -103,7 +99,7 @@ class Best:
 class Score:
     """A final metric with its 95 % interval and the number of texts.
 
-    The value is None if the metric is undefined on the texts. The bounds are None also if it does not vary.
+    The value is None if the metric is undefined for the texts. The bounds are also None if the metric does not vary.
     """
 
     value: float | None = nullable()
@@ -124,7 +120,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Seconds of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
+    """Durations of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
 
     total: float | None = None
     fit: float | None = None
@@ -134,7 +130,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class PeakMemory:
-    """Peak memory of the process, and of the GPU if there is one, in MB of 2**20 bytes."""
+    """Peak memory of the process and, if there is a GPU, of its tensors there, in MB of 2**20 bytes."""
 
     process: float | None = nullable()
     cuda: float | None = nullable()
@@ -145,20 +141,18 @@ class RunResult:
     """The record of a run. A field is None or empty if the run did not reach the step that determines it.
 
     Args:
-        format: version of the file's format.
+        format: version of the format of the file.
         status: completed, pruned, interrupted or failed; pending if there is no record.
-        error: reason for a failure, an interruption or a pruning.
-        overrides: the overrides on the command line.
+        error: the reason for a failure, an interruption or pruning.
         choices: the choice of each config group, such as {"encoder": "bilstm", "attention": "none"}.
-        started: time in ISO format, UTC.
+        started, finished: time in ISO format, UTC.
         device: name of the processor or of the GPU.
         precision: Lightning's precision, such as 32-true.
         versions: versions of Python and of the installed packages.
-        git_commit: commit of Heed's code; None if the code is not in a git repository.
+        git_commit: commit of Heed's code; None outside a git repository.
         metrics: final metrics, by names such as test/acc.
         classes: scores of each class, by split and class name.
-        texts_per_second: speed of training.
-        finished: time in ISO format, UTC.
+        texts_per_second: mean speed of training.
     """
 
     format: int = FORMAT
@@ -186,7 +180,7 @@ class RunResult:
 
     @classmethod
     def load(cls, folder: Path) -> "RunResult":
-        """Read the record in the folder of a run; without a file, return an empty record with the status pending.
+        """Read the record in the folder of a run; if there is no file, return an empty record with the status pending.
 
         Raises:
             UserError: if the file cannot be read, is invalid, or has a newer format.
@@ -216,15 +210,15 @@ class RunResult:
 
     @property
     def architecture(self) -> str:
-        """The choices of encoder and attention, such as "bilstm · bahdanau"."""
+        """The choices of encoder and attention, such as "bilstm · bahdanau"; empty if they are not recorded."""
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:
-        """Return those of the field names `names` whose values are missing or empty."""
+        """Return those of the fields `names` that have no value."""
         return [name for name in names if getattr(self, name) == getattr(EMPTY, name)]
 
     def score(self, name: str) -> float | None:
-        """Return the value of a metric such as test/acc; None if it was not computed."""
+        """Return the value of a metric such as test/acc; None if it was not computed or is undefined."""
         return self.metrics[name].value if name in self.metrics else None
 
 
@@ -232,7 +226,7 @@ EMPTY = RunResult()
 
 
 def has_result(folder: Path) -> bool:
-    """Return whether the folder contains the record of a run."""
+    """Return whether the folder contains a record."""
     return (folder / RESULT_FILE).exists()
 
 

@@ -34,9 +34,9 @@ ENDINGS = {name: ending for ending, names in SYNONYMS.items() for name in names}
 def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]:
     """Return those of `names` that resemble `name`; an empty list if none does.
 
-    These are at most three dotted names that end in `name` or in its synonym: `hidden_dim` means
-    `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`. If there are none, it is the name of the most
-    similar spelling, if this similarity (0 to 1) is at least `at_least`.
+    If dotted names end in `name` or in its synonym, at most three of them are returned: `hidden_dim` means
+    `model.encoder.hidden_dim`, and `learning_rate` means `optimizer.lr`. Otherwise, the name with the most similar
+    spelling is returned if its similarity, between 0 and 1, is at least `at_least`.
     """
     names = list(names)
     last = name.rpartition(".")[2]

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 def evaluate_splits(
     folder: Path, majority: int, metrics: MetricCollection
 ) -> tuple[dict[str, Score], dict[str, dict[str, ClassScore]]]:
-    """Return the metrics of all predicted splits, by names such as test/acc, and the scores of classes, by split.
+    """Return the metrics of all predicted splits, by names such as test/acc, and the class scores, by split and class.
 
     Args:
         majority: index of the most frequent class of the training texts.
@@ -62,10 +62,11 @@ def warn_of_single_class(folder: Path) -> None:
 
 
 def print_summary(result: RunResult, folder: Path) -> None:
-    """Print the metrics, the scores of each class (of the test split, if there is one), and the written files."""
+    """Print the metrics, the scores of each class (for test or else for validation), and the written files."""
     console = OutputConsole()
     console.print(metric_table(result.metrics, _describe_best(result)))
-    for split in [split for split in ("test", "val") if split in result.classes][:1]:
+    split = "test" if "test" in result.classes else "val"
+    if split in result.classes:
         console.print(class_table(result.classes[split], split))
     written = [path for path in folder.rglob("*") if path.is_file() and not {"wandb", ".hydra"} & set(path.parts)]
     console.print(files_table(folder, written))

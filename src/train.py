@@ -1,7 +1,5 @@
 """Train and test a classifier: `python -m src.train model/attention=luong_general`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
@@ -12,10 +10,16 @@ from src.errors import UserError
 if TYPE_CHECKING:
     from pytorch_lightning import Trainer
 
+    from src.data.datamodule import TextDataModule
+    from src.lit import LitClassifier
+
 
 @entry("train")
 def main(cfg: DictConfig) -> float | None:
-    """Run one training; return the score of the selected checkpoint, which a hyperparameter search optimizes."""
+    """Train and test a classifier, and return the value that a hyperparameter search optimizes.
+
+    This is the monitored metric of the best checkpoint; None if there is no such checkpoint or the test is off.
+    """
     from src import build
     from src.checkpoint import load_checkpoint
     from src.dry_build import dry_build
@@ -23,11 +27,11 @@ def main(cfg: DictConfig) -> float | None:
     from src.training_state import require_resumable, require_same_data, require_same_parameters
 
     with Run(cfg) as run:
-        dry_build(cfg)  # after a validated command line, this checks only for missing components
+        dry_build(cfg)  # if the command line was validated, this checks only for missing components
         steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
         is_new = steps is None and not run.reuses_folder
-        if is_new:  # otherwise the files of the earlier run are unchanged until the data and the weights are loaded
+        if is_new:  # in a reused folder, the earlier files remain until the data and the weights are loaded
             run.attach_loggers(loggers)
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(cfg)
@@ -45,8 +49,7 @@ def main(cfg: DictConfig) -> float | None:
             run.attach_loggers(loggers, steps)
         run.describe(data, module, trainer)
         if cfg.train:
-            with _convert_interval_error(trainer):
-                trainer.fit(module, data, ckpt_path=cfg.ckpt_path, weights_only=True)
+            _fit(trainer, module, data, cfg.ckpt_path)
             run.stop.check()
         if cfg.test:
             best = run.select_checkpoint(trainer)
@@ -56,15 +59,14 @@ def main(cfg: DictConfig) -> float | None:
     return run.result.best.value
 
 
-@contextmanager
-def _convert_interval_error(trainer: "Trainer") -> Iterator[None]:
-    """Convert the error of a `val_check_interval` above the number of batches, which is known only during the block.
+def _fit(trainer: "Trainer", module: "LitClassifier", data: "TextDataModule", checkpoint: str | None) -> None:
+    """Train the model.
 
     Raises:
         UserError: if an epoch has fewer batches than `trainer.val_check_interval`.
     """
     try:
-        yield
+        trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
     except ValueError as error:
         if "val_check_interval" not in str(error):
             raise
