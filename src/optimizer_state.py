@@ -49,13 +49,13 @@ def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[s
     for name, expected in example.items() if state else ():
         if name not in state:
             raise ValueError(f"{path}.{name} is missing")
-        value, here = state[name], f"{path}.{name}"
+        value, entry_path = state[name], f"{path}.{name}"
         if not isinstance(expected, torch.Tensor) or not expected.shape:
-            _require_same_type(value, expected, here)
+            _require_same_type(value, expected, entry_path)
             continue
-        require(value, torch.Tensor, here)
+        require(value, torch.Tensor, entry_path)
         if expected.shape == EXAMPLE_SHAPE and value.shape != parameter.shape:
-            raise ValueError(f"{here}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
+            raise ValueError(f"{entry_path}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
         if not value.is_floating_point():
-            raise ValueError(f"{here}: expects a tensor of floating-point numbers, got {value.dtype}")
-        require_dense(value, here)
+            raise ValueError(f"{entry_path}: expects a tensor of floating-point numbers, got {value.dtype}")
+        require_dense(value, entry_path)

@@ -42,7 +42,7 @@ def optimizer(cfg: DictConfig, model: Classifier) -> Optimizer:
     Raises:
         UserError: if an option is invalid, or the optimizer does not support the model's sparse gradients.
     """
-    param_groups = {part: options or {} for part, options in (cfg.param_groups or {}).items()}  # null: no options
+    param_groups = {name: options or {} for name, options in (cfg.param_groups or {}).items()}  # null: no options
     with prefix_errors("param_groups"):
         groups = parameter_groups(model, param_groups)
     clips_gradients = cfg.trainer.get("gradient_clip_val") is not None

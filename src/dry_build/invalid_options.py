@@ -43,12 +43,12 @@ def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
         if error is None:
             return BuildResult(component, mistakes)
         path, text = _split(error, key)
-        named = OPTION.match(text)
-        if named and any(entry.startswith(f"{path}.{named[1]}=") for entry, _ in mistakes):
+        match = OPTION.match(text)
+        if match and any(entry.startswith(f"{path}.{match[1]}=") for entry, _ in mistakes):
             return BuildResult(None, mistakes)  # the default of the option is also invalid
         options = _options(cfg, path)
-        if named and named[1] in options:
-            name, rule = named[1], named[3]
+        if match and match[1] in options:
+            name, rule = match[1], match[3]
         else:
             name, rule = _option_by_elimination(cfg, path, list(options), make, error), text
         if name is None:

@@ -73,15 +73,15 @@ def require_plain(value: Any, path: str) -> None:
     level, count = [(path, value)], 0
     for _ in range(MAX_DEPTH):
         below: list[tuple[str, Any]] = []
-        for where, item in level:
+        for item_path, item in level:
             if type(item) is dict:
                 for key in item:
-                    require(key, (str, int, bool), f"{where}, a key")
-                below += [(_join(where, key), inner) for key, inner in item.items()]
+                    require(key, (str, int, bool), f"{item_path}, a key")
+                below += [(_join(item_path, key), inner) for key, inner in item.items()]
             elif type(item) is list:
-                below += [(f"{where}[]", inner) for inner in item]
+                below += [(f"{item_path}[]", inner) for inner in item]
             elif not (item is None or type(item) in (str, bool, float) or _is(item, int)):
-                raise ValueError(f"{where}: expects a plain value, got {_type(item)}")
+                raise ValueError(f"{item_path}: expects a plain value, got {_type(item)}")
         count += len(below)
         if count > MAX_VALUES:
             raise ValueError(f"{path}: has too many values")
