@@ -21,9 +21,8 @@ from src import build
 from src.data.padded_batches import Batch
 from src.extras import require_extra
 from src.portable.onnx_model import PortableModel, convert, feed, load_session
-from src.portable.quantization import quantize
+from src.portable.quantization import compare_hits, quantize
 
-RESAMPLES = 2000
 BATCHES = 400  # approximate number of timed batches
 
 
@@ -59,15 +58,16 @@ def main(folder: Path) -> None:
     table = command.table("Export", record, ["", "MB", "texts/s", "accuracy", "difference, points (95 %)"])
     for name, file in files.items():
         size = (folder / file).stat().st_size / 1e6
-        difference = 100 * _difference(hits[name], hits["torch"])
+        loss = compare_hits(hits["torch"], hits[name])
+        difference = [100 * number for number in (loss.quantized - loss.original, loss.low, loss.high)]
         record["models"][name] = {
             "megabytes": size,
             "texts_per_second": speeds[name],
-            "accuracy": float(hits[name].mean()),
-            "difference": difference.tolist(),
+            "accuracy": loss.quantized,
+            "difference": difference,
         }
         change = "–" if name == "torch" else "{:+.2f} ({:+.2f} to {:+.2f})".format(*difference)
-        table.add_row(name, f"{size:,.1f}", Spread.of(speeds[name]).format(0), f"{hits[name].mean():.2%}", change)
+        table.add_row(name, f"{size:,.1f}", Spread.of(speeds[name]).format(0), f"{loss.quantized:.2%}", change)
     command.write(options.out, "export", record)
     Console().print(table)
 
@@ -82,14 +82,6 @@ def _reader(run: Any, batches: list[Batch]) -> Reader:
         return count / (time.perf_counter() - start)
 
     return read
-
-
-def _difference(hits: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the difference between two accuracies, and the ends of its 95 % interval from a paired bootstrap."""
-    better, worse = (hits & ~others).mean(), (others & ~hits).mean()
-    draws = np.random.default_rng(0).multinomial(len(hits), [better, worse, 1 - better - worse], RESAMPLES)
-    low, high = np.percentile((draws[:, 0] - draws[:, 1]) / len(hits), [2.5, 97.5])
-    return np.array([better - worse, low, high])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An int8 copy of an ONNX model, and the difference in accuracy."""
+"""Quantization of an ONNX model to int8, and the resulting difference in accuracy."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,11 +13,9 @@ RESAMPLES = 1000
 
 
 class AccuracyLoss(NamedTuple):
-    """The accuracies of two models on the same texts.
+    """The accuracies of two models on the same texts, in [0, 1].
 
     Args:
-        original: accuracy in [0, 1] of the original model.
-        quantized: accuracy in [0, 1] of the quantized model.
         low, high: bootstrap 95 % interval of `quantized - original`.
         texts: number of texts.
     """
@@ -36,7 +34,7 @@ class AccuracyLoss(NamedTuple):
 
 
 def quantize(source: Path, target: Path) -> None:
-    """Write a copy of an ONNX model with int8 weights in matrix products; every call also quantizes the activations."""
+    """Write a copy of an ONNX model whose matrix products have int8 weights and quantize activations at run time."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     with quiet():  # hides the advice of onnxruntime to preprocess the model
@@ -44,14 +42,18 @@ def quantize(source: Path, target: Path) -> None:
 
 
 def measure_loss(original: Path, quantized: Path, batches: Iterable[Batch]) -> AccuracyLoss:
-    """Compare two ONNX files on labelled batches, which must contain at least one text in all."""
+    """Compare two ONNX files on labelled batches, which together must contain at least one text."""
     sessions = load_session(original), load_session(quantized)
     hits: list[np.ndarray] = []  # 2×N bool for each batch
     for batch in batches:
         inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
         hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]))
-    first, second = np.concatenate(hits, axis=1)
-    better, worse = (second & ~first).mean(), (first & ~second).mean()
-    draws = np.random.default_rng(0).multinomial(len(first), [better, worse, 1 - better - worse], RESAMPLES)
-    low, high = np.percentile((draws[:, 0] - draws[:, 1]) / len(first), [2.5, 97.5])
-    return AccuracyLoss(float(first.mean()), float(second.mean()), float(low), float(high), len(first))
+    return compare_hits(*np.concatenate(hits, axis=1))
+
+
+def compare_hits(original: np.ndarray, quantized: np.ndarray) -> AccuracyLoss:
+    """Compare two models by a paired bootstrap; n bool each, true for the texts that the model classifies correctly."""
+    n, better, worse = len(original), (quantized & ~original).mean(), (original & ~quantized).mean()
+    draws = np.random.default_rng(0).multinomial(n, [better, worse, 1 - better - worse], RESAMPLES)
+    low, high = np.percentile((draws[:, 0] - draws[:, 1]) / n, [2.5, 97.5])
+    return AccuracyLoss(float(original.mean()), float(quantized.mean()), float(low), float(high), n)
