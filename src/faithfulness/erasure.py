@@ -28,6 +28,11 @@ def replace(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray
     return replaced
 
 
+def replace_others(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray:
+    """Return the text with `token` at all positions except these."""
+    return replace(tokens, np.delete(np.arange(len(tokens)), positions), token)
+
+
 def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return (value − low) / (high − low), 0 at the lower limit and 1 at the upper; NaN if the limits coincide."""
     is_defined = high - low >= MIN_RANGE

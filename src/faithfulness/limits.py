@@ -11,6 +11,7 @@ Each search is a generator, so that the texts of many searches are evaluated in 
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -72,10 +73,7 @@ def search_limits(
     for i, (text, probability) in enumerate(zip(predicted.texts, predicted.probabilities, strict=True)):
         others = [scores[name][i] for name in (LEAVE_ONE_OUT, *([GRADIENT] if retain else []))]
         for sign in (-1, 1):
-            if len(text) <= SHORT:
-                searches.append(search_tokens(text, probability, sign, retain))
-            else:
-                searches.append(search_blocks(text, probability, sign, retain, others, rngs[i]))
+            searches.append(search(text, probability, sign, retain, others, rngs[i]))
             owners.append(i)
     results = run_searches(probe, searches, predicted.classes[owners]).reshape(-1, 2)
     low, high = np.vstack([results[:, 0], of_rankings]).min(0), np.vstack([results[:, 1], of_rankings]).max(0)
@@ -87,42 +85,23 @@ def run_searches(probe: Probe, searches: Sequence[Search], classes: np.ndarray) 
     results = np.zeros(len(searches))
     requests: dict[int, Request] = {i: next(search) for i, search in enumerate(searches)}
     while requests:
-        answers: dict[int, list] = {}
-        for by_gradient in (False, True):
-            selected = {i: request for i, request in requests.items() if request.by_gradient == by_gradient}
-            texts = [text for request in selected.values() for text in request.texts]
-            targets = np.repeat(classes[list(selected)], [len(request.texts) for request in selected.values()])
-            if not texts:
-                continue
-            evaluate = probe.gradient_times_input if by_gradient else probe.probability
-            values = list(evaluate(texts, targets))
-            for i, request in selected.items():
-                answers[i], values = values[: len(request.texts)], values[len(request.texts) :]
+        received: dict[int, list] = {}
+        for by_gradient, evaluate in ((False, probe.probability), (True, probe.gradient_times_input)):
+            selected = {i: request.texts for i, request in requests.items() if request.by_gradient == by_gradient}
+            owners = [i for i, texts in selected.items() for _ in texts]
+            if owners:
+                values = iter(evaluate([text for texts in selected.values() for text in texts], classes[owners]))
+                received |= {i: list(islice(values, len(texts))) for i, texts in selected.items()}
         requests = {}
-        for i, answer in answers.items():
+        for i, result in received.items():
             try:
-                requests[i] = searches[i].send(answer)
+                requests[i] = searches[i].send(result)
             except StopIteration as end:
                 results[i] = end.value
     return results
 
 
-def search_tokens(text: np.ndarray, probability: float, sign: int, retain: bool) -> Search:
-    """Select one more token at a time; return the highest (sign 1) or lowest (-1) mean drop over the shares."""
-    counts = erasure.counts(len(text))
-    states = [State(np.zeros(len(text), dtype=bool), 0.0)]
-    for step in range(1, counts[-1] + 1):
-        totals: dict[bytes, float] = {}
-        for state in states:
-            for position in np.flatnonzero(~state.selected):
-                _propose(totals, state, position)
-        candidates = [State(np.frombuffer(key, dtype=bool), total) for key, total in totals.items()]
-        after = yield Request([text[state.selected == retain] for state in candidates])
-        states = _best(candidates, sign * (probability - np.array(after)), counts, step, SHORT_BEAM)
-    return sign * states[0].total / len(counts)
-
-
-def search_blocks(
+def search(
     text: np.ndarray,
     probability: float,
     sign: int,
@@ -130,51 +109,61 @@ def search_blocks(
     others: Sequence[np.ndarray],
     rng: np.random.Generator,
 ) -> Search:
-    """Select all tokens of the next share at once; return the highest or lowest mean drop over the shares.
+    """Search for the highest or lowest mean drop over the shares.
 
     Args:
         text: L token ids.
         probability: p(c) of the whole text.
         sign: 1 to search for the highest drop, -1 for the lowest.
         retain: whether only the selected tokens remain, as for sufficiency.
-        others: further scores of the tokens, L each, which are high if a token supports the class.
+        others: further scores of the tokens of a long text, L each, which are high if a token supports the class.
         rng: generator for the perturbations.
     """
-    counts = erasure.counts(len(text))
+    counts, is_short = erasure.counts(len(text)), len(text) <= SHORT
+    alone = np.empty(0)
+    if retain and not is_short:
+        alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))])))
     states = [State(np.zeros(len(text), dtype=bool), 0.0)]
-    direction = sign if retain else -sign  # 1: select the tokens with the lowest scores; -1: with the highest
-    number = 0  # number of selected tokens
-    alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))]))) if retain else np.empty(0)
-    for step in np.unique(counts):
-        if retain:
-            bases = [alone[~state.selected] for state in states]
+    for step in range(1, counts[-1] + 1) if is_short else np.unique(counts):
+        if is_short:
+            extensions: list = [np.flatnonzero(~state.selected) for state in states]
         else:
-            bases = yield Request([text[~state.selected] for state in states], by_gradient=True)
-        totals: dict[bytes, float] = {}
-        for state, base in zip(states, bases, strict=True):
-            positions = np.flatnonzero(~state.selected)
-            noise = [scale * base.std() * rng.standard_normal(len(positions)) for scale in PERTURBATIONS]
-            for scores in (base, *(base + values for values in noise), *(other[positions] for other in others)):
-                order = np.argsort(direction * scores, kind="stable")
-                _propose(totals, state, positions[order[: step - number]])
-        candidates = [State(np.frombuffer(key, dtype=bool), total) for key, total in totals.items()]
-        after = yield Request([text[state.selected == retain] for state in candidates])
-        states = _best(candidates, sign * (probability - np.array(after)), counts, step, LONG_BEAM)
-        number = step
+            if retain:
+                bases = [alone[~state.selected] for state in states]
+            else:
+                bases = yield Request([text[~state.selected] for state in states], by_gradient=True)
+            direction = sign if retain else -sign
+            pairs = zip(states, bases, strict=True)
+            extensions = [_extensions(state, step, base, others, direction, rng) for state, base in pairs]
+        totals: dict[bytes, float] = {}  # the highest total of each selection
+        for state, additions in zip(states, extensions, strict=True):
+            for positions in additions:
+                selected = state.selected.copy()
+                selected[positions] = True
+                key = selected.tobytes()
+                totals[key] = max(state.total, totals.get(key, state.total))
+        selections = [np.frombuffer(key, dtype=bool) for key in totals]
+        after = yield Request([text[selected == retain] for selected in selections])
+        gains = sign * (probability - np.array(after))
+        reached = np.array(list(totals.values())) + (counts == step).sum() * gains
+        values = reached + (counts > step).sum() * gains  # assumes the same gain for all remaining shares
+        best = np.argsort(-values, kind="stable")[: SHORT_BEAM if is_short else LONG_BEAM]
+        states = [State(selections[i], reached[i]) for i in best]
     return sign * states[0].total / len(counts)
 
 
-def _propose(totals: dict[bytes, float], state: State, positions: np.intp | np.ndarray) -> None:
-    """Add a state's selection, extended by these positions, to `totals`; of equal selections, keep the largest sum."""
-    selected = state.selected.copy()
-    selected[positions] = True
-    key = selected.tobytes()
-    totals[key] = max(state.total, totals.get(key, state.total))
+def _extensions(
+    state: State, step: int, base: np.ndarray, others: Sequence[np.ndarray], direction: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Return, for each of several scores, the positions of the tokens that extend a selection to `step` tokens.
 
-
-def _best(candidates: Sequence[State], gains: np.ndarray, counts: np.ndarray, step: int, beam: int) -> list[State]:
-    """Return the best candidates after `step` tokens, assuming the same gain for all remaining shares."""
-    here, later = int((counts == step).sum()), int((counts > step).sum())
-    states = [State(state.selected, state.total + here * gain) for state, gain in zip(candidates, gains, strict=True)]
-    values = np.array([state.total for state in states]) + later * gains
-    return [states[i] for i in np.argsort(-values, kind="stable")[:beam]]
+    Args:
+        base: scores of the tokens that are not selected; they are also used with random perturbations.
+        others: further scores of all tokens, L each.
+        direction: 1 to select the tokens with the lowest scores, -1 for the highest.
+    """
+    positions = np.flatnonzero(~state.selected)
+    noise = [scale * base.std() * rng.standard_normal(len(base)) for scale in PERTURBATIONS]
+    scores = (base, *(base + values for values in noise), *(other[positions] for other in others))
+    count = step - int(state.selected.sum())
+    return [positions[np.argsort(direction * values, kind="stable")[:count]] for values in scores]

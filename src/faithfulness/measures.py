@@ -4,6 +4,7 @@ The class c is always the one that the model predicts for the whole text. Result
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -33,19 +34,15 @@ Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens and positions �
 
 def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Erase) -> np.ndarray:
     """Return p(c|x) − p(c|x after the erasure) for every ranking, text and share of top-ranked tokens: R×n×5."""
-    unique = [np.unique(erasure.counts(len(text)), return_inverse=True) for text in predicted.texts]
-    erased = [
-        erase(text, order[:count])
-        for orders in ranked.values()
-        for text, order, (counts, _) in zip(predicted.texts, orders, unique, strict=True)
-        for count in counts
-    ]
-    owners = np.tile(np.repeat(np.arange(len(predicted)), [len(counts) for counts, _ in unique]), len(ranked))
-    drops = predicted.probabilities[owners] - probe.probability(erased, predicted.classes[owners])
-    drops_of_rankings = drops.reshape(len(ranked), -1)
-    ends = np.cumsum([len(counts) for counts, _ in unique])
-    by_text = np.split(drops_of_rankings, ends[:-1], axis=1)
-    return np.stack([part[:, index] for part, (_, index) in zip(by_text, unique, strict=True)], axis=1)
+    texts, orders = predicted.texts, list(ranked.values())
+    counts = np.array([erasure.counts(len(text)) for text in texts])  # n×5
+    erasures = [(r, i, count) for r in range(len(orders)) for i in range(len(texts)) for count in np.unique(counts[i])]
+    erased = [erase(texts[i], orders[r][i][:count]) for r, i, count in erasures]
+    after = probe.probability(erased, predicted.classes[[i for _, i, _ in erasures]])
+    drops = np.empty((len(orders), *counts.shape))
+    for (r, i, count), probability in zip(erasures, after, strict=True):
+        drops[r, i, counts[i] == count] = predicted.probabilities[i] - probability
+    return drops
 
 
 def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
@@ -53,7 +50,8 @@ def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: st
 
     The tokens are removed if `by` is removal, otherwise replaced by the unknown token.
     """
-    return erase_shares(probe, predicted, ranked, np.delete if by == "removal" else _replace(probe))
+    erase: Erase = np.delete if by == "removal" else partial(erasure.replace, token=probe.unknown_id)
+    return erase_shares(probe, predicted, ranked, erase)
 
 
 def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
@@ -61,14 +59,8 @@ def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> 
 
     The other tokens are removed if `by` is removal, otherwise replaced by the unknown token.
     """
-    if by == "removal":
-        return erase_shares(probe, predicted, ranked, erasure.retain)
-    replace = _replace(probe)
-    return erase_shares(probe, predicted, ranked, lambda text, top: replace(text, np.delete(np.arange(len(text)), top)))
-
-
-def _replace(probe: Probe) -> Erase:
-    return lambda text, positions: erasure.replace(text, positions, probe.unknown_id)
+    erase: Erase = erasure.retain if by == "removal" else partial(erasure.replace_others, token=probe.unknown_id)
+    return erase_shares(probe, predicted, ranked, erase)
 
 
 def flip_grid(length: int) -> np.ndarray:
@@ -94,12 +86,13 @@ def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.nda
         shorter = [np.delete(predicted.texts[i], orders[r][i][: grids[i][step]]) for r, i in pending]
         if not shorter:
             break
-        classes = probe.probabilities(shorter).argmax(1)
-        flipped = [new != predicted.classes[i] for new, (_, i) in zip(classes, pending, strict=True)]
-        for (r, i), has_flipped in zip(pending, flipped, strict=True):
-            if has_flipped:
+        unchanged = []
+        for (r, i), new in zip(pending, probe.probabilities(shorter).argmax(1), strict=True):
+            if new == predicted.classes[i]:
+                unchanged.append((r, i))
+            else:
                 shares[r, i] = grids[i][step] / len(predicted.texts[i])
-        pending = [pair for pair, has_flipped in zip(pending, flipped, strict=True) if not has_flipped]
+        pending = unchanged
     return shares
 
 

@@ -14,7 +14,7 @@ from src.faithfulness.erasure import rank
 from src.faithfulness.measures import Predicted
 from src.faithfulness.names import ATTENTION, GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.plausibility import plausibility
-from src.faithfulness.probe import Probe, Scores
+from src.faithfulness.probe import Probe, Scores, pad
 from src.faithfulness.rankings import rank_tokens
 from src.faithfulness.records import Record
 from src.faithfulness.threads import map_in_threads
@@ -47,10 +47,6 @@ def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any],
     share = float(np.concatenate(marks).mean()) if marks else 0.0
     lengths = np.array([len(text) for text in texts])
     readable = np.sort(np.argsort(np.abs(lengths - EXAMPLE_TOKENS), kind="stable")[:EXAMPLES])
-    parts: dict[int, dict[str, np.ndarray]] = {}
-    weights = np.zeros((len(texts), lengths.max()), dtype=np.float32)
-    scores: dict[int, np.ndarray] = {}  # scores of the examples, R×L each
-    rankings: list[str] = []
 
     def measure_chunk(probe: Probe, selection: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, Scores]]:
         return measure_texts(
@@ -62,24 +58,24 @@ def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any],
         )
 
     chunks = _chunks(lengths)
+    arrays_of_chunks: list[dict[str, np.ndarray]] = []
+    scores: dict[str, Scores] = {}  # by ranking
     measured = map_in_threads(trained.probe, measure_chunk, chunks)
     with closing(measured), row_progress(f"{title}: measured", len(texts), "texts") as advance:
-        for index, (arrays, by_ranking) in measured:
-            parts[index] = arrays
-            rankings = list(by_ranking)
-            selection = chunks[index]
-            for number, i in enumerate(selection):
-                weights[i, : lengths[i]] = by_ranking[ATTENTION][number]
-                if i in readable:
-                    scores[i] = np.stack([values[number] for values in by_ranking.values()])
+        for selection, (arrays, by_ranking) in zip(chunks, measured, strict=True):
+            arrays_of_chunks.append(arrays)
+            for name, values in by_ranking.items():
+                scores.setdefault(name, []).extend(values)
             advance(len(selection))
-    arrays = {name: np.concatenate([parts[index][name] for index in range(len(chunks))]) for name in parts[0]}
+    arrays = {name: np.concatenate([chunk[name] for chunk in arrays_of_chunks]) for name in arrays_of_chunks[0]}
     predicted = arrays["probabilities"].argmax(1)
+    weights = pad(scores[ATTENTION], np.arange(len(texts)), lengths.max())
     arrays |= {"rows": rows, "lengths": lengths, "correct": predicted == labels, "weights": weights}
-    arrays["scores"] = np.concatenate([scores[i] for i in readable], axis=1).astype(np.float32)
+    of_examples = [np.concatenate([values[i] for i in readable]) for values in scores.values()]
+    arrays["scores"] = np.stack(of_examples).astype(np.float32)
     names = trained.codec.class_names
     results = {
-        "rankings": rankings,
+        "rankings": list(scores),
         "skipped": skipped,
         "seconds": time.perf_counter() - start,
         "examples": [

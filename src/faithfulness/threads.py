@@ -3,7 +3,7 @@
 import copy
 import threading
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
@@ -16,23 +16,21 @@ Result = TypeVar("Result")
 
 def map_in_threads(
     probe: Probe, function: Callable[[Probe, Part], Result], parts: Sequence[Part]
-) -> Generator[tuple[int, Result], None, None]:
-    """Yield the index of each part and `function(probe, part)`, in the order of completion.
+) -> Generator[Result, None, None]:
+    """Yield `function(probe, part)` for each part, in the order of the parts.
 
     A small recurrent layer gains little from several cores. On a CPU, the parts are therefore distributed over as many
-    threads as torch uses, with one core each. If the generator is closed early, as after Ctrl-C, the threads stop at
-    their next batch.
+    threads as torch uses, with one core each. If the generator is closed early, as after Ctrl-C, each thread stops at
+    its next batch.
 
     Args:
         probe: the model; each thread has a copy, because hooks record the weights of the model's layers.
-        function: a function whose result does not depend on the order of the parts.
-        parts: arguments of the function, such as the rows of texts.
+        function: a function whose result does not depend on the order in which the parts are processed.
     """
     cores = torch.get_num_threads()
     threads = min(cores, len(parts)) if probe.device.type == "cpu" else 1
     if threads < 2:
-        for index, part in enumerate(parts):
-            yield index, function(probe, part)
+        yield from (function(probe, part) for part in parts)
         return
     local, stop = threading.local(), threading.Event()
 
@@ -43,9 +41,7 @@ def map_in_threads(
 
     pool = ThreadPoolExecutor(threads, initializer=start)
     try:
-        futures = {pool.submit(lambda part: function(local.probe, part), part): i for i, part in enumerate(parts)}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        yield from pool.map(lambda part: function(local.probe, part), parts)
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
