@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from src.faithfulness.agreement import jensen_shannon
-from src.faithfulness.names import ADVERSARIES
-from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, differentiable_rnns
+from src.faithfulness.names import ADVERSARIES, ADVERSARY_ARRAYS
+from src.faithfulness.probe import QUADRATIC_TOKENS, Probe, Texts, Training, differentiable_rnns
 from src.models.classifier import Classifier
 
 RATE = 3e-3  # learning rate of Adam
@@ -17,13 +17,7 @@ UNIFORM_RANGE = 1e-6  # weights that deviate by at most this from 1 / length are
 
 
 def adversary_results(
-    probe: Probe,
-    build: Callable[[], Classifier],
-    train: Texts,
-    test: Texts,
-    epochs: int,
-    seed: int,
-    advance: Callable[[int], None],
+    probe: Probe, build: Callable[[], Classifier], train: Texts, test: Texts, training: Training
 ) -> dict[str, np.ndarray]:
     """Return how much adversaries differ from the model on n test texts: n each, by the names in ADVERSARIES.
 
@@ -33,20 +27,17 @@ def adversary_results(
 
     Args:
         build: returns an untrained model with the same components.
-        epochs: passes over the training texts for each λ.
-        seed: seed of the initial parameters and of the order of texts.
-        advance: called after each optimizer step with the number of texts in the batch.
 
     Returns:
         The total variation distance of the predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in
         [0, ln 2]. Both are NaN if the attention does not have exactly one row of weights for each text, its weights are
         uniform, or the encoder is pretrained.
     """
-    results = {name: np.full(len(test), np.nan) for names in ADVERSARIES.values() for name in names}
+    results = {name: np.full(len(test), np.nan) for name in ADVERSARY_ARRAYS}
     if not _is_applicable(probe, train):
         return results
     for strength, (distances, divergences) in ADVERSARIES.items():
-        adversary = _train(probe, build, train, strength, epochs, seed, advance)
+        adversary = _train(probe, build, train, strength, training)
         for rows, tokens, mask in probe.batches(test, QUADRATIC_TOKENS):
             with torch.inference_mode():
                 distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
@@ -70,29 +61,22 @@ def _is_applicable(probe: Probe, texts: Texts) -> bool:
 
 
 def _train(
-    probe: Probe,
-    build: Callable[[], Classifier],
-    texts: Texts,
-    strength: float,
-    epochs: int,
-    seed: int,
-    advance: Callable[[int], None],
+    probe: Probe, build: Callable[[], Classifier], texts: Texts, strength: float, training: Training
 ) -> Classifier:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(training.seed)
         adversary = build().to(probe.device).eval()
     adversary.embedding.load_state_dict(probe.model.embedding.state_dict())
     adversary.embedding.requires_grad_(False)
     optimizer = torch.optim.Adam([p for p in adversary.parameters() if p.requires_grad], RATE)
     with differentiable_rnns():
-        for rows, tokens, mask in probe.shuffled_batches(texts, epochs, seed):
+        for _, tokens, mask in probe.training_batches(texts, training):
             distance, adversary_weights, model_weights = _compare(probe, adversary, tokens, mask)
             ratio = adversary_weights.clamp(min=SMALLEST) / model_weights.clamp(min=SMALLEST)
             divergence = torch.xlogy(adversary_weights, ratio).sum(3).mean((1, 2))  # N
             optimizer.zero_grad()
             (distance - strength * divergence).mean().backward()
             optimizer.step()
-            advance(len(rows))
     return adversary
 
 

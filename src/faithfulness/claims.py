@@ -11,7 +11,7 @@ from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
 from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
 from src.faithfulness import seeds
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
-from src.faithfulness.summary import VariantSummary
+from src.faithfulness.summary import VariantSummary, stack
 from src.formatting import format_names
 
 NORMALIZED = "normalized_comprehensiveness"
@@ -73,13 +73,8 @@ def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference
 
 
 def _between_rankings(first: str, second: str, summary: VariantSummary) -> np.ndarray | None:
-    differences = []
-    for record in summary.records:
-        values, others = (record.values(NORMALIZED, ranking) for ranking in (first, second))
-        if values is None or others is None:
-            return None
-        differences.append(values - others)
-    return np.stack(differences)
+    values, others = (stack([r.values(NORMALIZED, ranking) for r in summary.records]) for ranking in (first, second))
+    return None if values is None or others is None else values - others
 
 
 def _between_seeds(summary: VariantSummary) -> np.ndarray | None:

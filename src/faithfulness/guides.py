@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from src.faithfulness.names import GUIDES
-from src.faithfulness.probe import Probe, Scores, Texts, pad
+from src.faithfulness.probe import Probe, Scores, Texts, Training, pad
 from src.faithfulness.trained import Sample
 from src.models.masking import masked_softmax
 
@@ -41,18 +41,11 @@ class Guide(nn.Module):
         return self.head(torch.einsum("nl,nld->nd", weights, states))
 
 
-def guide_results(
-    probe: Probe, train: Sample, test: Sample, epochs: int, seed: int, advance: Callable[[int], None]
-) -> dict[str, np.ndarray]:
+def guide_results(probe: Probe, train: Sample, test: Sample, training: Training) -> dict[str, np.ndarray]:
     """Return whether each guide classifies n test texts correctly: 0 or 1, n each, by the names in GUIDES.
 
     The weights of a guide are uniform, those of the model's attention, or learned by the guide itself. All guides start
     from the same parameters and use the word vectors of the model, which are not trained.
-
-    Args:
-        epochs: passes over the training texts.
-        seed: seed of the initial parameters and of the order of texts.
-        advance: called after each optimizer step with the number of texts in the batch.
     """
     weights_of: dict[str, Callable[[Texts], Scores | None]] = {
         "guide_uniform": lambda texts: [np.full(len(text), 1 / len(text)) for text in texts],
@@ -61,26 +54,23 @@ def guide_results(
     }
     results = {}
     for name in GUIDES:
-        guide = _train(probe, train, weights_of[name](train.texts), epochs, seed, advance)
+        guide = _train(probe, train, weights_of[name](train.texts), training)
         results[name] = _is_correct(probe, guide, test, weights_of[name](test.texts))
     return results
 
 
-def _train(
-    probe: Probe, sample: Sample, weights: Scores | None, epochs: int, seed: int, advance: Callable[[int], None]
-) -> Guide:
+def _train(probe: Probe, sample: Sample, weights: Scores | None, training: Training) -> Guide:
     classes = probe.probabilities(sample.texts[:1]).shape[1]
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(training.seed)
         guide = Guide(probe.model.embedding.output_dim, classes).to(probe.device)
     optimizer = torch.optim.Adam(guide.parameters(), RATE)
-    for rows, tokens, mask in probe.shuffled_batches(sample.texts, epochs, seed):
+    for rows, tokens, mask in probe.training_batches(sample.texts, training):
         logits = guide(probe.model.embed(tokens, mask), mask, _padded(weights, rows, mask))
         labels = torch.from_numpy(sample.labels[rows]).to(probe.device)
         optimizer.zero_grad()
         nn.functional.cross_entropy(logits, labels).backward()
         optimizer.step()
-        advance(len(rows))
     return guide
 
 

@@ -63,3 +63,4 @@ ACCURACY = {
     "guide_learned": "guide, own weights",
 }
 ADVERSARIES = {strength: (f"adversary_tvd_{strength:g}", f"adversary_jsd_{strength:g}") for strength in LAMBDAS}
+ADVERSARY_ARRAYS = tuple(name for names in ADVERSARIES.values() for name in names)

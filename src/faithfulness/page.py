@@ -6,18 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from src.comparison.statistics import MIN_SEEDS, Interval
+from src.faithfulness import tables
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import COLUMNS, RANKINGS
+from src.faithfulness.names import RANKINGS, Column
 from src.faithfulness.summary import VariantSummary
-from src.faithfulness.tables import (
-    NOTE,
-    Report,
-    claim_sections,
-    format_estimate,
-    measured_columns,
-    remarks,
-    variant_sections,
-)
+from src.faithfulness.tables import NOTE, Report
 from src.formatting import format_count
 from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, log_scale
 from src.reports.page.document import render_page
@@ -48,69 +41,63 @@ class Plot(NamedTuple):
 
 def render_html(report: Report) -> str:
     """Render the HTML page."""
-    name = next((name for name in CHARTED if any(name == n for s in report.summaries for _, n in s.measures)), None)
-    names = {summary.variant.name: summary.variant.name for summary in report.summaries}
-    variants = len(report.summaries)
-    seeds = sum(summary.seeds for summary in report.summaries)
-    forest = _forest(report.summaries, name) if name and variants > 1 else {}
+    summaries = report.summaries
+    charted = next((column for column in tables.measured_columns(summaries) if column.name in CHARTED), None)
+    variants, runs = len(summaries), sum(summary.seeds for summary in summaries)
+    forest = _forest(summaries, charted) if charted and variants > 1 else {}
     return render_page(
         "faithfulness.html.j2",
         title="Faithfulness of attention",
-        lede=f"{format_count(variants, 'variant')}, {format_count(seeds, 'run')}, {report.texts:,} test texts.",
+        lede=f"{format_count(variants, 'variant')}, {format_count(runs, 'run')}, {report.texts:,} test texts.",
         facts={"Command": report.command},
-        variant_names=names,
-        charted=next((column.heading for column in COLUMNS if column.name == name), ""),
-        rankings={s.variant.name: _ranking_table(s, name) for s in report.summaries} if name else {},
-        notes={s.variant.name: f"{NOTE} {remarks(report, s)}" for s in report.summaries},
+        variant_names={s.variant.name: s.variant.name for s in summaries},
+        charted=charted.heading if charted else "",
+        rankings={s.variant.name: _ranking_table(s, charted) for s in summaries} if charted else {},
+        notes={s.variant.name: f"{NOTE} {tables.remarks(report, s)}" for s in summaries},
         forest=forest,
         ranking_names={ranking: ranking for ranking in forest},
-        curves={s.variant.name: _plot(s) for s in report.summaries if s.curves},
-        claims=claim_sections(report),
-        others=variant_sections(report),
-        texts={s.variant.name: ranked_texts(s.records[0]) for s in report.summaries},
+        curves={s.variant.name: _plot(s) for s in summaries if s.curves},
+        claims=tables.claim_sections(report),
+        others=tables.variant_sections(report),
+        texts={s.variant.name: ranked_texts(s.records[0]) for s in summaries},
         excluded=report.excluded,
         min_seeds=MIN_SEEDS,
         is_exploratory=report.is_exploratory,
     )
 
 
-def _row(label: str, summary: VariantSummary, ranking: str, name: str, columns: Sequence[str]) -> ChartRow:
-    estimate = summary.measures.get((ranking, name))
-    cells = [format_estimate(summary.measures.get((ranking, column))) for column in columns]
-    interval = estimate.interval if estimate else Interval(np.nan, None, None)
-    value = None if estimate is None else interval.value
-    return ChartRow(label, value, _clip(interval.low, name), _clip(interval.high, name), cells)
+def _ranking_table(summary: VariantSummary, charted: Column) -> ChartTable:
+    columns = tables.measured_columns([summary])
+    rows = [_row(ranking, summary, ranking, charted, columns) for ranking in summary.rankings]
+    return _table(rows, columns, f"{charted.heading} by ranking")
 
 
-def _clip(bound: float | None, name: str) -> float | None:
-    """Clip a bound to the range of the measure, because intervals from two seeds extend far beyond it."""
-    return None if bound is None else float(np.clip(bound, 0 if name.startswith("normalized") else -1, 1))
-
-
-def _columns(summaries: Sequence[VariantSummary]) -> dict[str, str]:
-    return {column.name: column.heading for column in measured_columns(summaries)}
-
-
-def _table(rows: list[ChartRow], columns: dict[str, str], description: str) -> ChartTable:
-    ends = [end for row in rows for end in row[1:4] if end is not None]
-    return ChartTable(linear_scale([0.0, 1.0, *ends]), list(columns.values()), rows, description)
-
-
-def _ranking_table(summary: VariantSummary, name: str) -> ChartTable:
-    columns = _columns([summary])
-    rows = [_row(ranking, summary, ranking, name, list(columns)) for ranking in summary.rankings]
-    return _table(rows, columns, f"{columns.get(name, name)} by ranking")
-
-
-def _forest(summaries: Sequence[VariantSummary], name: str) -> dict[str, ChartTable]:
+def _forest(summaries: Sequence[VariantSummary], charted: Column) -> dict[str, ChartTable]:
     """Return a table of the charted measure for each ranking, with a row for each variant, the highest value first."""
-    tables, columns = {}, {name: _columns(summaries)[name]}
+    by_ranking = {}
     for ranking in RANKINGS:
-        rows = [_row(s.variant.name, s, ranking, name, list(columns)) for s in summaries if ranking in s.rankings]
+        rows = [_row(s.variant.name, s, ranking, charted, [charted]) for s in summaries if ranking in s.rankings]
         rows.sort(key=lambda row: -np.inf if row.value is None else row.value, reverse=True)
         if rows:
-            tables[ranking] = _table(rows, columns, f"{columns.get(name, name)} of {ranking} by variant")
-    return tables
+            by_ranking[ranking] = _table(rows, [charted], f"{charted.heading} of {ranking} by variant")
+    return by_ranking
+
+
+def _table(rows: list[ChartRow], columns: Sequence[Column], description: str) -> ChartTable:
+    ends = [end for row in rows for end in row[1:4] if end is not None]
+    return ChartTable(linear_scale([0.0, 1.0, *ends]), [column.heading for column in columns], rows, description)
+
+
+def _row(label: str, summary: VariantSummary, ranking: str, charted: Column, columns: Sequence[Column]) -> ChartRow:
+    cells = [tables.format_estimate(summary.measures.get((ranking, column.name))) for column in columns]
+    estimate = summary.measures.get((ranking, charted.name))
+    if estimate is None:
+        return ChartRow(label, None, None, None, cells)
+    value, *bounds = estimate.interval
+    # intervals from two seeds extend far beyond the range of the measure
+    lowest = 0 if charted.name.startswith("normalized") else -1
+    low, high = (None if bound is None else float(np.clip(bound, lowest, 1)) for bound in bounds)
+    return ChartRow(label, value, low, high, cells)
 
 
 def _plot(summary: VariantSummary) -> Plot:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +23,20 @@ LARGEST = 1e30  # replaces an infinite score; float32 can represent it
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
+
+
+class Training(NamedTuple):
+    """How guides and adversaries are trained.
+
+    Args:
+        epochs: passes over the training texts.
+        seed: seed of the initial parameters and of the order of texts.
+        advance: called after each optimizer step with the number of texts in the batch.
+    """
+
+    epochs: int
+    seed: int
+    advance: Callable[[int], None]
 
 
 class Probe:
@@ -61,12 +76,13 @@ class Probe:
             start += len(selected)
             yield selected, *self.batch([texts[row] for row in selected])
 
-    def shuffled_batches(self, texts: Texts, epochs: int, seed: int) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
+    def training_batches(self, texts: Texts, training: Training) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
         """Yield rows, tokens and mask of training batches: at most 32 texts of similar length, in random order."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        for epoch in range(epochs):
-            for rows in shuffled(lengths, TRAINING_BATCH, seed, True, 0, 1, epoch):
+        for epoch in range(training.epochs):
+            for rows in shuffled(lengths, TRAINING_BATCH, training.seed, True, 0, 1, epoch):
                 yield rows, *self.batch([texts[row] for row in rows])
+                training.advance(len(rows))
 
     def batch(self, texts: Texts) -> tuple[Tensor, Tensor]:
         """Return the tokens N×L and the mask N×L of a batch."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from src.errors import UserError
 from src.faithfulness.erasure import SHARES, normalize
-from src.faithfulness.names import ADVERSARIES, GUIDES, RANKINGS
+from src.faithfulness.names import ADVERSARY_ARRAYS, GUIDES, RANKINGS
 from src.files.arrays import read_arrays
 from src.files.atomic import replace_atomically
 from src.files.plain import require
@@ -24,20 +24,24 @@ SPEC = {
 }
 SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the sample of texts and the rankings
 REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error")  # arrays of every record
-RANGES = {  # range of the values of each array
+RANGES = {  # range of the values of each array; an array that is not listed has any finite values
+    "lengths": (0.0, np.inf),
     **dict.fromkeys(
         (
             *("probabilities", "weights", "flip", "polarity", "permuted", "uniform", "adversarial"),
             *("auprc", "token_f1", "iou_f1"),
             *GUIDES,
-            *(name for names in ADVERSARIES.values() for name in names),
+            *ADVERSARY_ARRAYS,
         ),
         (0.0, 1.0),
     ),
-    **dict.fromkeys(("soft_comprehensiveness", "soft_sufficiency"), (-1.01, 1.01)),
-    **dict.fromkeys(("tau_gradient", "tau_leave_one_out"), (-1.01, 1.01)),
-    **dict.fromkeys(("comprehensiveness_low", "comprehensiveness_high"), (-1.01, 1.01)),
-    **dict.fromkeys(("sufficiency_low", "sufficiency_high"), (-1.01, 1.01)),
+    **dict.fromkeys(
+        (
+            *("soft_comprehensiveness", "soft_sufficiency", "tau_gradient", "tau_leave_one_out"),
+            *("comprehensiveness_low", "comprehensiveness_high", "sufficiency_low", "sufficiency_high"),
+        ),
+        (-1.01, 1.01),
+    ),
 }
 
 
@@ -65,9 +69,6 @@ class Record:
         """The probability of the predicted class, n."""
         return self.arrays["probabilities"].max(1)
 
-    def has(self, name: str) -> bool:
-        return name in self.arrays
-
     def of(self, name: str, ranking: str) -> np.ndarray:
         """Return the values of a measure for a ranking: n, or n×5 for a measure by share."""
         return self.arrays[name][:, self.rankings.index(ranking)]
@@ -83,10 +84,10 @@ class Record:
         measure = name.removeprefix("normalized_")
         if measure != name:
             values = self.values(f"{measure}_removal", ranking)
-            if values is None or not self.has(f"{measure}_low"):
+            if values is None or f"{measure}_low" not in self.arrays:
                 return None
             return normalize(values, self.arrays[f"{measure}_low"], self.arrays[f"{measure}_high"])
-        if not self.has(name) or ranking not in self.rankings:
+        if name not in self.arrays or ranking not in self.rankings:
             return None
         values = self.of(name, ranking)
         return values.mean(1) if values.ndim == 2 else values
@@ -141,18 +142,23 @@ class Record:
 
 
 def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Check the names, shapes and ranges of the arrays; raise a ValueError or KeyError if a check fails."""
-    rankings, n = len(options["rankings"]), len(arrays["rows"])
+    """Check the names of the rankings, and the names, types, shapes and ranges of the arrays.
+
+    Raises:
+        ValueError: if a check fails.
+    """
+    rankings = len(options["rankings"])
     if not set(options["rankings"]) <= set(RANKINGS) or len(set(options["rankings"])) < rankings:
         raise ValueError("the names of the rankings are unknown or repeated")
-    for name in REQUIRED:
-        _ = arrays[name]
+    if absent := set(REQUIRED) - arrays.keys():
+        raise ValueError(f"{min(absent)} is missing")
     for name, array in arrays.items():
-        if array.dtype.kind not in "fib":
+        if array.dtype.kind not in ("i" if name in ("rows", "lengths") else "fib"):
             raise ValueError(f"{name} has values of type {array.dtype}")
+    n = arrays["rows"].size
     shapes: dict[str, Sequence[tuple[int, ...]]] = {
         "scores": [(rankings, sum(len(example["words"]) for example in options["examples"]))],
-        "probabilities": [(n, arrays["probabilities"].size // max(1, n))],
+        "probabilities": [(n, max(1, arrays["probabilities"].size // max(1, n)))],
         "weights": [(n, int(arrays["lengths"].max(initial=0)))],
     }
     for name, array in arrays.items():

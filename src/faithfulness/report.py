@@ -10,19 +10,10 @@ from rich.text import Text
 
 from src.comparison.sections import Section
 from src.comparison.tables import MARKDOWN_ESCAPES, markdown_table
+from src.faithfulness import tables
 from src.faithfulness.names import ATTENTION
 from src.faithfulness.page import render_html
-from src.faithfulness.tables import (
-    NOTE,
-    Report,
-    claim_sections,
-    format_estimate,
-    measured_columns,
-    remarks,
-    sections,
-    title_of,
-    variant_sections,
-)
+from src.faithfulness.tables import NOTE, Report
 from src.reports.page.formatting import MINUS
 
 MAX_COLUMNS = 6  # measures in a table of 100 characters
@@ -32,23 +23,21 @@ def render_terminal(report: Report) -> RenderableType:
     """Render the tables and the claims for the terminal; its 100 columns are too narrow for the tables' intervals."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
-        measured, title = measured_columns([summary]), title_of(report, summary)
+        measured, title = tables.measured_columns([summary]), tables.title_of(report, summary)
         for start in range(0, len(measured), MAX_COLUMNS):
             columns = measured[start : start + MAX_COLUMNS]
-            heads = [
-                "",
-                *(f"{column.short} ({'+' if column.faithful_values == 'high' else MINUS})" for column in columns),
-            ]
+            signs = ["+" if column.faithful_values == "high" else MINUS for column in columns]
+            heads = ["", *(f"{column.short} ({sign})" for column, sign in zip(columns, signs, strict=True))]
             rows = []
             for ranking in summary.rankings:
                 estimates = [summary.measures.get((ranking, column.name)) for column in columns]
-                rows.append([ranking, *(format_estimate(estimate, margin=False) for estimate in estimates)])
+                rows.append([ranking, *(tables.format_estimate(estimate, margin=False) for estimate in estimates)])
             is_last = start + MAX_COLUMNS >= len(measured)
-            parts += _table(Section(title, heads, rows, remarks(report, summary) if is_last else ""))
+            parts += _table(Section(title, heads, rows, tables.remarks(report, summary) if is_last else ""))
     parts += [Text(f"{NOTE} (+): high is faithful. The files have the intervals."), Text()]
-    for section in variant_sections(report, margin=False):
+    for section in tables.variant_sections(report, margin=False):
         parts += _table(section)
-    for title, _, rows, note in claim_sections(report):
+    for title, _, rows, note in tables.claim_sections(report):
         parts.append(Text(title, style="bold"))
         parts += [Text(f"  {text}: {verdict}. {', '.join(filter(None, facts))}") for text, verdict, *facts in rows]
         parts += [Text(note), Text()]
@@ -69,7 +58,7 @@ def _table(section: Section) -> list[RenderableType]:
 def render_markdown(report: Report) -> str:
     """Render all tables as Markdown."""
     blocks = ["# Faithfulness", f"`{report.command}`", NOTE.translate(MARKDOWN_ESCAPES)]
-    for title, head, rows, note in sections(report):
+    for title, head, rows, note in tables.sections(report):
         blocks += [f"## {title.translate(MARKDOWN_ESCAPES)}", markdown_table(head, rows)]
         blocks += filter(None, [note.translate(MARKDOWN_ESCAPES)])
     if report.excluded:

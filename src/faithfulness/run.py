@@ -12,6 +12,7 @@ from src.cli.progress import row_progress
 from src.faithfulness.adversary import adversary_results
 from src.faithfulness.guides import guide_results
 from src.faithfulness.names import GUIDES, LAMBDAS, TRAINING
+from src.faithfulness.probe import Training
 from src.faithfulness.records import FORMAT, Record
 from src.faithfulness.texts import measure_sample
 from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
@@ -75,7 +76,7 @@ def _train(
     train = trained.sample("train", texts, seed)
     models = len(GUIDES) if name == "guides" else len(LAMBDAS)
     with row_progress(f"{title}, {name}: trained on", models * epochs * len(train.texts), "texts") as advance:
+        training = Training(epochs, seed, advance)
         if name == "guides":
-            return guide_results(trained.probe, train, test, epochs, seed, advance)
-        build = trained.build_untrained
-        return adversary_results(trained.probe, build, train.texts, test.texts, epochs, seed, advance)
+            return guide_results(trained.probe, train, test, training)
+        return adversary_results(trained.probe, trained.build_untrained, train.texts, test.texts, training)

@@ -11,12 +11,11 @@ from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.accuracy import accuracies
 from src.faithfulness.erasure import SHARES
-from src.faithfulness.names import ADVERSARIES, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
+from src.faithfulness.names import ADVERSARY_ARRAYS, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
 
-# arrays of a record with one value for each text
-BY_TEXT = (*AGREEMENT, *GUIDES, *(name for pair in ADVERSARIES.values() for name in pair))
+BY_TEXT = (*AGREEMENT, *GUIDES, *ADVERSARY_ARRAYS)  # arrays of a record with one value for each text
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,12 @@ def _summarize(variant: Variant, records: Sequence[Record], accuracy: Mapping[st
     measures: dict[tuple[str, str], Estimate] = {}
     for column in COLUMNS:
         by_ranking = {
-            ranking: _stack([record.values(column.name, ranking) for record in records]) for ranking in rankings
+            ranking: stack([record.values(column.name, ranking) for record in records]) for ranking in rankings
         }
         measures |= {(ranking, column.name): estimate for ranking, estimate in _estimate(by_ranking).items()}
     seed_values = agreement_between_seeds(records)
     of_texts: dict[str, np.ndarray | None] = dict(seed_values)
-    of_texts |= {name: _stack([record.arrays.get(name) for record in records]) for name in BY_TEXT}
+    of_texts |= {name: stack([record.arrays.get(name) for record in records]) for name in BY_TEXT}
     attention, uniform = of_texts["guide_attention"], of_texts["guide_uniform"]
     of_texts["guide_difference"] = None if attention is None or uniform is None else attention - uniform
     without_ranking = {name: Estimate(difference.interval, None) for name, difference in accuracy.items()}
@@ -99,8 +98,8 @@ def _summarize(variant: Variant, records: Sequence[Record], accuracy: Mapping[st
     )
 
 
-def _stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Stack the values of all runs as S×n; return None if a run lacks them."""
+def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Stack the values of all runs as S×n float64; return None if a run lacks them."""
     present = [array for array in values if array is not None]
     return np.stack(present).astype(np.float64) if len(present) == len(values) else None
 
@@ -111,26 +110,19 @@ def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():
         return {}
-    samples = dict(zip(present, draw_samples([values[:, defined] for values in present.values()]), strict=True))
-    return {
-        name: Estimate(
-            estimate_difference([(1, sample)]).interval,
-            int(defined.sum()),
-            None
-            if name == RANDOM or RANDOM not in samples
-            else _paired(present[name][:, defined], present[RANDOM][:, defined]),
-        )
-        for name, sample in samples.items()
-    }
-
-
-def _paired(values: np.ndarray, others: np.ndarray) -> Difference:
-    """Return the mean difference between two measures S×n of the same runs and texts."""
-    return estimate_difference([(1, draw_samples([values - others])[0])])
+    scores = {name: values[:, defined] for name, values in present.items()}
+    estimates = {}
+    for name, sample in zip(scores, draw_samples(list(scores.values())), strict=True):
+        against_random = None
+        if name != RANDOM and RANDOM in scores:
+            (paired,) = draw_samples([scores[name] - scores[RANDOM]])
+            against_random = estimate_difference([(1, paired)])
+        estimates[name] = Estimate(estimate_difference([(1, sample)]).interval, int(defined.sum()), against_random)
+    return estimates
 
 
 def _curves(records: Sequence[Record], rankings: Sequence[str]) -> dict[str, tuple[Interval, ...]]:
-    if not all(record.has("comprehensiveness_removal") for record in records):
+    if not all("comprehensiveness_removal" in record.arrays for record in records):
         return {}
     whole = np.stack([record.probability for record in records])  # S×n
     curves = {}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from src import build
 from src.checkpoint import Card
@@ -42,7 +42,7 @@ class TrainedRun:
     def __init__(self, run: Path, trusted_modules: Sequence[str] = (), data_path: str | None = None) -> None:
         self.run = run
         self._card, self.probe = restore_probe(run, trusted_modules)
-        self._extras = _extras(trusted_modules)
+        self._extras = {"trusted_modules": list(trusted_modules)}
         self.codec = self._card.codec
         overrides = {"progress": False} | ({} if data_path is None else {"path": data_path})
         cfg = OmegaConf.create(
@@ -105,14 +105,11 @@ def restore_probe(run: Path, trusted_modules: Sequence[str]) -> tuple[Card, Prob
     Raises:
         UserError: if the checkpoint cannot be read.
     """
-    card, (model, loss) = build.restore(str(checkpoint_path(run)), _extras(trusted_modules))
+    extras = OmegaConf.create({"trusted_modules": list(trusted_modules)})
+    card, (model, loss) = build.restore(str(checkpoint_path(run)), extras)
     if torch.cuda.is_available():
         model, loss = model.cuda(), loss.cuda()
     return card, Probe(model, loss, card.codec.truncation, card.codec.tokenizer.unknown_id)
-
-
-def _extras(trusted_modules: Sequence[str]) -> DictConfig:
-    return OmegaConf.create({"trusted_modules": list(trusted_modules)})
 
 
 def checkpoint_path(run: Path) -> Path:

@@ -28,7 +28,7 @@ def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
         "training": {},
     }
     arrays = {
-        **{name: np.zeros(2) for name in ("rows", "lengths", "correct", "integral_error")},
+        **{name: np.zeros(2, dtype=np.int64) for name in ("rows", "lengths", "correct", "integral_error")},
         **{"probabilities": np.zeros((2, 3)), "weights": np.zeros((2, 0))},
         "comprehensiveness_removal": np.full((2, 1, 5), comprehensiveness),
         **{"comprehensiveness_low": np.array([-0.1, 0.2]), "comprehensiveness_high": np.array([0.4, 0.2])},

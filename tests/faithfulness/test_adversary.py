@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from src.faithfulness.adversary import adversary_results
 from src.faithfulness.names import LAMBDAS
+from src.faithfulness.probe import Training
 from src.models.attention.none import NoAttention
 from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
@@ -43,7 +44,8 @@ def means(encoder: Encoder, feature: int, vector: list[float]) -> tuple[dict[str
         return probe_of(encoder, Trainable(3), Sum(3), feature).model.requires_grad_(True)
 
     probe = probe_of(encoder, Trainable(3, vector), Sum(3), feature)
-    arrays = adversary_results(probe, build, marked_texts(101), marked_texts(53, seed=5), 30, 0, trained.append)
+    training = Training(30, 0, trained.append)
+    arrays = adversary_results(probe, build, marked_texts(101), marked_texts(53, seed=5), training)
     assert list(arrays) == NAMES
     assert all(values.shape == (53,) for values in arrays.values())
     return {name: float(values.mean()) for name, values in arrays.items()}, sum(trained)
@@ -70,6 +72,7 @@ def test_not_applicable_to_many_rows_and_to_uniform_weights(attention: Attention
         raise AssertionError("an adversary is built")
 
     probe = probe_of(Identity(3), attention, Sum(3), POLARITY)
-    arrays = adversary_results(probe, refuse, marked_texts(7), marked_texts(5), 1, 0, lambda number: None)
+    training = Training(1, 0, lambda number: None)
+    arrays = adversary_results(probe, refuse, marked_texts(7), marked_texts(5), training)
     assert list(arrays) == NAMES
     assert np.isnan(list(arrays.values())).all()

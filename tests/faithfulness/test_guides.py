@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from src.faithfulness.guides import Guide, guide_results
+from src.faithfulness.probe import Training
 from src.faithfulness.trained import Sample
 from tests.faithfulness.models import BAD, GOOD, LURE, additive, honest, marked_texts
 
@@ -28,7 +29,7 @@ def after_lure(texts: list[np.ndarray]) -> list[np.ndarray]:
 def test_weights_on_the_right_words_guide_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     probe, trained = additive(), []
     monkeypatch.setattr(probe, "attention", after_lure)
-    results = guide_results(probe, balanced(311, 1), balanced(211, 2), 20, 0, trained.append)
+    results = guide_results(probe, balanced(311, 1), balanced(211, 2), Training(20, 0, trained.append))
     means = {name: float(correct.mean()) for name, correct in results.items()}
     assert means["guide_attention"] == 1
     assert abs(means["guide_uniform"] - 0.5) < 0.1  # all texts have the same words
@@ -40,7 +41,7 @@ def test_guides_learn_without_context() -> None:
     texts = marked_texts(307)
     labels = np.array([int((text == GOOD).any()) for text in texts])
     sample = Sample(np.arange(307), labels, texts, 0)
-    results = guide_results(honest(), sample, sample, 20, 0, lambda number: None)
+    results = guide_results(honest(), sample, sample, Training(20, 0, lambda number: None))
     assert {name: float(correct.mean()) for name, correct in results.items()} == dict.fromkeys(results, 1.0)
 
 
