@@ -42,6 +42,7 @@ def test_gradients_that_overflow_rank_tokens() -> None:
     assert [rank(values, np.random.default_rng(0)).tolist() for values in scores] == [[1, 0, 2], [2, 0, 1]]
     scores, errors = integrated_gradients(overflowing(), texts, classes)
     assert np.isfinite(scores).all()
+    assert np.abs(scores).max() == np.finfo(np.float32).max  # no finite score ranks above an infinite one
     assert np.isnan(errors).all()
     assert is_inexact(errors).all()
     assert not is_inexact(integrated_gradients(additive(), texts, classes)[1]).any()
