@@ -12,7 +12,7 @@ from src.process.exits import exit_with_message
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
 models. It reads test texts and the checkpoints of the runs below the folders, and writes faithfulness.md, .csv and
-.html. A run that was measured before is not measured again. docs/faithfulness.md explains each measure."""
+.html. Measures that were computed before are not computed again. docs/faithfulness.md explains each measure."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -44,23 +44,29 @@ def arguments() -> argparse.ArgumentParser:
         type=_positive,
         default=500,
         metavar="N",
-        help="number of test texts, stratified (default: 500)",
+        help="size of the stratified sample of test texts (default: 500)",
     )
-    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers")
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of all random numbers (default: 0)")
     parser.add_argument(
         "--measures",
         nargs="+",
         choices=(*MEASURES, *TRAINING),
         default=list(MEASURES),
         metavar="NAME",
-        help=f"measures to compute: {', '.join(MEASURES)} (default: these); {', '.join(TRAINING)} (they train models)",
+        help=f"measures to compute (default: {', '.join(MEASURES)}); {' and '.join(TRAINING)} train further models",
     )
     parser.add_argument(
-        "--train-texts", type=_positive, default=1000, metavar="N", help="texts to train models on (default: 1000)"
+        "--train-texts",
+        type=_positive,
+        default=1000,
+        metavar="N",
+        help="training texts for guides and adversary (default: 1000)",
     )
-    parser.add_argument("--epochs", type=_positive, default=5, metavar="N", help="passes over these texts (default: 5)")
     parser.add_argument(
-        "--data-path", metavar="PATH", help="path of the test texts, which replaces data.path of the checkpoints"
+        "--epochs", type=_positive, default=5, metavar="N", help="passes over the training texts (default: 5)"
+    )
+    parser.add_argument(
+        "--data-path", metavar="PATH", help="path of the data, which replaces data.path of the checkpoints"
     )
     parser.add_argument(
         "--trusted-modules",

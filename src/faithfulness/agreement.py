@@ -1,6 +1,6 @@
 """Agreement of attention with gradients and leave-one-out, and the effect of other weights (Jain & Wallace 2019).
 
-These measures are only a replication, since agreement does not show which ranking is faithful (Neely et al. 2022).
+The measures serve to replicate that study: agreement does not show which ranking is faithful (Neely et al. 2022).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from src.models.types import Encoded
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
-# search for adversarial weights: steps and learning rate of Adam, and factor of the penalty
+# search for adversarial weights: steps and learning rate of Adam, and factor of the penalty on larger distances
 STEPS, RATE, PENALTY = 200, 0.1, 500.0
 
 
@@ -25,28 +25,22 @@ def kendall(attention: Scores, other: Scores) -> np.ndarray:
     """Return Kendall's τ-b between each text's attention weights and the absolute values of other scores: n.
 
     τ is NaN if the weights or the absolute values are constant. Jain & Wallace (2019, algorithm 1) use the absolute
-    gradient, and the total variation distance of the prediction without the token. For two classes, both equal the
-    absolute values of the scores in `src.faithfulness.rankings`.
+    gradient, and the total variation distance between the predictions with and without the token. For two classes,
+    these equal the absolute values of the scores in `src.faithfulness.rankings`.
     """
-    return np.array(
-        [
-            kendalltau(weights, np.abs(scores)).statistic
-            if np.ptp(weights) > 0 and np.ptp(np.abs(scores)) > 0
-            else np.nan
-            for weights, scores in zip(attention, other, strict=True)
-        ]
-    )
+    pairs = [(weights, np.abs(scores)) for weights, scores in zip(attention, other, strict=True)]
+    return np.array([kendalltau(a, b).statistic if np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan for a, b in pairs])
 
 
 @torch.inference_mode()
 def replaced_weights(
     probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the total variation distance of predictions with permuted and with uniform weights, n each.
+    """Return the changes of the prediction by permuted and by uniform weights, n each, as total variation distances.
 
     The first array has the median over 100 permutations of each text's weights (Jain & Wallace 2019, algorithm 2). Both
-    are NaN if the attention does not have exactly one row of weights for each text, or if its output is not an average
-    of states by these weights.
+    arrays are NaN if the attention does not have exactly one row of weights for each text, or if it does not average
+    states by these weights.
     """
     permuted, uniform = (np.full(len(predicted), np.nan) for _ in range(2))
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -69,11 +63,11 @@ def replaced_weights(
 
 
 def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return the largest divergence from the attention of weights that change the prediction by at most 0.01: n.
+    """Return the largest divergence between the attention and weights that change the prediction by at most 0.01: n.
 
     The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights.
-    It is 0 for the attention itself, and at most ln 2 = 0.69; a high value means that very different weights lead to
-    almost the same prediction. It is NaN under the same conditions as the results of `replaced_weights`.
+    It is at least 0 and at most ln 2 = 0.69; a high value means that very different weights lead to almost the same
+    prediction. It is NaN under the same conditions as the results of `replaced_weights`.
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -102,7 +96,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 
 @torch.no_grad()
 def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
-    """Return the encoded texts, their attention weights N×H×1×L and class probabilities N×C; None if not applicable."""
+    """Return encoded texts, attention weights N×H×1×L and class probabilities N×C; None if no weights can be replaced."""
     encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
     weights = probe.model.attention.weights(encoded)  # N×H×T×L
     if weights.shape[2] != 1:
@@ -114,7 +108,7 @@ def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor
 
 
 def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Tensor) -> Tensor:
-    """Return the total variation distance N of the predictions with other weights from `probabilities`."""
+    """Return the total variation distance N between `probabilities` and the predictions with other weights."""
     other = probe.loss.probabilities(probe.model.classify_mixed(encoded, weights))
     return (other - probabilities).abs().sum(1) / 2
 

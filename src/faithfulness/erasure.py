@@ -7,7 +7,7 @@ MIN_RANGE = 1e-6  # smallest distance between a text's limits for which a normal
 
 
 def counts(length: int) -> np.ndarray:
-    """Return the number of tokens that each of SHARES of a text contains, at least 1: 5 int64."""
+    """Return the number of tokens to erase for each of SHARES, at least 1: 5 int64."""
     return np.maximum(1, np.rint(np.array(SHARES) * length)).astype(np.int64)
 
 

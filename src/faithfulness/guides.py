@@ -1,8 +1,8 @@
 """Simple models guided by the attention weights of another model (Wiegreffe & Pinter 2019).
 
 A guide uses no context: it applies an affine map and tanh to each word vector, and classifies the weighted sum of the
-results. If a guide is more accurate with the attention weights of a trained model than with uniform weights, these
-weights emphasize words that also matter to a model that did not learn them.
+results. If a guide is more accurate with the attention weights of a trained model than with uniform weights, the
+attention emphasizes words that also matter to a model that did not learn this attention.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,7 @@ class Guide(nn.Module):
     """A linear classifier of Σ_i w_i tanh(A x_i + b), where the x_i are word vectors and the w_i are weights.
 
     Args:
-        input_dim: D, features of a word vector.
-        classes: C.
+        input_dim: number of features D of a word vector.
     """
 
     def __init__(self, input_dim: int, classes: int) -> None:
@@ -34,7 +33,7 @@ class Guide(nn.Module):
         self.head = nn.Linear(HIDDEN, classes)
 
     def forward(self, embeddings: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
-        """Return logits N×C from word vectors N×L×D, a mask N×L and weights N×L; None: the guide's own weights."""
+        """Return logits N×C from word vectors N×L×D and weights N×L; the guide computes weights if they are None."""
         states = torch.tanh(self.states(embeddings))  # N×L×HIDDEN
         if weights is None:
             weights = masked_softmax(self.score(states).squeeze(2), mask)
@@ -42,10 +41,10 @@ class Guide(nn.Module):
 
 
 def guide_results(probe: Probe, train: Sample, test: Sample, training: Training) -> dict[str, np.ndarray]:
-    """Return whether each guide classifies n test texts correctly: 0 or 1, n each, by the names in GUIDES.
+    """Return whether each guide classifies each of n test texts correctly, 0 or 1: n each, by the names in GUIDES.
 
-    The weights of a guide are uniform, those of the model's attention, or learned by the guide itself. All guides start
-    from the same parameters and use the word vectors of the model, which are not trained.
+    A guide uses uniform weights, the weights of the model's attention, or weights that the guide learns. All guides
+    start from the same parameters and use the word vectors of the model, which are not trained.
     """
     weights_of: dict[str, Callable[[Texts], Scores | None]] = {
         "guide_uniform": lambda texts: [np.full(len(text), 1 / len(text)) for text in texts],

@@ -22,8 +22,8 @@ from src.faithfulness.names import GRADIENT, LEAVE_ONE_OUT
 from src.faithfulness.probe import Probe, Scores, Texts
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
-SHORT_BEAM, LONG_BEAM = 5, 3  # states that the beam search retains in short and in long texts
-PERTURBATIONS = (0.5, 1.0)  # noise added to the scores of candidates, in standard deviations of the scores
+SHORT_BEAM, LONG_BEAM = 5, 3  # widths of the beam search in short and in long texts
+PERTURBATIONS = (0.5, 1.0)  # standard deviations of the noise on scores, in units of the scores' own
 
 
 class Request(NamedTuple):
@@ -60,11 +60,11 @@ def search_limits(
     of the next share at once: for one limit the tokens with the highest scores, for the other those with the lowest.
     The scores are gradient × input in the remaining text (also after each of two random perturbations) and
     leave-one-out. For sufficiency, the probability of each token alone replaces gradient × input in the remaining text,
-    and gradient × input in the whole text is added. Both searches only approximate the limits. The values of the
-    rankings are included, so that no ranking exceeds the limits.
+    and gradient × input in the whole text is a further score. Both searches only approximate the limits. If the value
+    of a ranking exceeds a limit, it becomes the limit.
 
     Args:
-        scores: scores of the tokens by ranking, including gradient × input and leave-one-out.
+        scores: scores of the tokens by ranking; gradient × input and leave-one-out are used.
         of_rankings: R×n, the measure of each ranking as a mean over shares.
         rngs: n generators for the perturbations.
         retain: whether the measure is sufficiency, where only the selected tokens remain.

@@ -1,4 +1,4 @@
-"""Measure the runs in folders and their subfolders; the record in each run's folder is reused by later calls."""
+"""Measure the runs in folders and their subfolders; later calls reuse the record in each run's folder."""
 
 import sys
 import time
@@ -36,14 +36,14 @@ def measure(
     Args:
         texts: size of the stratified sample of test texts.
         measures: names in MEASURES or TRAINING of `src.faithfulness.names`.
-        training: numbers of training texts and of epochs for the measures that train models.
+        training: number of training texts and number of epochs, for the measures that train models.
         trusted_modules: the user's packages whose classes checkpoints may name.
         data_path: path that replaces `data.path` of the checkpoints.
         command: the command line that the report shows.
 
     Raises:
         UserError: if there is no run, if runs differ in their data or are folds of a cross-validation, if a checkpoint
-            or a record is damaged, or if a component of a model cannot be measured.
+            or a record is damaged, if data cannot be read, or if a component of a model cannot be measured.
     """
     limit_compiled_kernels()
     runs, excluded = find_runs(folders)

@@ -13,7 +13,7 @@ import torch
 from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 
-POLARITY_SHARE = 0.1  # share of the tokens that are tested: those with the highest scores
+POLARITY_SHARE = 0.1  # share of tokens, those with the highest scores, that are tested
 DRAWS = 3  # random masks for each text in soft erasure
 
 
@@ -46,25 +46,25 @@ def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Eras
 
 
 def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """Return the drop in p(c) without the top-ranked tokens, R×n×5; high is faithful (DeYoung et al. 2020, eq. 1).
+    """Return the drop in p(c) without the top-ranked tokens, R×n×5; high if faithful (DeYoung et al. 2020, eq. 1).
 
-    The tokens are removed if `by` is removal, otherwise replaced by the unknown token.
+    The tokens are removed if `by` is "removal", otherwise replaced by the unknown token.
     """
     erase: Erase = np.delete if by == "removal" else partial(erasure.replace, token=probe.unknown_id)
     return erase_shares(probe, predicted, ranked, erase)
 
 
 def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """Return the drop in p(c) with only the top-ranked tokens, R×n×5; low is faithful (DeYoung et al. 2020, eq. 2).
+    """Return the drop in p(c) with only the top-ranked tokens, R×n×5; low if faithful (DeYoung et al. 2020, eq. 2).
 
-    The other tokens are removed if `by` is removal, otherwise replaced by the unknown token.
+    The other tokens are removed if `by` is "removal", otherwise replaced by the unknown token.
     """
     erase: Erase = erasure.retain if by == "removal" else partial(erasure.replace_others, token=probe.unknown_id)
     return erase_shares(probe, predicted, ranked, erase)
 
 
 def flip_grid(length: int) -> np.ndarray:
-    """Return the numbers of tokens to remove: 1, 2, 3, 5, 8, … (Fibonacci numbers), and all tokens but one."""
+    """Return the numbers of tokens to remove: 1, 2, 3, 5, 8, … (Fibonacci numbers), and `length` - 1."""
     numbers = [1, 2]
     while numbers[-1] < length:
         numbers.append(numbers[-1] + numbers[-2])
@@ -72,10 +72,10 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """Return the smallest share of a text's tokens whose removal, from the top of a ranking, changes its class: R×n.
+    """Return the smallest share of tokens whose removal, from the top of a ranking, changes the prediction: R×n.
 
     The measure is from Serrano & Smith (2019). Only the numbers of tokens that `flip_grid` returns are tried. The
-    share is 1 if none of them changes the class.
+    share is 1 if no such removal changes the predicted class.
     """
     grids = [flip_grid(len(text)) for text in predicted.texts]
     shares = np.ones((len(ranked), len(predicted)))
@@ -97,7 +97,10 @@ def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.nda
 
 
 def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
-    """Return the share of the top 10 % of tokens whose own removal raises p(c): R×n (Liu et al. 2022, section 3)."""
+    """Return, of the top 10 % of tokens, the share whose individual removal raises p(c): R×n.
+
+    The measure is from Liu et al. (2022, section 3).
+    """
     tops = [max(1, int(np.rint(POLARITY_SHARE * len(scores)))) for scores in leave_one_out]
     return np.array(
         [

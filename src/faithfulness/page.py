@@ -21,7 +21,7 @@ CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 
 class Curve(NamedTuple):
-    """The probability of the predicted class by the share of removed tokens, drawn in per cent of the plot's size."""
+    """The probability of the predicted class against the share of removed tokens, in per cent of the plot's size."""
 
     ranking: str
     style: str  # CSS class

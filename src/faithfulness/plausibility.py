@@ -13,7 +13,7 @@ OVERLAP = 0.5  # smallest intersection over union of two spans that match (DeYou
 
 
 def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Return whether each token overlaps a marked span, L bool; `spans` L×2 and `rationale` are in characters."""
+    """Return whether each token, at characters `spans` L×2 of the text, overlaps a span of the rationale: L bool."""
     marked = np.zeros(len(spans), dtype=bool)
     for start, stop in rationale:
         marked |= (spans[:, 0] < stop) & (spans[:, 1] > start)
@@ -24,9 +24,8 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
     """Return `auprc`, `token_f1` and `iou_f1` of each ranking, R×n each; NaN for texts without a marked token.
 
     Args:
-        marks: whether each token is marked, by text.
-        share: share of a text's tokens that each ranking selects for the two F1 scores: the share of marked tokens in
-            all texts.
+        marks: for each text, whether each token is marked.
+        share: share of the tokens of a text, those with the highest ranks, that are compared for the two F1 scores.
     """
     names = ("auprc", "token_f1", "iou_f1")
     scores = np.full((len(names), len(ranked), len(marks)), np.nan)

@@ -18,7 +18,7 @@ from src.models.loss import Loss
 
 BATCH_TOKENS = 16_000  # tokens in a batch, including padding; 32,000 cost a quarter more CPU time than 16,000 or 8,000
 QUADRATIC_TOKENS = 4_000  # tokens in a batch whose token × token weights are computed
-TRAINING_BATCH = 32  # texts
+TRAINING_BATCH = 32  # texts in a training batch
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
@@ -63,7 +63,11 @@ class Probe:
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
 
     def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Yield rows, tokens N×L and mask N×L of batches of at most `budget` tokens, the longest texts first."""
+        """Yield rows, tokens N×L and mask N×L of batches of one text or at most `budget` tokens, longest texts first.
+
+        Raises:
+            CancelledError: if `stop` is set.
+        """
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         rows = np.argsort(-lengths, kind="stable")
         start = 0
@@ -102,11 +106,11 @@ class Probe:
         return np.empty((0, 0)) if result is None else result
 
     def probability(self, texts: Texts, classes: np.ndarray) -> np.ndarray:
-        """Return the probability of one class for each text, given by `classes`: n."""
+        """Return the probability of class `classes[i]` for each text i: n."""
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
     def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """Return the probability of one class for each text, N, from embeddings N×L×D."""
+        """Return the probability of class `classes[i]` for each text i, N, from embeddings N×L×D."""
         return self._of_class(self.model.classify(embeddings, mask), classes)
 
     @torch.inference_mode()
@@ -127,9 +131,9 @@ class Probe:
         return scores
 
     def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
-        """Return for each token the sum of a ∂p/∂a over heads and rows of its weights a; p is the class probability.
+        """Return Σ a ∂p/∂a for each token, over the heads and rows of its weights a; p is the probability of the class.
 
-        None if the output of the attention is not an average of states by its weights.
+        The result is None if the attention does not average states by its weights.
         """
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
@@ -159,9 +163,9 @@ class Probe:
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Return the token scores of an attribution method, and the error of each text, n; NaN if the error overflows.
+        """Return the token scores of an attribution method, and its error for each text, n; NaN if the error overflows.
 
-        The method maps embeddings N×L×D, a mask and classes to attributions N×L×D and errors N.
+        The method maps embeddings N×L×D, a mask N×L and classes N to attributions N×L×D and errors N.
         """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with differentiable_rnns():

@@ -13,7 +13,7 @@ from src.faithfulness.probe import Probe, Scores, Texts
 # increment FORMAT in records.py when you change one of these numbers, so that runs are measured again
 STEPS = (16, 64)  # steps of the integral; the second number is for errors between TOLERANCE and JUMP
 TOLERANCE = 0.005  # largest error that is accepted, in units of probability
-JUMP = 0.05  # above this error, p jumps at a point of the path, and more steps do not help
+JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more steps do not help
 
 
 def rank_tokens(
@@ -56,7 +56,7 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
     """Integrate the gradients of p(c) from zero embeddings to the text (Sundararajan, Taly & Yan 2017, eq. 1).
 
     Returns:
-        The scores, and the error of each text, n: the sum of its scores minus (p(c|x) − p(c|zeros)), NaN if it
+        The scores, and the error for each text, n: the sum of the scores minus (p(c|x) − p(c|zeros)), NaN if the sum
         overflows.
     """
     few, many = STEPS
@@ -80,7 +80,7 @@ def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> t
     integral: Any = IntegratedGradients(probe.class_probability)
 
     def method(embeddings: Tensor, mask: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        attributions, deltas = integral.attribute(
+        return integral.attribute(
             embeddings,
             baselines=torch.zeros_like(embeddings),
             additional_forward_args=(mask, targets),
@@ -88,6 +88,5 @@ def _integrate(probe: Probe, texts: Texts, classes: np.ndarray, steps: int) -> t
             internal_batch_size=len(embeddings),
             return_convergence_delta=True,
         )
-        return attributions, deltas
 
     return probe.attribute(texts, classes, method)

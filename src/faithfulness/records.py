@@ -16,7 +16,7 @@ from src.files.atomic import replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"
-FORMAT = 6  # records of another format are measured again; 6: more steps of integrated gradients only for small errors
+FORMAT = 6  # version of the file and of the measures; runs with a record of another version are measured again
 SPEC = {
     **{"format": int, "texts": int, "seed": int, "measures": [str], "rankings": [str], "checkpoint": str},
     "training": {str: [int]},  # numbers of training texts and epochs, by measure
@@ -74,12 +74,11 @@ class Record:
         return self.arrays[name][:, self.rankings.index(ranking)]
 
     def values(self, name: str, ranking: str) -> np.ndarray | None:
-        """Return one value of a measure for each text, NaN if undefined; None if the measure was not computed.
+        """Return the value of a measure for each text, NaN if undefined; None if it was not computed for the ranking.
 
         Args:
-            name: name of an array (n×5 values, one for each erased share, are averaged over the shares); or
+            name: name of an array, which is averaged over the erased shares if it is n×R×5; or
                 `normalized_comprehensiveness` or `normalized_sufficiency`, for values normalized by their limits.
-            ranking: name of the ranking.
         """
         measure = name.removeprefix("normalized_")
         if measure != name:
@@ -97,7 +96,7 @@ class Record:
         return all(self.options[name] == options[name] for name in SAMPLE)
 
     def missing(self, options: Mapping[str, Any]) -> list[str]:
-        """Return the measures in these options that the record lacks, or that used other training options."""
+        """Return the measures in these options that the record lacks, or has for other training options."""
         if not self.is_of(options):
             return list(options["measures"])
         training, wanted = self.options["training"], options["training"]
@@ -120,7 +119,7 @@ class Record:
 
     @classmethod
     def load(cls, run: Path) -> "Record | None":
-        """Read the record of a run; None if there is no record, or if its format version differs.
+        """Read the record of a run; None if there is no record, or if it has another format version.
 
         Raises:
             UserError: if the file is damaged.

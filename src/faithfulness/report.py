@@ -16,11 +16,11 @@ from src.faithfulness.page import render_html
 from src.faithfulness.tables import NOTE, Report
 from src.reports.page.formatting import MINUS
 
-MAX_COLUMNS = 6  # measures in a table of 100 characters
+MAX_COLUMNS = 6  # measures that fit into a table of 100 characters
 
 
 def render_terminal(report: Report) -> RenderableType:
-    """Render the tables and the claims for the terminal; its 100 columns are too narrow for the tables' intervals."""
+    """Render the tables and the claims for a terminal of 100 columns, where tables have no room for intervals."""
     parts: list[RenderableType] = []
     for summary in report.summaries:
         measured, title = tables.measured_columns([summary]), tables.title_of(report, summary)
@@ -34,7 +34,8 @@ def render_terminal(report: Report) -> RenderableType:
                 rows.append([ranking, *(tables.format_estimate(estimate, margin=False) for estimate in estimates)])
             is_last = start + MAX_COLUMNS >= len(measured)
             parts += _table(Section(title, heads, rows, tables.remarks(report, summary) if is_last else ""))
-    parts += [Text(f"{NOTE} (+): high is faithful. The files have the intervals."), Text()]
+    legend = f"(+): faithful rankings have high values; ({MINUS}): low values. The files contain the intervals."
+    parts += [Text(f"{NOTE} {legend}"), Text()]
     for section in tables.variant_sections(report, margin=False):
         parts += _table(section)
     for title, _, rows, note in tables.claim_sections(report):

@@ -19,7 +19,10 @@ from src.faithfulness.trained import Sample, TrainedRun, checkpoint_path
 
 
 def options_of(run: Path, texts: int, seed: int, names: Sequence[str], training: Sequence[int]) -> dict[str, Any]:
-    """Return the options that determine the record of a run; `training`: numbers of training texts and of epochs.
+    """Return the options that determine the record of a run.
+
+    Args:
+        training: number of training texts and number of epochs.
 
     Raises:
         UserError: if the run has no checkpoint.
@@ -37,11 +40,13 @@ def measure_run(
     data_path: str | None,
     title: str,
 ) -> Iterator[Record]:
-    """Yield the record of a run, first without the measures that train models, then extended by each of them.
+    """Compute the missing measures of a run, and yield its record after each step.
+
+    All measures that do not train models form one step; each other measure is a step of its own.
 
     Args:
         options: the result of `options_of`.
-        previous: record of the run, whose measures are not computed again; None if there is none.
+        previous: previous record of the run; its measures of the same checkpoint and texts are not computed again.
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
         title: first words of the progress line.

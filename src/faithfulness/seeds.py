@@ -17,7 +17,7 @@ import torch
 from src.faithfulness.agreement import jensen_shannon
 from src.faithfulness.records import Record
 
-TOP_SHARE = 0.1  # share of the tokens that are compared, those with the highest weights
+TOP_SHARE = 0.1  # share of tokens, those with the highest weights, that are compared
 MIN_CHANCE = 1e-6  # smallest chance distance for which an agreement above chance is defined
 
 PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_above_chance"
@@ -27,12 +27,12 @@ def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
     """Return values S×n for each measure; the mean of the values is the mean agreement over pairs of seeds and texts.
 
     A mean over pairs of seeds is a U-statistic. Its values by seed are the pseudo-values of the jackknife (Arvesen
-    1969), so that `src.comparison.two_level_bootstrap` applies to them. For two seeds, the values are 1×n. There are no
-    values for one seed, or if the seeds read different numbers of tokens. The agreement above chance is absent if the
-    chance distance is almost 0.
+    1969), so that `src.comparison.two_level_bootstrap` applies to them. For two seeds, the values are 1×n. The result
+    is empty for one seed, or if the models of two seeds know different numbers of tokens of a text. The agreement above
+    chance is absent if the chance distance of a pair is almost 0.
 
     Args:
-        records: records of the seeds of a variant, with the same n texts.
+        records: records of the seeds of a variant, for the same n texts.
     """
     pairs = list(combinations(records, 2))
     if not pairs or any(not np.array_equal(a.arrays["lengths"], b.arrays["lengths"]) for a, b in pairs):
@@ -70,10 +70,10 @@ def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
 
 
 def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | None:
-    """Return n values whose mean is 1 − mean distance / mean chance distance; None if the latter is almost 0.
+    """Return n values whose mean is 1 − mean distance / mean chance distance; None if the denominator is almost 0.
 
-    Each value is 1 minus the sum of the ratio and its first-order term for that text (the infinitesimal jackknife,
-    Efron 1982), so that the variance of the mean of the values estimates the variance of the ratio.
+    Each value is 1 minus the sum of the ratio and its first-order term for the text (the infinitesimal jackknife, Efron
+    1982), so that the variance of the mean of the values estimates the variance of the ratio.
     """
     chance = by_chance.mean()
     if chance < MIN_CHANCE:

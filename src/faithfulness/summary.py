@@ -24,7 +24,8 @@ class Estimate:
 
     Args:
         interval: the mean with its 95 % interval over seeds and texts; with one seed, over texts alone.
-        texts: number of texts for which the measure is defined in every run; None if all test texts are used.
+        texts: number of texts for which the measure is defined in every run and for every ranking; None for accuracy,
+            which is a mean over all test texts.
         against_random: difference from the random ranking; None for the random ranking, and for measures of the whole
             model.
     """
@@ -105,7 +106,7 @@ def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """Return the mean for each ranking over the texts on which all are defined, and the difference from random."""
+    """Estimate the mean for each ranking over the texts for which all are defined, and the difference from random."""
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():

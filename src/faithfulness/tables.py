@@ -23,9 +23,9 @@ NOTE = (
 )
 AGREEMENT_NOTE = (
     "A replication of Jain and Wallace (2019), not a verdict. τ: Kendall's τ between attention and other rankings. "
-    "TVD: the total variation distance of the prediction with permuted weights (median of 100) and with uniform "
-    "weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) from the attention of weights that change the "
-    "prediction by at most 0.01."
+    "TVD: the total variation distance between the prediction and that with permuted weights (median of 100) or with "
+    "uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention and weights that "
+    "change the prediction by at most 0.01."
 )
 SEED_NOTE = (
     "Means over pairs of seeds and texts. TVD: the total variation distance between two seeds' class probabilities or "
@@ -129,7 +129,7 @@ def _adversaries(report: Report, margin: bool) -> Section:
 
 
 def measured_columns(summaries: Sequence[VariantSummary]) -> list[Column]:
-    """Return the columns that at least one variant has."""
+    """Return the columns for which at least one variant has values."""
     measured = {name for summary in summaries for _, name in summary.measures}
     return [column for column in COLUMNS if column.name in measured]
 
@@ -147,13 +147,13 @@ def remarks(report: Report, summary: VariantSummary) -> str:
     estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
     if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
-        parts.append(f"Normalized values exclude {undefined} whose probability no erasure changes.")
+        parts.append(f"Normalized values exclude {undefined} whose predicted probability no erasure changes.")
     errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
     if inexact := int(max(errors)):
         texts = format_count(inexact, "text")
         parts.append(f"Integrated gradients are inexact by more than {TOLERANCE} for up to {texts} per seed.")
     if skipped := max(record.options["skipped"] for record in summary.records):
-        parts.append(f"{format_count(skipped, 'text')} without a known token were omitted.")
+        parts.append(f"Omitted: up to {format_count(skipped, 'text')} without a known token per seed.")
     return " ".join(parts)
 
 

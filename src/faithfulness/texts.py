@@ -20,16 +20,15 @@ from src.faithfulness.records import Record
 from src.faithfulness.threads import map_in_threads
 from src.faithfulness.trained import Sample, TrainedRun
 
-CHUNK_TOKENS = 4_000  # tokens of texts that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
+CHUNK_TOKENS = 4_000  # tokens that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
 EXAMPLES = 3  # texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # the examples are the texts with the length closest to this, which is easy to read
+EXAMPLE_TOKENS = 40  # the examples are the texts whose lengths are closest to this
 
 
 def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any], title: str) -> Record:
-    """Measure a sample of texts, and return the record.
+    """Measure a sample of test texts, and return the record.
 
     Args:
-        sample: n test texts.
         options: the result of `options_of`, restricted to measures that do not train models.
         title: first words of the progress line.
 

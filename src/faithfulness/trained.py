@@ -113,7 +113,7 @@ def restore_probe(run: Path, trusted_modules: Sequence[str]) -> tuple[Card, Prob
 
 
 def checkpoint_path(run: Path) -> Path:
-    """Return the path of the best checkpoint of a run, or of its last checkpoint.
+    """Return the path of the best checkpoint of a run, or of the last one if there is no best checkpoint.
 
     Raises:
         UserError: if the run has no checkpoint.

@@ -84,7 +84,6 @@ def write_model_card(
     result = RunResult.load(checkpoint.resolve().parent.parent)
     choices = card.config.get("choices", {})
     values = {
-        "title": "Text classifier",
         "class_names": card.codec.class_names,
         "components": _components(choices),
         "parameters": f"{sum(parameter.numel() for parameter in portable.parameters()):,}",
@@ -141,7 +140,7 @@ def _interval(score: Score) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Escape the characters in MARKUP, which class names may contain, and replace whitespace by single spaces."""
+    """Escape the characters in MARKUP, which class names may contain, and replace each run of whitespace by a space."""
     if isinstance(value, str):
         return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

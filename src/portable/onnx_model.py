@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
-TOLERANCE = 1e-5  # largest allowed difference of a probability or a weight from torch's
-TRACED = (3, 7)  # texts and tokens of the traced batch; CHECKED has only other shapes
+TOLERANCE = 1e-5  # largest allowed difference from torch, in a probability or a weight
+TRACED = (3, 7)  # texts and tokens of the traced batch; the batches in CHECKED have other shapes
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 
@@ -33,7 +33,6 @@ class PortableModel(nn.Module):
 
     Args:
         loss: loss function, which converts the model's logits into probabilities.
-        vocab_size: number of token ids.
         max_length: maximum of L.
     """
 
@@ -53,8 +52,8 @@ def convert(portable: PortableModel, path: Path) -> float:
     """Write an ONNX file that accepts any number of texts and tokens, and compare its outputs with torch's.
 
     Torch has two exporters, and neither converts every component. The tracing exporter is tried first, because it is
-    faster and does not fix the length of recurrent layers; the second exporter is based on torch.export. The first
-    ONNX model whose outputs differ from torch's by at most TOLERANCE is written.
+    faster and lets recurrent layers process texts of any length; the second exporter is based on torch.export. The
+    first ONNX model whose outputs differ from torch's by at most TOLERANCE is written.
 
     Args:
         portable: a trained model on the CPU, in evaluation mode.
