@@ -96,7 +96,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 
 @torch.no_grad()
 def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
-    """Return encoded texts, attention weights N×H×1×L and class probabilities N×C; None if no weights can be replaced."""
+    """Return encoded texts, attention weights N×H×1×L and class probabilities N×C; None if not replaceable."""
     encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
     weights = probe.model.attention.weights(encoded)  # N×H×T×L
     if weights.shape[2] != 1:
@@ -115,9 +115,6 @@ def _distance(probe: Probe, encoded: Encoded, weights: Tensor, probabilities: Te
 
 def jensen_shannon(first: Tensor, second: Tensor) -> Tensor:
     """Return the Jensen–Shannon divergence between weights N×H×1×L in nats, averaged over heads: N."""
-
-    def relative_entropy(weights: Tensor, mean: Tensor) -> Tensor:
-        return torch.xlogy(weights, weights / mean.clamp(min=1e-20)).sum(3)
-
-    mean = (first + second) / 2
-    return ((relative_entropy(first, mean) + relative_entropy(second, mean)) / 2).mean((1, 2))
+    mean = ((first + second) / 2).clamp(min=1e-20)
+    entropy, other_entropy = (torch.xlogy(weights, weights / mean).sum(3) for weights in (first, second))
+    return ((entropy + other_entropy) / 2).mean((1, 2))
