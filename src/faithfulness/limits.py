@@ -23,7 +23,7 @@ from src.faithfulness.probe import Probe, Scores, Texts
 
 SHORT = 32  # in texts of at most this number of tokens, the search adds one token at a time, as in Edin et al.
 SHORT_BEAM, LONG_BEAM = 5, 3  # widths of the beam search in short and in long texts
-PERTURBATIONS = (0.5, 1.0)  # standard deviations of the noise on scores, in units of the scores' own
+PERTURBATIONS = (0.5, 1.0)  # noise on scores, in standard deviations of the scores
 
 
 class Request(NamedTuple):
@@ -120,7 +120,7 @@ def search(
         rng: generator for the perturbations.
     """
     counts, is_short = erasure.counts(len(text)), len(text) <= SHORT
-    alone = np.empty(0)
+    alone = np.empty(0)  # p(c) of each token alone, used for sufficiency in long texts
     if retain and not is_short:
         alone = np.array((yield Request([text[i : i + 1] for i in range(len(text))])))
     states = [State(np.zeros(len(text), dtype=bool), 0.0)]

@@ -159,6 +159,7 @@ def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         "scores": [(rankings, sum(len(example["words"]) for example in options["examples"]))],
         "probabilities": [(n, max(1, arrays["probabilities"].size // max(1, n)))],
         "weights": [(n, int(arrays["lengths"].max(initial=0)))],
+        **{name: [(n,)] for name in ("rows", "lengths", "correct", "integral_error")},
     }
     for name, array in arrays.items():
         if array.shape not in shapes.get(name, ((n,), (n, rankings), (n, rankings, len(SHARES)))):

@@ -78,6 +78,7 @@ def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:
         ({"lengths": np.array(["a", "b", "c"])}, "lengths has values of type"),
         ({"rows": np.array(["a", "b", "c"])}, "rows has values of type"),
         ({"rows": np.array(3)}, "rows has shape"),
+        ({"lengths": np.full((3, 2), 5)}, "lengths has shape"),
         ({"lengths": np.array([2.0, 3.0, np.inf])}, "lengths has values of type"),
         ({"lengths": np.array([5, -3, 2])}, "lengths has values out of range"),
         ({"probabilities": np.zeros((3, 0))}, "probabilities has shape"),
