@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from src.data.classes import encode_labels
+from src.data.examples import Examples
 from src.data.spool import StoredTexts
 from src.errors import UserError
 from src.formatting import LISTED_VALUES, format_count, format_list, format_repr
@@ -31,6 +33,21 @@ class Corpus:
     val: Split | None
     test: Split | None
     class_names: tuple[str, ...]
+
+    @classmethod
+    def from_examples(cls, examples: Mapping[str, Examples], class_names: tuple[str, ...]) -> "Corpus":
+        """Return the corpus of the examples of "train" and, optionally, "val" and "test".
+
+        Raises:
+            UserError: if a label is not in `class_names`.
+        """
+        splits = {name: _to_split(rows, class_names) for name, rows in examples.items()}
+        return cls(splits["train"], splits.get("val"), splits.get("test"), class_names)
+
+
+def _to_split(examples: Examples, class_names: tuple[str, ...]) -> Split:
+    groups = np.unique(examples.groups, return_inverse=True)[1] if examples.groups else None
+    return Split(examples.texts, encode_labels(examples, class_names), groups)
 
 
 def validate_corpus(corpus: Any, source: str, folder: Path) -> Corpus:

@@ -90,11 +90,17 @@ def _check_lengths(rows: Rows, column: str, labels: Sequence[str]) -> None:
             )
 
 
-def validate_policy(on_bad_rows: str) -> str:
-    """Return `on_bad_rows`; raise ValueError unless it is "error" or "drop"."""
+def validate_options(text: str, label: str, on_bad_rows: str) -> None:
+    """Check the options of `select_examples`.
+
+    Raises:
+        ValueError: if `on_bad_rows` is neither "error" nor "drop", or if `text` and `label` are the same column, from
+            which a model would learn to copy the label.
+    """
     if on_bad_rows not in ("error", "drop"):
         raise ValueError(f"on_bad_rows={on_bad_rows!r}: must be 'error' or 'drop'")
-    return on_bad_rows
+    if text == label:
+        raise ValueError(f"text={text!r}: is also the column of labels: set data.text or data.label to another column")
 
 
 def cell_texts(rows: Rows, column: str) -> list[str]:

@@ -32,8 +32,9 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
         delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
 
     Raises:
-        UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, if a line is
-            malformed, or if a column is missing or not unique.
+        UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, or if a line is
+            malformed.
+        ColumnError: if a column is missing or not unique; unless the file is JSON, before the first rows are yielded.
     """
     suffix = file_format(path)
     reader = READERS.get(suffix)
@@ -90,21 +91,13 @@ def _read_jsonl(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
     _read_head(path)
     with open_text(path, newline="\n") as text:
         lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
-        yield from _to_rows(
-            path, "line", ((number, _parse_line(line, path, number)) for number, line in lines), columns
-        )
-
-
-def _parse_line(line: str, path: Path, number: int) -> Any:
-    place = f"{path}: line {number}"
-    return _parse_json(line, place, lambda error: f"{place}, column {error.colno}", JSONL_RULE)
+        records = ((number, _parse_json(line, path, JSONL_RULE, number)) for number, line in lines)
+        yield from _to_rows(path, "line", records, columns)
 
 
 def _read_json(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
     _read_head(path)
-    array = _parse_json(
-        read_text(path), str(path), lambda error: f"{path}: line {error.lineno}, column {error.colno}", JSON_RULE
-    )
+    array = _parse_json(read_text(path), path, JSON_RULE)
     if not isinstance(array, list):
         raise UserError(f"{path}: is not a JSON array; {JSON_RULE}")
     if array:
@@ -126,11 +119,15 @@ def _to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return repeating
 
 
-def _parse_json(text: str, place: str, locate: Callable[[json.JSONDecodeError], str], rule: str) -> Any:
+def _parse_json(text: str, path: Path, rule: str, line: int | None = None) -> Any:
+    """Parse a line of a file, or the whole file if `line` is None; `rule` states the expected content, for messages."""
+    place = str(path) if line is None else f"{path}: line {line}"
     try:
         return json.loads(text, object_pairs_hook=_to_object)
     except json.JSONDecodeError as error:
-        raise UserError(f"{locate(error)}: is not JSON ({error.msg}); {rule}") from None
+        raise UserError(
+            f"{path}: line {line or error.lineno}, column {error.colno}: is not JSON ({error.msg}); {rule}"
+        ) from None
     except RecursionError:
         raise UserError(f"{place}: the JSON is nested too deeply") from None
     except ValueError:  # a number with more digits than int() converts

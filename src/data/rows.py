@@ -11,6 +11,10 @@ from src.suggestions import suggestion
 MAX_PLACES = 5  # maximum number of rows that a message lists
 
 
+class ColumnError(UserError):
+    """A required column is missing or not unique."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """The columns of all rows of a file, or of some consecutive rows."""
@@ -47,15 +51,19 @@ def format_places(unit: str, places: Sequence[int]) -> str:
 def check_columns(
     source: str, required: Sequence[str], columns: Sequence[str], options: str = "data.text and data.label"
 ) -> None:
-    """Raise a UserError if a required column is missing or not unique.
+    """Check the columns of a file or data set.
 
-    The message mentions `options`, which set the names of the columns.
+    Args:
+        options: the options that set the names of the columns, for the message.
+
+    Raises:
+        ColumnError: if a required column is missing or not unique.
     """
     for name in required:
         if name not in columns:
-            raise UserError(
+            raise ColumnError(
                 f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
                 f"{format_list(columns) or 'none'}. Name yours with {options}"
             )
         if (count := columns.count(name)) > 1:
-            raise UserError(f"{source}: {count} columns are called {name!r}; rename all but one of them")
+            raise ColumnError(f"{source}: {count} columns are called {name!r}; rename all but one of them")

@@ -6,11 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from src.data.classes import distinct_classes, encode_labels, parse_class_names
-from src.data.columns import require_two_columns
-from src.data.corpus import Corpus, Split
+from src.data.classes import distinct_classes, parse_class_names
+from src.data.corpus import Corpus
 from src.data.datamodule import TextDataModule
-from src.data.examples import Examples, select_examples, validate_policy
+from src.data.examples import Examples, select_examples, validate_options
 from src.data.hub import connection
 from src.data.readers import CHUNK
 from src.data.rows import Rows, check_columns
@@ -21,26 +20,15 @@ from src.suggestions import suggestion
 
 @dataclass(frozen=True)
 class HubSet:
-    """A data set on the hub, which is downloaded on first access.
+    """A data set on the hub, which is downloaded when its data are first used."""
 
-    Args:
-        name: owner/name.
-        config: configuration of the data set; None for a data set with only one configuration.
-        splits: names of the data set's splits by role: train, and optionally val and test; the data module holds out
-            rows of train for a missing role.
-        text: name of the column of texts.
-        label: name of the column of labels.
-        on_bad_rows: "error" or "drop".
-        classes: the allowed classes in order; None means the classes of the data set.
-    """
-
-    name: str
-    config: str | None
-    splits: Mapping[str, str]
-    text: str = "text"
-    label: str = "label"
-    on_bad_rows: str = "error"
-    classes: tuple[str, ...] | None = None
+    name: str  # owner/name
+    splits: Mapping[str, str]  # from "train" and, optionally, "val" and "test" to the name of the data set's split
+    config: str | None = None  # None if the data set has only one configuration
+    text: str = "text"  # column of texts
+    label: str = "label"  # column of labels
+    on_bad_rows: str = "error"  # or "drop"
+    classes: tuple[str, ...] | None = None  # the allowed classes in order; None means the classes of the data set
 
     @cached_property
     def data(self) -> Any:
@@ -55,7 +43,7 @@ class HubSet:
             try:
                 dataset = datasets.load_dataset(self.name, self.config)
             except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-                raise UserError(self._load_message(str(error)) if online else self._offline_message()) from None
+                raise UserError(self._load_message(error) if online else self._offline_message()) from None
         if missing := [split for split in self.splits.values() if split not in dataset]:
             raise UserError(
                 f"data.name={self.name}: has no split {missing[0]!r}{suggestion(missing[0], dataset)}, only "
@@ -72,8 +60,7 @@ class HubSet:
         """Read the data set; the texts are stored in temporary files in `folder`."""
         examples = {role: self._examples(split, folder) for role, split in self.splits.items()}
         names = self.classes or self._own_classes() or distinct_classes(examples["train"].labels, self.name)
-        splits = {role: Split(rows.texts, encode_labels(rows, names)) for role, rows in examples.items()}
-        return Corpus(splits["train"], splits.get("val"), splits.get("test"), names)
+        return Corpus.from_examples(examples, names)
 
     def _examples(self, split: str, folder: Path) -> Examples:
         return select_examples(self._chunks(split), self.text, self.label, self.on_bad_rows, folder)
@@ -91,8 +78,8 @@ class HubSet:
     def _own_classes(self) -> tuple[str, ...]:
         return tuple(getattr(self.data[self.splits["train"]].features[self.label], "names", ()))
 
-    def _load_message(self, reason: str) -> str:
-        first_line = reason.partition("\n")[0]
+    def _load_message(self, error: Exception) -> str:
+        first_line = str(error).partition("\n")[0]
         return f"data.name={self.name}: cannot be loaded from the hub ({first_line}). Check data.name and data.config"
 
     def _offline_message(self) -> str:
@@ -134,16 +121,14 @@ class Hub(TextDataModule):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        require_two_columns(text, label)
+        validate_options(text, label, on_bad_rows)
         if name.startswith((".", "/", "~")) or name.count("/") > 1:
             raise UserError(
                 f"data.name={name}: is a path, not a name on the hub. For a file, use data=csv data.path={name}"
             )
         splits = {"train": train_split, "val": val_split, "test": test_split}
         own_splits = {role: split for role, split in splits.items() if split is not None}
-        self.source = HubSet(
-            name, config, own_splits, text, label, validate_policy(on_bad_rows), parse_class_names(labels)
-        )
+        self.source = HubSet(name, own_splits, config, text, label, on_bad_rows, parse_class_names(labels))
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()

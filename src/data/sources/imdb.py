@@ -1,5 +1,6 @@
 """The Large Movie Review Dataset (Maas et al., 2011): 25,000 training and 25,000 test film reviews."""
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class Imdb(TextDataModule):
     def __init__(self, path: str | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.files = None if path is None else _files(existing_path(path, "data.path"))
-        self.hub = HubSet("stanfordnlp/imdb", None, {"train": "train", "test": "test"})
+        self.hub = HubSet("stanfordnlp/imdb", {"train": "train", "test": "test"})
 
     def fingerprint(self) -> str:
         if self.files is None:
@@ -43,8 +44,7 @@ class Imdb(TextDataModule):
 
     def read(self) -> Corpus:
         if self.files is None:
-            corpus = self.hub.read(self.cache_dir)
-            return Corpus(corpus.train, None, corpus.test, CLASSES)
+            return replace(self.hub.read(self.cache_dir), class_names=CLASSES)
         train, test = map(self._split, self.files)
         return Corpus(train, None, test, CLASSES)
 

@@ -3,12 +3,10 @@
 The phrases are those of the Stanford Sentiment Treebank (Socher et al., 2013).
 """
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from src.data.classes import encode_labels
-from src.data.corpus import Corpus, Split
+from src.data.corpus import Corpus
 from src.data.datamodule import TextDataModule
 from src.data.examples import select_examples
 from src.data.files import content_hash, existing_file
@@ -36,6 +34,5 @@ class RottenTomatoes(TextDataModule):
     def read(self) -> Corpus:
         rows = read_chunks(self.path, ("Phrase", "Sentiment", "SentenceId"))
         # one phrase is blank, and is dropped
-        phrases = select_examples(rows, "Phrase", "Sentiment", "drop", self.cache_dir, "SentenceId")
-        _, groups = np.unique(phrases.groups, return_inverse=True)
-        return Corpus(Split(phrases.texts, encode_labels(phrases, NUMBERS), groups), None, None, CLASSES)
+        phrases = select_examples(rows, "Phrase", "Sentiment", "drop", self.cache_dir, group="SentenceId")
+        return replace(Corpus.from_examples({"train": phrases}, NUMBERS), class_names=CLASSES)

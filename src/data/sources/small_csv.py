@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from src.data.classes import encode_labels
-from src.data.corpus import Corpus, Split
+from src.data.corpus import Corpus
 from src.data.datamodule import TextDataModule
 from src.data.examples import select_examples
 from src.data.files import content_hash
@@ -11,7 +10,7 @@ from src.data.readers import read_chunks
 
 FILE = Path(__file__).parents[1] / "assets" / "small.csv"
 CLASSES = ("negative", "neutral", "positive")
-TEXT, LABEL = "cleaned_review", "sentiments"
+COLUMNS = ("cleaned_review", "sentiments")
 
 
 class SmallCsv(TextDataModule):
@@ -21,5 +20,5 @@ class SmallCsv(TextDataModule):
         return f"small_csv {content_hash([FILE])}"
 
     def read(self) -> Corpus:
-        reviews = select_examples(read_chunks(FILE, (TEXT, LABEL)), TEXT, LABEL, "error", self.cache_dir)
-        return Corpus(Split(reviews.texts, encode_labels(reviews, CLASSES)), None, None, CLASSES)
+        reviews = select_examples(read_chunks(FILE, COLUMNS), *COLUMNS, "error", self.cache_dir)
+        return Corpus.from_examples({"train": reviews}, CLASSES)

@@ -1,12 +1,11 @@
-"""The binary Stanford Sentiment Treebank (Socher et al. 2013): sentences of film reviews, as used by Kim (2014)."""
+"""The binary Stanford Sentiment Treebank (Socher et al., 2013): sentences of film reviews, as used by Kim (2014)."""
 
 from pathlib import Path
 from typing import Any, ClassVar
 
-from src.data.classes import encode_labels
-from src.data.corpus import Corpus, Split
+from src.data.corpus import Corpus
 from src.data.datamodule import TextDataModule
-from src.data.examples import select_examples
+from src.data.examples import Examples, select_examples
 from src.data.files import content_hash
 from src.data.paths import existing_path
 from src.data.readers import read_chunks
@@ -43,12 +42,10 @@ class SentimentFiles(TextDataModule):
         return f"{self.kind} {content_hash(self.files.values())}"
 
     def read(self) -> Corpus:
-        splits = {split: self._split(path) for split, path in self.files.items()}
-        return Corpus(splits["train"], splits["val"], splits["test"], CLASSES)
+        return Corpus.from_examples({split: self._examples(path) for split, path in self.files.items()}, CLASSES)
 
-    def _split(self, path: Path) -> Split:
-        examples = select_examples(read_chunks(path, COLUMNS), *COLUMNS, "error", self.cache_dir)
-        return Split(examples.texts, encode_labels(examples, CLASSES))
+    def _examples(self, path: Path) -> Examples:
+        return select_examples(read_chunks(path, COLUMNS), *COLUMNS, "error", self.cache_dir)
 
 
 class Sst2(SentimentFiles):
@@ -65,7 +62,7 @@ class Sst2(SentimentFiles):
         self.hub: HubSet | None = None
         if path is None:
             TextDataModule.__init__(self, **options)
-            self.hub = HubSet("SetFit/sst2", None, HUB_SPLITS, label="label_text", classes=CLASSES)
+            self.hub = HubSet("SetFit/sst2", HUB_SPLITS, label="label_text", classes=CLASSES)
         else:
             super().__init__(path, **options)
 

@@ -1,16 +1,17 @@
 """A user's data files: CSV, TSV, JSON or Parquet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from src.data.classes import distinct_classes, encode_labels, parse_class_names
-from src.data.columns import require_columns, require_two_columns
-from src.data.corpus import Corpus, Split
+from src.data.classes import distinct_classes, parse_class_names
+from src.data.corpus import Corpus
 from src.data.datamodule import TextDataModule
 from src.data.delimiter import parse_delimiter
-from src.data.examples import select_examples, validate_policy
+from src.data.examples import Examples, select_examples, validate_options
 from src.data.files import GZIP, content_hash, existing_file, file_format
 from src.data.readers import DELIMITED, read_chunks
+from src.data.rows import ColumnError, Rows
 from src.data.tokenized import SPLITS
 from src.errors import UserError
 
@@ -44,7 +45,7 @@ class Table(TextDataModule):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        require_two_columns(text, label)
+        validate_options(text, label, on_bad_rows)
         files = {"path": path, "val_path": val_path, "test_path": test_path}
         self.paths = {
             split: existing_file(file, f"data.{option}")
@@ -53,20 +54,21 @@ class Table(TextDataModule):
         }
         self.text = text
         self.label = label
-        self.on_bad_rows = validate_policy(on_bad_rows)
+        self.on_bad_rows = on_bad_rows
         self.classes = parse_class_names(labels)
         self.delimiter = parse_delimiter(delimiter)
         if delimiter is not None and not {file_format(path) for path in self.paths.values()} & set(DELIMITED):
             raise ValueError(f"delimiter={delimiter!r}: only for {' and '.join(DELIMITED)} files; set delimiter=null")
 
     def require_columns(self) -> None:
-        """Check that all files have the columns of texts and labels, by reading only their headers.
-
-        Raises:
-            UserError: if a column is missing.
-        """
         for path in self.paths.values():
-            require_columns(path, (self.text, self.label), self.delimiter)
+            if file_format(path) in (*DELIMITED, ".parquet"):  # in JSON, any row may have the column
+                try:
+                    next(self._chunks(path))
+                except ColumnError:
+                    raise
+                except UserError:
+                    pass  # `read` will report it
 
     def fingerprint(self) -> str:
         formats = [
@@ -84,17 +86,12 @@ class Table(TextDataModule):
                     f"trained on the texts of this split; name another file, or null to hold out data.{split}_fraction "
                     "of data.path"
                 )
-        examples = {
-            split: select_examples(
-                read_chunks(path, (self.text, self.label), self.delimiter),
-                self.text,
-                self.label,
-                self.on_bad_rows,
-                self.cache_dir,
-            )
-            for split, path in self.paths.items()
-        }
+        examples = {split: self._examples(path) for split, path in self.paths.items()}
         distinct = distinct_classes(examples["train"].labels, str(self.paths["train"]))
-        names = self.classes or distinct
-        splits = {split: Split(rows.texts, encode_labels(rows, names)) for split, rows in examples.items()}
-        return Corpus(splits["train"], splits.get("val"), splits.get("test"), names)
+        return Corpus.from_examples(examples, self.classes or distinct)
+
+    def _examples(self, path: Path) -> Examples:
+        return select_examples(self._chunks(path), self.text, self.label, self.on_bad_rows, self.cache_dir)
+
+    def _chunks(self, path: Path) -> Iterator[Rows]:
+        return read_chunks(path, (self.text, self.label), self.delimiter)
