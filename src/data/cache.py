@@ -63,9 +63,9 @@ def _write(path: Path, data: TokenizedCorpus) -> None:
     metadata = {
         "tokenizer": data.tokenizer,
         "class_names": data.class_names,
-        "origins": {split: getattr(data, split).origin for split in SPLITS},
+        "origins": {name: split.origin for name, split in data.splits.items()},
     }
-    arrays = {f"{split}.{name}": getattr(getattr(data, split), name) for split in SPLITS for name in ARRAYS}
+    arrays = {f"{name}.{array}": getattr(split, array) for name, split in data.splits.items() for array in ARRAYS}
     with replace_atomically(path) as part, part.open("wb") as file:
         write_arrays(file, {"facts": np.frombuffer(json.dumps(metadata).encode(), dtype=np.uint8), **arrays})
 
@@ -78,12 +78,10 @@ def _read(path: Path) -> TokenizedCorpus | None:
         arrays = map_arrays(path)
         metadata = json.loads(arrays["facts"].tobytes())
         splits = {
-            split: TokenizedSplit(
-                **{name: arrays[f"{split}.{name}"] for name in ARRAYS}, origin=metadata["origins"][split]
-            )
-            for split in SPLITS
+            name: TokenizedSplit(*(arrays[f"{name}.{array}"] for array in ARRAYS), origin=metadata["origins"][name])
+            for name in SPLITS
         }
-        return TokenizedCorpus(**splits, tokenizer=metadata["tokenizer"], class_names=tuple(metadata["class_names"]))
+        return TokenizedCorpus(splits, metadata["tokenizer"], tuple(metadata["class_names"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

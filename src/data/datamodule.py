@@ -179,7 +179,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def tokenized(self, split: str) -> TokenizedSplit:
         """Return the tokenized split "train", "val" or "test"; `Batch.index` contains indices of its rows."""
         assert self._data is not None, "call setup() first"
-        return getattr(self._data, split)
+        return self._data.splits[split]
 
     @property
     def class_counts(self) -> list[int]:

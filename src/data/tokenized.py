@@ -38,9 +38,7 @@ class TokenizedSplit:
 class TokenizedCorpus:
     """All splits without their texts, the tokenizer and the class names."""
 
-    train: TokenizedSplit
-    val: TokenizedSplit
-    test: TokenizedSplit
+    splits: dict[str, TokenizedSplit]  # train, val and test
     tokenizer: str  # JSON
     class_names: tuple[str, ...]
 
@@ -65,7 +63,8 @@ def tokenize(
     }
     tokenizer = builder.train(texts["train"], progress)
     splits = {}
-    for split, (origin, rows) in rows_by_split.items():
+    for split in SPLITS:
+        origin, rows = rows_by_split[split]
         tokens, offsets, digests, counts = _encode(texts[split], tokenizer, folder, progress)
         labels = getattr(corpus, origin).labels[rows]
         splits[split] = TokenizedSplit(tokens, offsets, labels, rows, digests, counts, origin)
@@ -75,7 +74,7 @@ def tokenize(
         time.perf_counter() - start,
         f"{len(tokenizer.vocabulary):,}",
     )
-    return TokenizedCorpus(**splits, tokenizer=tokenizer.to_json(), class_names=corpus.class_names)
+    return TokenizedCorpus(splits, tokenizer.to_json(), corpus.class_names)
 
 
 def _encode(
@@ -101,8 +100,8 @@ def _encode(
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
     """Warn of classes that a held-out split may lack, because they have a single row or fewer rows than folds."""
-    splits: list[TokenizedSplit] = [getattr(data, name) for name in SPLITS]
-    labels = np.concatenate([split.labels for split in splits if split.origin == "train"])
+    from_train = {name: split for name, split in data.splits.items() if split.origin == "train"}
+    labels = np.concatenate([split.labels for split in from_train.values()])
     counts = np.bincount(labels, minlength=len(data.class_names))
     rare = np.flatnonzero((counts > 1) & (counts < (folds or 0)))
     if len(rare):
@@ -112,8 +111,8 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
             folds,
             format_list([data.class_names[c] for c in rare]),
         )
-    for name, split in zip(SPLITS[1:], splits[1:], strict=True):
-        absent = np.setdiff1d(data.train.labels, split.labels) if split.origin == "train" else np.array([], dtype=int)
+    for name, split in from_train.items():
+        absent = np.setdiff1d(data.splits["train"].labels, split.labels)  # none of the training split itself
         if name == "test":
             absent = np.setdiff1d(absent, rare)
         if len(absent):
@@ -139,6 +138,5 @@ def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> Token
                 f"{format_list(class_names, plain=True)}{suggestion(name, class_names)}"
             )
     numbers = np.array([number[name] for name in data.class_names])
-    splits = {split: getattr(data, split) for split in SPLITS}
-    renumbered = {split: replace(tokenized, labels=numbers[tokenized.labels]) for split, tokenized in splits.items()}
-    return replace(data, class_names=tuple(class_names), **renumbered)
+    splits = {name: replace(split, labels=numbers[split.labels]) for name, split in data.splits.items()}
+    return TokenizedCorpus(splits, data.tokenizer, tuple(class_names))

@@ -33,16 +33,15 @@ def make_corpus(seed: int = 0) -> TokenizedCorpus:
             origin,
         )
 
-    return TokenizedCorpus(
-        make_split(31, "train"), make_split(7, "train"), make_split(11, "test"), '{"né": 1}', ("bad", "größer")
-    )
+    splits = {"train": make_split(31, "train"), "val": make_split(7, "train"), "test": make_split(11, "test")}
+    return TokenizedCorpus(splits, '{"né": 1}', ("bad", "größer"))
 
 
 def are_equal(first: TokenizedCorpus, second: TokenizedCorpus) -> bool:
     metadata = all(getattr(first, name) == getattr(second, name) for name in ("tokenizer", "class_names"))
     arrays = all(
-        np.array_equal(getattr(getattr(first, split), name), getattr(getattr(second, split), name))
-        and getattr(first, split).origin == getattr(second, split).origin
+        np.array_equal(getattr(first.splits[split], name), getattr(second.splits[split], name))
+        and first.splits[split].origin == second.splits[split].origin
         for split in ("train", "val", "test")
         for name in ("tokens", "offsets", "labels", "rows", "digests", "counts")
     )
@@ -78,7 +77,7 @@ def test_a_damaged_file_is_rebuilt(tmp_path: Path, damage: str, caplog: pytest.L
     load(tmp_path, "key", make_corpus)
     path = tmp_path / "key.npz"
     content = path.read_bytes()
-    start = content.find(make_corpus().train.tokens.tobytes())
+    start = content.find(make_corpus().splits["train"].tokens.tobytes())
     assert start > 0
     damaged_content = {
         "truncate": content[: len(content) // 2],
