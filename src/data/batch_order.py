@@ -1,22 +1,22 @@
 """The order of rows in a pass over a split: a plan is a list of row arrays, one per batch.
 
-Each process (rank) has its own plan of ceil(n / (batch_size * world_size)) batches; the sizes of all batches differ by
-at most one row. No row is dropped, and no row is repeated unless the ranks together have more batches than rows.
+Each process (rank) has its own plan of ceil(n / (batch_size * world_size)) batches; the sizes of any two batches
+differ by at most one row. No row is dropped, and no row is repeated unless the ranks together have more batches than
+rows.
 """
 
 from itertools import pairwise
 
 import numpy as np
 
-BATCHES_PER_BUCKET = (
-    50  # batches whose rows are sorted together; more would save padding, but make the order less random
-)
+# The rows of so many batches are sorted together. A larger number would save padding, but make the order less random.
+BATCHES_PER_BUCKET = 50
 
 Plan = list[np.ndarray]
 
 
 def by_length(lengths: np.ndarray, batch_size: int, rank: int, world_size: int) -> Plan:
-    """Return the fixed plan for evaluation, longest texts first, so that a lack of memory shows in the first batch."""
+    """Return the fixed plan for evaluation, longest texts first: if memory is too small, the first batch fails."""
     rows = np.argsort(-lengths, kind="stable")
     bounds = _bounds(len(rows), batch_size, world_size)
     return _split(rows, bounds)[rank::world_size]
@@ -28,11 +28,11 @@ def shuffled(
     """Return the plan for one training epoch; the same arguments always give the same plan.
 
     Args:
-        lengths: n int64, tokens of each text.
+        lengths: n integers, the number of tokens of each text.
         buckets: build batches of texts of similar length: rows are shuffled, then sorted by length within chunks of 50
             batches (in small splits, within chunks of an eighth of the batches, so that the order stays random), and
-            then the batches are shuffled.
-        rank: index of this process among `world_size` processes, which get batches of similar length in the same step.
+            then the batches are shuffled. In each step, all processes get batches of similar length.
+        rank: index of this process among the `world_size` processes.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))

@@ -1,4 +1,4 @@
-"""The disk cache of tokenized data sets: one file per data set, which runs and parallel jobs map into memory."""
+"""The disk cache of tokenized data sets: one file per data set, which is mapped into memory and shared by all jobs."""
 
 import json
 import logging
@@ -18,11 +18,11 @@ from src.files.arrays import map_arrays, write_arrays
 from src.files.atomic import replace_atomically
 
 log = logging.getLogger(__name__)
-ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit
+ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit, in its order
 
 
 def code_version(*classes: type) -> str:
-    """Return a hash of the code on which the tokens depend: this package and the modules of `classes`."""
+    """Return a hash of the code on which the tokens depend: this package and the modules that define `classes`."""
     modules = (sys.modules.get(cls.__module__) for cls in classes)
     module_files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
     return content_hash(sorted(module_files | set(Path(__file__).parent.rglob("*.py"))))
@@ -33,11 +33,11 @@ def load_or_build(
 ) -> TokenizedCorpus:
     """Return the data in `<folder>/<key>.npz`; if this file does not exist, call `build` and write the file.
 
-    If several jobs need the file, one job writes it while the others wait. A damaged file is built and written again. A
-    hard link makes the file available under the key `alias(data)`, too.
+    If several jobs need the file, one job writes it while the others wait. A damaged file is replaced. If the file
+    system supports hard links, the new file is also available under the key `alias(data)`.
 
     Raises:
-        UserError: if the folder is not writable or its disk is full.
+        UserError: if the file cannot be locked or written, for example because the disk is full.
     """
     path = folder / f"{key}.npz"
     if data := _read(path):
@@ -90,7 +90,7 @@ def _read(path: Path) -> TokenizedCorpus | None:
 
 
 def default_folder() -> str:
-    """Return the folder `heed` in the user's cache folder.
+    """Return the path of the folder `heed` in the user's cache folder; the path may start with `~`.
 
     A relative path in XDG_CACHE_HOME is ignored, as the XDG specification requires.
     """

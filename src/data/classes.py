@@ -21,8 +21,8 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
     """Return the distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
 
     Raises:
-        UserError: if there are fewer than two distinct labels, or more than `MAX_FRACTIONAL_CLASSES` numbers of which
-            some are fractions: such labels are measurements, not classes.
+        UserError: if all labels are equal; or if all labels are numbers, some are fractions, and more than
+            `MAX_FRACTIONAL_CLASSES` are distinct: such labels are measurements, not classes.
     """
     names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
     if len(names) < 2:
@@ -62,7 +62,7 @@ def encode_labels(examples: Examples, class_names: Sequence[str]) -> np.ndarray:
 
 
 def parse_class_names(labels: Sequence[Any] | None) -> tuple[str, ...] | None:
-    """Return the class names of the option `labels` as strings, or None if `labels` is None.
+    """Convert the option `labels` to class names; None stays None.
 
     Raises:
         ValueError: if there are fewer than two names, or if a name occurs twice.

@@ -12,7 +12,12 @@ from src.data.trained_tokenizer import Tokenizer
 from src.files.plain import require
 
 NO_LABEL = -1
-STATE_SPEC = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # of `to_dict`
+STATE_SPEC = {
+    "tokenizer": str,
+    "max_length": int,
+    "keep": str,
+    "class_names": [str],
+}  # types of the values of `to_dict`
 
 
 @dataclass(frozen=True)
@@ -24,22 +29,22 @@ class Codec:
     class_names: tuple[str, ...]  # C
 
     def reads_as(self, other: "Codec") -> bool:
-        """Return whether this codec and `other` convert every text to the same tokens."""
+        """Return whether both codecs have the same tokenizer and truncation, and so give the same tokens."""
         return self.truncation == other.truncation and self.tokenizer.to_json() == other.tokenizer.to_json()
 
     def builder(self, texts: Sequence[str], device: torch.device | str = "cpu") -> BatchBuilder:
-        """Return a builder of batches of these texts, in which every label is -1."""
+        """Return a builder of batches of these texts; every label is `NO_LABEL`."""
         return BatchBuilder(*self.tokenizer.encode(texts), np.full(len(texts), NO_LABEL), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """Return the same builder as `builder`, and the original spelling of each text's tokens after truncation."""
+        """Return the builder, and for each text the original spellings of the tokens that remain after truncation."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)
         return builder, [words[start : start + length] for start, length in spans]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state of the codec, which consists of strings, numbers and lists."""
+        """Return the codec as strings, numbers and lists."""
         return {
             "tokenizer": self.tokenizer.to_json(),
             "max_length": self.truncation.max_length,
@@ -49,10 +54,10 @@ class Codec:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "Codec":
-        """Return the codec with a state that `to_dict` returned.
+        """Return the codec for a result of `to_dict`.
 
         Raises:
-            ValueError: if a value is missing, has the wrong type or is out of range.
+            ValueError: if a value is missing, has the wrong type or is invalid.
         """
         require(state, STATE_SPEC, "codec")
         names = tuple(state["class_names"])

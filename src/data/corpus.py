@@ -27,7 +27,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The splits of a source; if a split is None, the data module holds out rows of `train` for it."""
+    """The splits of a source. If `val` or `test` is None, the data module holds out rows of `train` for it."""
 
     train: Split
     val: Split | None
@@ -51,10 +51,13 @@ def _to_split(examples: Examples, class_names: tuple[str, ...]) -> Split:
 
 
 def validate_corpus(corpus: Any, source: str, folder: Path) -> Corpus:
-    """Check the value that `source` returned; return it with texts in temporary files and labels as int64 arrays.
+    """Check a corpus; return it with texts in temporary files in `folder`, and with labels as int64 arrays.
+
+    Args:
+        source: name of the method that returned `corpus`, for messages.
 
     Raises:
-        UserError: if a value has the wrong type, length or range; the message states the actual and the required value.
+        UserError: if a value has the wrong type, length or range; the message describes the value and states the rule.
     """
     if not isinstance(corpus, Corpus):
         raise UserError(f"{source} returned {_describe(corpus)}; it must return a Corpus (src.data.corpus)")
@@ -79,7 +82,7 @@ def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> S
     labels = _class_indices(split.labels, len(texts), f"{place}.labels")
     if len(outside := np.flatnonzero((labels < 0) | (labels >= num_classes))):
         raise UserError(
-            f"{place}.labels: {format_count(len(outside), 'label')} out of range, the first is labels[{outside[0]}] = "
+            f"{place}.labels: {format_count(len(outside), 'label')} out of range; the first is labels[{outside[0]}] = "
             f"{labels[outside[0]]}; with {num_classes} class_names, labels must be 0 to {num_classes - 1}"
         )
     groups = None if split.groups is None else np.asarray(split.groups)
@@ -89,7 +92,7 @@ def _validate_split(split: Any, num_classes: int, place: str, folder: Path) -> S
 
 
 def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
-    """Check the texts of any iterable, and store them in a temporary file."""
+    """Check the texts of an iterable, and store them in a temporary file."""
     requirement = "texts must be a list of str"
     if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
         raise UserError(f"{place}.texts is {_describe(texts)}; {requirement}")
@@ -116,7 +119,7 @@ def _class_indices(values: Any, length: int, place: str) -> np.ndarray:
     """Return an array, list or tensor of labels as an array; raise a UserError unless it has `length` integers."""
     array = np.empty(0)
     if not isinstance(values, list | tuple) or all(isinstance(value, Integral) for value in values):
-        with suppress(TypeError, ValueError, RuntimeError):  # such as a tensor on another device
+        with suppress(TypeError, ValueError, RuntimeError):  # a tensor on another device, for example
             array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise UserError(

@@ -1,4 +1,4 @@
-"""The delimiter of a CSV or TSV file: set by the user, a tab in a TSV file, or detected in the header of a CSV file."""
+"""The delimiter of a CSV file: parsed from an option, or detected in the header of the file."""
 
 import csv
 import io
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 CANDIDATES = (",", ";", "\t", "|")  # in order of preference
-HEAD_SIZE = 1 << 20  # characters; a header must be shorter
 
 
 def parse_delimiter(value: str | None) -> str | None:
-    """Return the delimiter that an option value means, a character or a name such as `semicolon`; None for None.
+    """Convert an option value, a character or a name such as `semicolon`, to a delimiter; None stays None.
 
     Raises:
         ValueError: if the value is neither the name of a delimiter nor a character that can separate fields.
@@ -26,18 +25,16 @@ def parse_delimiter(value: str | None) -> str | None:
     return delimiter
 
 
-def detect_delimiter(text: str, columns: Sequence[str] | None, suffix: str = ".csv") -> str:
-    """Return the delimiter of a CSV file, detected in its header, or the tab of a TSV file.
+def detect_delimiter(text: str, columns: Sequence[str] | None) -> str:
+    """Return the delimiter of the header of a CSV file.
+
+    This is the delimiter with which the header has all required `columns`. If there is no such delimiter, or if
+    `columns` is None, it is the delimiter that gives the most columns.
 
     Args:
-        text: the text of the file, or its beginning.
-        columns: the required columns, or None. The result is a delimiter with which the header has all required
-            columns; without such a delimiter, or for None, the delimiter that gives the most columns.
-        suffix: .csv or .tsv.
+        text: the beginning of the file, with the whole header.
     """
-    if suffix == ".tsv":
-        return "\t"
-    headers = {delimiter: _header(text[:HEAD_SIZE], delimiter) for delimiter in CANDIDATES}
+    headers = {delimiter: _header(text, delimiter) for delimiter in CANDIDATES}
     for delimiter, header in headers.items():
         if columns and set(columns) <= set(header):
             return delimiter
@@ -45,7 +42,7 @@ def detect_delimiter(text: str, columns: Sequence[str] | None, suffix: str = ".c
 
 
 def _header(text: str, delimiter: str) -> list[str]:
-    """Return the first record that is not blank; an empty list if there is none or if it is malformed."""
+    """Return the first record that is not blank; an empty list if there is none, or if the text is malformed."""
     records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         return next((record for record in records if record), [])

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from src.errors import UserError
 from src.formatting import format_repr
 
 log = logging.getLogger(__name__)
-MAX_LABEL_LENGTH = 1000  # characters; a longer label is no class name, and int() rejects more than 4,300 digits
+MAX_LABEL_LENGTH = (
+    1000  # characters; a longer label is not the name of a class, and int() rejects more than 4,300 digits
+)
 
 
 @dataclass(frozen=True)
@@ -36,33 +39,37 @@ def select_examples(
     """Return the rows that have both a text and a label; drop the other rows, or raise an error.
 
     Args:
-        chunks: the rows, in at least one chunk; a chunk may be empty.
+        chunks: at least one chunk, which may be empty.
         text, label, group: names of the columns of texts, labels and groups; without `group`, no groups are read.
         on_bad_rows: "drop" to drop the rows without text or label; "error" to raise an error if there are any.
-        folder: folder of the temporary file of texts.
+        folder: folder for the temporary file with the texts.
 
     Raises:
-        UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if a value is
-            neither text nor a number, or if a label is longer than `MAX_LABEL_LENGTH`.
+        UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if a cell of
+            these columns is neither text nor a number, or if a label is longer than `MAX_LABEL_LENGTH`.
     """
     labels: list[str] = []
     groups: list[str] = []
     places, bad = array("q"), array("q")
-    names: dict[str, str] = {}
     rows = Rows("", "", (), {})
 
     def good_texts() -> Iterator[str]:
         nonlocal rows
         for rows in chunks:
             texts = cell_texts(rows, text)
-            row_labels = [value.strip() for value in cell_texts(rows, label)]
-            _check_lengths(rows, label, row_labels)
-            for i, (place, value, name) in enumerate(zip(rows.places, texts, row_labels, strict=True)):
+            names = [value.strip() for value in cell_texts(rows, label)]
+            for i, (place, value, name) in enumerate(zip(rows.places, texts, names, strict=True)):
+                if len(name) > MAX_LABEL_LENGTH:
+                    raise UserError(
+                        f"{rows.source}: {rows.unit} {place}: the label {format_repr(name)} has {len(name):,} "
+                        f"characters, so column {label!r} does not contain classes; set data.label to the column that "
+                        "does"
+                    )
                 if not (name and value.strip()):
                     bad.append(place)
                     continue
                 places.append(place)
-                labels.append(names.setdefault(name, name))
+                labels.append(sys.intern(name))
                 if group is not None:
                     groups.append(rows.columns[group][i])
                 yield value
@@ -79,15 +86,6 @@ def select_examples(
     if not labels:
         raise UserError(f"{rows.source}: no row has both {text!r} and {label!r}")
     return Examples(rows.source, rows.unit, places, texts, labels, groups)
-
-
-def _check_lengths(rows: Rows, column: str, labels: Sequence[str]) -> None:
-    for i, label in enumerate(labels):
-        if len(label) > MAX_LABEL_LENGTH:
-            raise UserError(
-                f"{rows.source}: {rows.describe_places([i])}: the label {format_repr(label)} has {len(label):,} "
-                f"characters, so column {column!r} does not contain classes; set data.label to the column that does"
-            )
 
 
 def validate_options(text: str, label: str, on_bad_rows: str) -> None:
@@ -119,7 +117,7 @@ def cell_texts(rows: Rows, column: str) -> list[str]:
 
 
 def _string(value: Any) -> str:
-    """Convert a cell to text: bytes are decoded, whole numbers have no decimal point, missing values become empty.
+    """Convert a cell to text; a missing value, NaN or infinity becomes an empty text, and 2.0 becomes "2".
 
     Raises:
         ValueError: if the cell is neither text nor a number; the message describes the cell and the remedy.
@@ -136,7 +134,7 @@ def _string(value: Any) -> str:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(
-                f"an unpaired surrogate, which is not a character, in {format_repr(value)}; correct it"
+                f"an unpaired surrogate, which is not a character, in {format_repr(value)}; delete or replace it"
             ) from None
         return value
     if isinstance(value, float | Decimal):
@@ -145,4 +143,6 @@ def _string(value: Any) -> str:
         return str(int(value)) if value % 1 == 0 else str(value)
     if isinstance(value, int):  # includes bool
         return str(value)
-    raise ValueError(f"a value of type {type(value).__name__}, {format_repr(value)}; save strings or numbers there")
+    raise ValueError(
+        f"a value of type {type(value).__name__}, {format_repr(value)}; save the column as strings or numbers"
+    )

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from src.data.delimiter import HEAD_SIZE, detect_delimiter
+from src.data.delimiter import detect_delimiter
 from src.data.files import GZIP, file_format, open_file, open_text, read_text
 from src.data.parquet import read_parquet
 from src.data.rows import Rows, check_columns
@@ -16,6 +16,7 @@ from src.errors import UserError
 
 DELIMITED = (".csv", ".tsv")
 CHUNK = 1000  # rows read at a time
+HEAD_SIZE = 1 << 20  # characters in which the delimiter is detected; a header should be shorter
 JSONL_RULE = "each line must be one object"
 JSON_RULE = "the file must be one array of objects; name it .jsonl if each line is an object"
 csv.field_size_limit(2**31 - 1)  # characters; a text may exceed the default limit of 131,072
@@ -28,7 +29,7 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
     whole; for other formats, the use of memory does not depend on the size of the file.
 
     Args:
-        columns: names of the columns; None reads all columns, which for JSON may differ between chunks.
+        columns: names of the required columns; None reads all columns, which for JSON may differ between chunks.
         delimiter: delimiter of a CSV or TSV file; None detects it in a CSV file, and means a tab in a TSV file.
 
     Raises:
@@ -53,7 +54,7 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
 
 def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str | None = None) -> Iterator[Rows]:
     head = _read_head(path)
-    delimiter = delimiter or detect_delimiter(head, columns, file_format(path))
+    delimiter = delimiter or ("\t" if file_format(path) == ".tsv" else detect_delimiter(head, columns))
     with open_text(path) as text:
         records = _numbered_records(text, path, delimiter)
         _, header = next(records, (1, []))
@@ -72,7 +73,7 @@ def _read_delimited(path: Path, columns: Sequence[str] | None, delimiter: str | 
 
 
 def _numbered_records(lines: Iterable[str], path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records that are not blank, each with the number of its first line."""
+    """Yield each record that is not blank, and the number of its first line."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     line = 1
     try:
@@ -105,7 +106,7 @@ def _read_json(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
 
 
 class _Repeating(dict[str, Any]):
-    """A JSON object in which a name occurs more than once; `names` lists all names with their repetitions."""
+    """A JSON object in which a name occurs more than once; `names` contains every occurrence."""
 
     names: list[str]
 
@@ -138,10 +139,11 @@ def _parse_json(text: str, path: Path, rule: str, line: int | None = None) -> An
 def _to_rows(
     path: Path, unit: str, records: Iterable[tuple[int, Any]], columns: Sequence[str] | None
 ) -> Iterator[Rows]:
-    """Yield the rows of JSON objects in chunks, with all their columns if `columns` is None.
+    """Yield the rows of JSON objects in chunks; if `columns` is None, with all columns of the objects.
 
     Raises:
-        UserError: if a record is not an object, or a column occurs twice in an object or is missing in all objects.
+        UserError: if a record is not an object.
+        ColumnError: if a column occurs twice in an object, or is missing in all objects.
     """
     records = iter(records)
     names: dict[str, None] = {}
