@@ -18,7 +18,7 @@ from src.files.arrays import map_arrays, write_arrays
 from src.files.atomic import replace_atomically
 
 log = logging.getLogger(__name__)
-ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit, in its order
+ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit
 
 
 def code_version(*classes: type) -> str:
@@ -78,7 +78,9 @@ def _read(path: Path) -> TokenizedCorpus | None:
         arrays = map_arrays(path)
         metadata = json.loads(arrays["facts"].tobytes())
         splits = {
-            name: TokenizedSplit(*(arrays[f"{name}.{array}"] for array in ARRAYS), origin=metadata["origins"][name])
+            name: TokenizedSplit(
+                **{array: arrays[f"{name}.{array}"] for array in ARRAYS}, origin=metadata["origins"][name]
+            )
             for name in SPLITS
         }
         return TokenizedCorpus(splits, metadata["tokenizer"], tuple(metadata["class_names"]))

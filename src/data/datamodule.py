@@ -39,10 +39,10 @@ class TextDataModule(pl.LightningDataModule, ABC):
         max_length: maximum number of tokens per text (≥ 1); longer texts are truncated.
         keep: which tokens of a longer text remain, the "first" or the "last".
         val_fraction: fraction of the training split to hold out if the source has no validation split; in (0, 1).
-        test_fraction: fraction of the training split to hold out, before `val_fraction`, if the source has no test
-            split; in (0, 1).
-        split_seed: seed of the held-out rows and of the sample for `limit`; runs that differ only in `seed` share the
-            splits and the cache.
+        test_fraction: fraction of the training split to hold out if the source has no test split; in (0, 1). The
+            test rows are held out first; `val_fraction` then applies to the remaining rows.
+        split_seed: seed for selecting the held-out rows and the sample for `limit`; runs that differ only in `seed`
+            share the splits and the cache.
         limit: maximum number of texts per split; a larger split is reduced to a stratified sample. None means no limit.
         folds: number of folds of a cross-validation (≥ 2), for a source without a test split; None holds out
             `test_fraction`.
@@ -120,13 +120,13 @@ class TextDataModule(pl.LightningDataModule, ABC):
             raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
 
     def require_columns(self) -> None:
-        """Raise a UserError if a file lacks a required column, without reading texts; the base class does nothing."""
+        """Raise a UserError if a file lacks a required column; read only the first rows. The default does nothing."""
 
     def read_valid_corpus(self) -> Corpus:
         """Read the corpus and validate it, because the source may be a user's own class.
 
         Raises:
-            UserError: if the result is not a valid `Corpus`; the message states class, value and requirement.
+            UserError: if the source cannot be read, or the result is not a valid `Corpus`.
         """
         return validate_corpus(self.read(), f"{type(self).__module__}.{type(self).__name__}.read()", self.cache_dir)
 
@@ -149,7 +149,8 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Load the tokenized data of all splits, regardless of the stage; later calls do nothing.
 
         Raises:
-            UserError: if the data cannot be read, or contain a class that a model set by `use_codec` does not have.
+            UserError: if the data cannot be read or split, or contain a class that is not in the codec that
+                `use_codec` set.
         """
         if self._data is not None:
             return
@@ -177,7 +178,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.sizes = {split: len(self.tokenized(split).labels) for split in SPLITS}
 
     def tokenized(self, split: str) -> TokenizedSplit:
-        """Return the tokenized split "train", "val" or "test"; `Batch.index` contains indices of its rows."""
+        """Return the tokenized split "train", "val" or "test"; `Batch.index` has the positions of texts in it."""
         assert self._data is not None, "call setup() first"
         return self._data.splits[split]
 
@@ -187,7 +188,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return np.bincount(self.tokenized("train").labels, minlength=len(self.class_names)).tolist()
 
     def texts(self, split: str, index: Iterable[int]) -> list[str]:
-        """Return the texts of the rows `index` of a split; the first call reads the source again.
+        """Return the texts at the positions `index` of a split; the first call reads the source again.
 
         Raises:
             UserError: if the source has changed since `setup()`, or is no longer readable.
@@ -205,18 +206,14 @@ class TextDataModule(pl.LightningDataModule, ABC):
         return [source.texts[tokenized.rows[i]] for i in index]
 
     def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]] | None:
-        """Return the (start, end) spans of characters that people marked as evidence in each of the rows `index`.
+        """Return, for each text at the positions `index`, the (start, end) spans of characters marked as evidence.
 
-        The result is None if the source has no such marks.
+        The marks are those of human annotators. The result is None if the source has none.
         """
         return None
 
     def _require_same_source(self) -> None:
-        """Check that the source is unchanged since `setup()` began.
-
-        Raises:
-            UserError: if it has changed.
-        """
+        """Raise a UserError if the source has changed since `setup()` began."""
         if self.fingerprint() != self._source_fingerprint:
             raise UserError("data: the source has changed since the run began to read it: start the run again")
 

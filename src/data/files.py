@@ -17,8 +17,10 @@ from src.formatting import format_list
 
 BLOCK = 1 << 20  # bytes hashed at a time
 GZIP = ".gz"
-MAX_UNPACKED = 256 << 20  # bytes to which any .gz file may unpack
-MAX_EXPANSION = 100  # multiple of its own size to which a .gz file may unpack; text rarely exceeds 20
+# A .gz file may unpack to MAX_UNPACKED bytes or to MAX_EXPANSION times its size, whichever is larger; text rarely
+# unpacks to more than 20 times the size of its file.
+MAX_UNPACKED = 256 << 20
+MAX_EXPANSION = 100
 KIND_NAMES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -32,7 +34,7 @@ def existing_file(path: str | Path, option: str) -> Path:
     """Return the absolute path of a file, which must exist and be readable.
 
     Raises:
-        UserError: if there is no file, or it cannot be read.
+        UserError: if the file does not exist or cannot be read.
     """
     full = existing_path(path, option)
     with open_file(full, f"{option}={path}"):
@@ -50,7 +52,7 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Ite
         pipes: also open pipes, such as a shell's `<(…)` and usually `/dev/stdin`.
 
     Raises:
-        UserError: if the file is of another kind, or cannot be opened or read.
+        UserError: if the file is of another kind or cannot be opened, or if an OSError occurs while it is open.
     """
     source = source or str(path)
     try:
@@ -65,14 +67,14 @@ def open_file(path: Path, source: str | None = None, pipes: bool = False) -> Ite
 def open_text(
     path: Path, source: str | None = None, pipes: bool = False, newline: str = ""
 ) -> Iterator[io.TextIOWrapper]:
-    """Open the text of a file, UTF-8 with or without a byte order mark; a .gz file is unpacked.
+    """Open a text file in UTF-8, with or without a byte order mark; a .gz file is unpacked.
 
     Args:
         source, pipes: as for `open_file`.
         newline: as for `src.data.utf8.decoded`.
 
     Raises:
-        UserError: if the file cannot be opened; also when the text is read, if the file is damaged or not UTF-8 text.
+        UserError: if the file cannot be opened; while the text is read, if the file is damaged or not UTF-8 text.
     """
     source = source or str(path)
     with open_file(path, source, pipes) as file:
@@ -87,14 +89,14 @@ def read_text(path: Path, source: str | None = None) -> str:
 
 
 def file_format(path: Path) -> str:
-    """Return the extension in lower case; .gz is ignored: a.csv and a.csv.gz both have the extension .csv."""
+    """Return the extension in lower case, without .gz: ".csv" for both a.csv and a.csv.gz."""
     return Path(path.stem if path.suffix.lower() == GZIP else path.name).suffix.lower()
 
 
 def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]:
-    """Return a function that reads the unpacked bytes of a gzip file of `size` bytes.
+    """Return a function that reads up to n unpacked bytes of a gzip file of `size` bytes.
 
-    The number of unpacked bytes is limited, because a malicious file could fill the disk.
+    The total is limited, because a malicious file could fill the disk.
     """
     unpacked = gzip.GzipFile(fileobj=file)
     limit = max(MAX_UNPACKED, MAX_EXPANSION * size)
@@ -140,4 +142,4 @@ def _require_readable_kind(path: Path, source: str, pipes: bool) -> None:
         with suppress(OSError):
             file_names = sorted(entry.name for entry in path.iterdir() if entry.is_file())
     files = f"; name one of its files: {format_list(file_names, plain=True)}" if file_names else ""
-    raise UserError(f"{source}: is {KIND_NAMES.get(kind, 'something else')}, not a file{files}")
+    raise UserError(f"{source}: is {KIND_NAMES.get(kind, 'an unknown object')}, not a file{files}")

@@ -1,4 +1,4 @@
-"""Pretrained word vectors in the format of GloVe (Pennington et al., 2014) and word2vec."""
+"""Read pretrained word vectors in the text formats of GloVe (Pennington et al., 2014) and word2vec."""
 
 import lzma
 import re
@@ -21,7 +21,7 @@ from src.formatting import format_list, format_repr
 BUNDLED = Path(__file__).parent / "assets" / "glove.6B.50d.top10000.npz"
 LARGE_FILE = 50_000_000  # bytes; reading a larger file shows a progress bar
 HEADER = re.compile(rb"\d+ (\d+)\s*")  # word2vec's first line: number of words, dimension
-REPORT = 10_000  # lines between updates of the progress bar
+REPORT = 10_000  # number of lines between two updates of the progress bar
 
 
 def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.ndarray]:
@@ -30,13 +30,14 @@ def read_glove(path: str | None, words: Iterable[str]) -> tuple[list[str], np.nd
     Args:
         path: a text file of lines "word number number …", or a zip file that contains only such a file; None reads the
             bundled 10,000 most frequent words of GloVe 6B in 50 dimensions.
-        words: the words to look up; upper and lower case differ.
+        words: the words to look up, whose case matters.
 
     Returns:
         The m words with a vector, in the order of the file, and their vectors, m×D float32.
 
     Raises:
-        UserError: if there is no such file, or a line is not a word vector; the message states the line number.
+        UserError: if the file does not exist or is damaged, or if a line is not a word vector; the message then states
+            the line number.
     """
     if path is None:
         bundled = bundled_words()
@@ -58,7 +59,7 @@ def bundled_words() -> list[str]:
 
 @contextmanager
 def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
-    """Open a file, or the only file in a zip, and yield it with its size in bytes."""
+    """Open a text file, or the only file in a zip file; yield the stream and the number of bytes in it."""
     with open_file(path) as raw:
         if path.suffix.lower() != ".zip":
             yield raw, path.stat().st_size
@@ -73,14 +74,14 @@ def _vectors(path: Path) -> Iterator[tuple[IO[bytes], int]]:
                     yield file, members[0].file_size
         except (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
             raise UserError(f"{path}: is not a zip file, or is damaged ({error}); download it again") from None
-        except (NotImplementedError, RuntimeError) as error:  # another compression, or a password
+        except (NotImplementedError, RuntimeError) as error:  # unsupported compression, or encryption
             raise UserError(
                 f"{path}: this zip file cannot be read ({error}); unpack it and set the path of the file"
             ) from None
 
 
 def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tuple[list[str], np.ndarray]:
-    """Return the requested words that have a vector, and the vectors; to save time, no other vector is parsed."""
+    """Return the requested words that have a vector, and their vectors; to save time, no other vector is parsed."""
     vectors: dict[bytes, np.ndarray] = {}
     dimension = read = 0
     with Progress(console=Console(stderr=True), transient=True, disable=size < LARGE_FILE) as progress:
@@ -92,7 +93,7 @@ def _parse(file: IO[bytes], size: int, path: Path, requested: set[bytes]) -> tup
             if number == 1:
                 require_one_byte_units(line, str(path))
             if number == 1 and (header := HEADER.fullmatch(line)):
-                dimension = int(header[1][:18])  # more digits would exceed the memory and the limit of int()
+                dimension = int(header[1][:18])  # int() rejects more than 4,300 digits
                 continue
             line = line.strip()
             spaces = line.count(b" ")

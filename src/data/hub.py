@@ -1,4 +1,4 @@
-"""Access to the Hugging Face hub, or to the local cache of its libraries if the hub does not respond."""
+"""Access to the Hugging Face hub, or to the local cache of its client libraries if the hub does not respond."""
 
 import ssl
 import urllib.error
@@ -11,12 +11,13 @@ TIMEOUT = 3.0  # seconds to wait for the hub's response
 
 @contextmanager
 def connection() -> Iterator[bool]:
-    """Set the hub's libraries to offline mode within this context if the hub does not respond.
+    """Set the hub's client libraries to offline mode within this context if the hub does not respond.
 
-    In online mode, they retry for half a minute before they fail; in offline mode, they use their local cache at once.
+    In online mode, the libraries would retry for half a minute before they fail; in offline mode, they use their local
+    cache at once. Libraries that are already in offline mode stay in it.
 
     Yields:
-        Whether the libraries are in online mode. If they were in offline mode before, they stay in it.
+        Whether the libraries are in online mode.
     """
     import datasets
     from huggingface_hub import constants
@@ -38,6 +39,6 @@ def _responds(address: str) -> bool:
     except urllib.error.HTTPError:
         return True
     except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # the host responds; the hub's client uses other certificates
+        return isinstance(error.reason, ssl.SSLError)  # the host responds, and the libraries may trust its certificate
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Lexicons, which give words a strength, such as VADER's (Hutto and Gilbert, 2014) and AFINN's (Nielsen, 2011)."""
+"""Read lexicons, lists of words with strengths, such as VADER (Hutto and Gilbert, 2014) and AFINN (Nielsen, 2011)."""
 
 import math
 
@@ -9,7 +9,7 @@ from src.formatting import format_repr
 
 
 def read_lexicon(path: str) -> dict[str, float]:
-    """Return the words of a lexicon file in lower case with their strengths; words without a strength get 1.
+    """Return the strength of each word of a lexicon file, with the words in lower case; the default strength is 1.
 
     Args:
         path: path of a UTF-8 file. Each line has a word and optionally, after a tab (in lines without a tab, after a
@@ -17,8 +17,8 @@ def read_lexicon(path: str) -> dict[str, float]:
             `#` are ignored.
 
     Raises:
-        UserError: if the file does not exist, is not text, has no words, or has a strength that is not a number; the
-            message states the line number.
+        UserError: if the file does not exist, is not text or has no words; or if a line has no word, or a strength that
+            is not a finite number; the message then states the line number.
     """
     file = existing_file(path, "path of the lexicon")
     lexicon: dict[str, float] = {}
@@ -40,5 +40,5 @@ def _strength(field: str, place: str, word: str) -> float:
     except ValueError:
         strength = math.nan
     if not math.isfinite(strength):
-        raise UserError(f"{place}: the strength {format_repr(field)} of {format_repr(word)} is not a number")
+        raise UserError(f"{place}: the strength {format_repr(field)} of {format_repr(word)} is not a finite number")
     return strength

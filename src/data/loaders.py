@@ -9,7 +9,7 @@ from src.errors import UserError
 
 
 class Batches:
-    """The batches of one plan, the same in every pass; used for evaluation and for `overfit_batches`."""
+    """The batches of a fixed plan, for evaluation and for `overfit_batches`."""
 
     def __init__(self, builder: BatchBuilder, plan: Plan) -> None:
         self.builder = builder
@@ -25,15 +25,13 @@ class Batches:
 class ShuffledBatches:
     """Training batches with a new plan in every epoch, resumable after any batch.
 
-    A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch the next pass
-    starts the next epoch. A Trainer stores the `state_dict()` in its checkpoints. It must also set the epoch through
-    `sampler`, because it does not restore the state of a loader from a checkpoint that was saved at the end of an
-    epoch.
+    A pass continues at `position`, the number of batches already yielded in `epoch`. After the last batch, the next
+    pass starts the next epoch. A Trainer stores `state_dict()` in its checkpoints, but it does not load the state from
+    a checkpoint that was saved at the end of an epoch; therefore, it must also set the epoch through `sampler`.
 
     Args:
-        builder: builds the batches of one split.
         order: function from epoch to plan; all plans have the same length.
-        seed: seed of the order; a state can be resumed only with the same seed.
+        seed: seed of the order, which `load_state_dict` compares with the saved seed.
     """
 
     def __init__(self, builder: BatchBuilder, order: Callable[[int], Plan], seed: int) -> None:
@@ -51,7 +49,9 @@ class ShuffledBatches:
         if self.position >= len(self):
             self.set_epoch(self.epoch + 1)
         for rows in self.order(self.epoch)[self.position :]:
-            self.position += 1  # before the yield, so that a state saved in this step resumes with the next batch
+            self.position += (
+                1  # before the yield, so that a state that is saved in this step continues with the next batch
+            )
             yield self.builder(rows)
 
     @property
@@ -68,17 +68,17 @@ class ShuffledBatches:
         return {"epoch": self.epoch, "position": self.position, "batches": len(self), "seed": self.seed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from the position of `state`.
+        """Continue at the position of `state`.
 
         Raises:
-            UserError: if the state was saved within an epoch, with another number of batches or another seed.
+            UserError: if the state was saved within an epoch, and the number of batches or the seed has changed.
         """
         saved, current = (state["batches"], state["seed"]), (len(self), self.seed)
         is_finished = state["position"] >= state["batches"]
         if state["position"] > 0 and not is_finished and saved != current:
             raise UserError(
                 f"the checkpoint was written within an epoch of {saved[0]} batches (data.seed={saved[1]}), "
-                f"but this run has {current[0]} (data.seed={current[1]}): resume it with the same data, "
+                f"but this run has {current[0]} (data.seed={current[1]}): resume with the same data, "
                 "data.batch_size, seed and number of devices"
             )
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]

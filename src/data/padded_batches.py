@@ -1,4 +1,4 @@
-"""Truncation of token arrays and their assembly into padded batches."""
+"""Truncate the tokens of texts, and build padded batches of them."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-PAD_ID = 0  # in the vocabulary of every Heed tokenizer
-SIGNIFICANT_BITS = 4  # of a padded length, so that a batch's longest text gets padding of at most 1/8 of its length
+PAD_ID = 0  # in every vocabulary
+SIGNIFICANT_BITS = 4  # of a padded length; with 4, the longest text of a batch is padded by less than 1/8 of its length
 
 
 class Batch(NamedTuple):
@@ -17,12 +17,12 @@ class Batch(NamedTuple):
     tokens: Tensor  # N×L int64, padding is 0
     mask: Tensor  # N×L bool, True at tokens and False at padding
     labels: Tensor  # N int64
-    index: Tensor  # type: ignore[assignment]  # N int64, the text's row number in its split
+    index: Tensor  # type: ignore[assignment]  # N int64, position of each text in its split
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """A limit on the tokens of each text: the first or the last (`keep`) `max_length` ≥ 1 tokens remain."""
+    """A limit on the number of tokens: of a longer text, the "first" or "last" `max_length` (≥ 1) tokens remain."""
 
     max_length: int
     keep: str
@@ -34,15 +34,15 @@ class Truncation:
             raise ValueError(f"keep={self.keep!r}: must be 'first' or 'last'")
 
     def describe_cut(self, tokens: int) -> str:
-        """Return a description such as 'first 500 of 20,000 tokens', or an empty string if no token is truncated."""
+        """Return a description such as 'first 500 of 20,000 tokens'; an empty string if no token is removed."""
         return f"{self.keep} {self.max_length:,} of {tokens:,} tokens" if tokens > self.max_length else ""
 
     def padded_length(self, longest: int) -> int:
         """Return the padded length of a batch whose longest text has `longest` tokens.
 
-        `longest` is rounded up to one of few padded lengths: kernels are compiled once for each shape, and a batch can
-        reuse the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths;
-        112 would save 3 % of the padding.
+        There are few padded lengths, because kernels are compiled once for each shape, and because a batch can reuse
+        the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths; a fifth
+        significant bit would make it 112, and save 3 % of the padding.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
@@ -68,7 +68,7 @@ class BatchBuilder:
         self.truncation = truncation
         self.offsets = offsets  # on the host, so that the size of a batch is known without waiting for the device
         self.lengths = np.minimum(np.diff(offsets), truncation.max_length).astype(np.int32)  # after truncation
-        nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # padding reads token 0
+        nonempty = tokens if len(tokens) else np.array([PAD_ID], dtype=np.int32)  # because padding reads tokens[0]
         self.tokens = torch.from_numpy(nonempty).to(device)
         self.labels = torch.from_numpy(labels).to(device)
 
@@ -76,18 +76,18 @@ class BatchBuilder:
         return len(self.lengths)
 
     def starts(self, rows: np.ndarray) -> np.ndarray:
-        """Return for each row the position in `tokens` of the first token that remains after truncation, N int64."""
+        """Return the positions in `tokens` of the first token of each row after truncation, N int64."""
         is_first = self.truncation.keep == "first"
         return self.offsets[rows] if is_first else self.offsets[rows + 1] - self.lengths[rows]
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the batch of these rows (N int64), padded to the padded length of its longest text, at least 1."""
+        """Return the batch of these rows (N int64); its padded length L is that of the longest text, but at least 1."""
         device = self.tokens.device
         padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
         spans = np.stack([rows, self.starts(rows), self.lengths[rows]])
         index, starts, lengths = torch.from_numpy(spans).to(device)
         steps = torch.arange(padded_length, device=device)  # L
         mask = steps < lengths.unsqueeze(1)  # N×L
-        positions = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads token 0, which is overwritten
+        positions = (starts.unsqueeze(1) + steps) * mask  # N×L; padding reads tokens[0], which is overwritten
         tokens = self.tokens[positions].long().masked_fill_(~mask, PAD_ID)
         return Batch(tokens, mask, self.labels[index], index)

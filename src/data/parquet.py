@@ -1,4 +1,4 @@
-"""Read Parquet files, one batch of rows at a time; an error about a damaged batch names the row before the batch."""
+"""Read Parquet files, one batch of rows at a time; the message about a damaged batch names the row before it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
     """Yield the rows of a Parquet file in batches, with these columns, or with all columns if `columns` is None.
 
     Raises:
-        UserError: if the file or a value is damaged, or a column is missing or not unique.
+        UserError: if the file or a value is damaged.
+        ColumnError: if a column is missing or not unique.
     """
     import pyarrow.parquet as pq
 
@@ -39,7 +40,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> Iterator[Rows]:
 
 
 def _cells(column: Any, source: str, preceding: int) -> list[Any]:
-    """Return the values of a column in one batch of a Parquet file, which has `preceding` rows before the batch."""
+    """Return the values of a column in a batch; `preceding` is the number of rows of the file before the batch."""
     try:
         return column.to_pylist()
     except (ValueError, OverflowError):  # not UTF-8, or a date before year 1

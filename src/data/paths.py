@@ -9,7 +9,7 @@ from src.suggestions import suggestion
 
 
 def absolute_path(path: str | Path, option: str) -> Path:
-    """Return a user's path as an absolute path; a relative path is resolved against the working directory.
+    """Return the absolute path for a user's path; a relative path starts at the working directory.
 
     Args:
         path: may start with `~`, the home folder.
@@ -22,14 +22,14 @@ def absolute_path(path: str | Path, option: str) -> Path:
         raise UserError(f"{option}={str(path)!r}: is not a path; set the path of a file or folder")
     try:
         return Path(path).expanduser().absolute()
-    except RuntimeError:  # `~name` of a user that does not exist
+    except RuntimeError:  # `~name`, and there is no such user
         raise UserError(f"{option}={path}: there is no such home folder; write the path without ~") from None
 
 
 def existing_path(path: str | Path, option: str) -> Path:
     """Return the absolute path of a file or folder, which must exist.
 
-    Arguments are those of `absolute_path`.
+    Arguments and errors are as for `absolute_path`.
 
     Raises:
         UserError: if the path does not exist or is not accessible; the message suggests the closest name in the folder.
@@ -58,7 +58,7 @@ def local_path(name: str, option: str) -> Path | None:
 
 
 def _missing(full: Path) -> str:
-    """Return the reason why a path does not exist: the file, its folder or the target of a link is missing."""
+    """Return the reason why a path does not exist."""
     folder = full.parent
     if full.is_symlink():
         return f"is a link to {os.readlink(full)}, which does not exist"

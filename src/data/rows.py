@@ -22,7 +22,7 @@ class Rows:
     source: str  # path of the file or name of the data set, for messages
     unit: str  # unit of `places`: "line" of a text file, "record" of a JSON array, or "row" of a table
     places: Sequence[int]  # n; the line at which each row starts, or the row's number, both counted from 1
-    columns: dict[str, list[Any]]  # n values each
+    columns: dict[str, list[Any]]  # n values per column
 
     def describe_places(self, indices: Sequence[int]) -> str:
         """Format the places of the rows with these indices."""
@@ -30,7 +30,7 @@ class Rows:
 
 
 def join_rows(chunks: Iterable[Rows]) -> Rows:
-    """Join one or more chunks; if a chunk lacks a column, its rows have the value None in this column."""
+    """Join one or more chunks; if a chunk lacks a column, the column is None in the rows of this chunk."""
     chunks = list(chunks)
     names = dict.fromkeys(name for rows in chunks for name in rows.columns)
     values = {
@@ -41,7 +41,7 @@ def join_rows(chunks: Iterable[Rows]) -> Rows:
 
 
 def format_places(unit: str, places: Sequence[int]) -> str:
-    """Format the places of rows: 'lines 3, 9, 12 (3 in all)'; of many places, only the first are listed."""
+    """Format the places of rows, such as 'lines 3, 9, 12 (3 in all)'; at most `MAX_PLACES` are listed."""
     first = ", ".join(map(str, places[:MAX_PLACES]))
     if len(places) == 1:
         return f"{unit} {first}"

@@ -9,7 +9,7 @@ from src.data.corpus import Corpus
 from src.errors import UserError
 from src.formatting import format_list
 
-TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # second element of each seed, so that draws are independent
+TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # the second number of each seed makes the draws independent
 
 
 class Splitting(NamedTuple):
@@ -26,17 +26,17 @@ class Splitting(NamedTuple):
 def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndarray]]:
     """Assign rows of the source's splits to train, val and test.
 
-    If the source has no test split, a fold of its training split, or `test_fraction` of it, is held out. If it has no
-    validation split, `val_fraction` of the remaining rows is held out. `limit` then reduces each split to a sample. A
-    class with a single row stays in train.
+    If the source has no test split, one fold or `test_fraction` of its training split is held out. If the source has no
+    validation split, `val_fraction` of the remaining training rows is held out. If `limit` is set, each split is then
+    reduced to a sample. The row of a class with a single row stays in train.
 
     Returns:
         For each of train, val and test: the name of the source's split that contains the rows, and the indices of the
-        rows in this source's split, int64 in ascending order.
+        rows in that split, int64 in ascending order.
 
     Raises:
-        UserError: if most classes have a single row, `limit` is smaller than the number of classes, or the rows cannot
-            be divided into folds.
+        UserError: if rows have to be held out and most classes have a single row (or group), if `limit` is smaller
+            than the number of classes, or if the rows cannot be divided into folds.
     """
     val_fraction, test_fraction, seed, limit, folds, fold = splitting
     if folds is not None and corpus.test is not None:
@@ -77,17 +77,16 @@ def hold_out(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the rows into two stratified parts, of which one is held out.
-
-    A class with a single row (or group) is not held out.
+    """Hold out a stratified part of the rows; of a class with a single row (or group), nothing is held out.
 
     Args:
         labels: n int64.
-        fraction: fraction of the rows (of the groups, if there are any) to hold out, in (0, 1).
+        fraction: fraction of the rows (or groups) to hold out, in (0, 1); at least one and not all of each class that
+            has two or more.
         groups: n int64; the rows of a group stay together, and the class of its first row is the class of the group.
 
     Returns:
-        The remaining rows and the held-out rows, both in ascending order; together they are all rows.
+        The remaining rows and the held-out rows, both in ascending order; each row is in one of the two.
 
     Raises:
         UserError: if most classes have a single row (or group).
@@ -109,21 +108,21 @@ def hold_out_fold(
     """Divide the rows into stratified folds, and hold out one fold.
 
     Each row is in exactly one fold, except that a class with a single row (or group) is in no fold. The numbers of rows
-    (or groups) in two folds differ by at most 1, in total and in each class.
+    (or groups) in any two folds differ by at most 1, in total and in each class.
 
     Args:
         labels: n int64.
         folds: number of folds (≥ 2).
         fold: index of the fold to hold out.
-        seed: seed of the division; must be the same for all folds of a cross-validation.
+        seed: must be the same for all folds of a cross-validation.
         groups: as in `hold_out`.
 
     Returns:
         The remaining rows and the rows of the fold, both in ascending order.
 
     Raises:
-        UserError: if `fold` is not less than `folds`, most classes have a single row (or group), or there are more
-            folds than rows (or groups).
+        UserError: if `fold` is not less than `folds`, if most classes have a single row (or group), or if there are
+            more folds than rows (or groups) in the other classes.
     """
     if fold >= folds:
         raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
@@ -140,11 +139,11 @@ def hold_out_fold(
 
 
 class _Units(NamedTuple):
-    """The units that are not divided: the groups, or single rows if there are no groups."""
+    """The indivisible units: the groups, or single rows if there are no groups."""
 
     labels: np.ndarray  # m int64
     of_row: np.ndarray  # n int64, the unit of each row
-    divisible: np.ndarray  # units of the classes that have two or more units
+    divisible: np.ndarray  # indices of the units of the classes that have two or more units
 
     def hold_out(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows outside `units` and the rows of `units`, both in ascending order."""
@@ -153,11 +152,7 @@ class _Units(NamedTuple):
 
 
 def _units(labels: np.ndarray, class_names: Sequence[str], groups: np.ndarray | None) -> _Units:
-    """Return the units of the rows.
-
-    Raises:
-        UserError: if most classes have a single unit.
-    """
+    """Return the units; raise a UserError if most classes have a single unit."""
     first, unit = np.arange(len(labels)), np.arange(len(labels))
     if groups is not None:
         _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
@@ -189,7 +184,11 @@ def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
 
 
 def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw `total` random rows, or the nearest number that takes 1 row and leaves `spare` rows of each class."""
+    """Draw `total` random rows in proportion to the sizes of the classes.
+
+    At least 1 row of each class is drawn, and at least `spare` rows of each class are not; if `total` contradicts this,
+    the nearest possible number of rows is drawn.
+    """
     classes, available = np.unique(labels, return_counts=True)
     rng = np.random.default_rng(list(seed))
     counts = _allot(available, available - spare, total)
@@ -198,7 +197,7 @@ def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np
 
 
 def _allot(available: np.ndarray, most: np.ndarray, total: int) -> np.ndarray:
-    """Divide `total` in proportion to `available` (largest-remainder method); each share lies between 1 and `most`."""
+    """Divide `total` in proportion to `available` (largest-remainder method), into shares between 1 and `most`."""
     total = int(np.clip(total, len(most), most.sum()))
     exact = total * available / available.sum()
     shares = np.clip(np.floor(exact).astype(np.int64), 1, most)

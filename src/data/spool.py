@@ -17,10 +17,10 @@ class Spool:
     """Bytes in a temporary file without a name, which is deleted together with this object.
 
     Args:
-        folder: the folder of the file, which is created if it does not exist.
+        folder: folder for the file; created if it does not exist.
 
     Raises:
-        UserError: if the folder is not writable; also when bytes are appended, if the disk is full.
+        UserError: if the folder is not writable; while bytes are written, if the disk is full.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,7 +35,7 @@ class Spool:
             self._file.write(data)
 
     def flush(self) -> None:
-        """Write the buffered bytes to the file; call this after the last `append` and before the first `read`."""
+        """Write the buffered bytes to the file; must be called between the last `append` and the first `read`."""
         with explain_errors(self._folder):
             self._file.flush()
 
@@ -43,18 +43,14 @@ class Spool:
         return os.pread(self._file.fileno(), size, start)
 
     def array(self, dtype: Any) -> np.ndarray:
-        """Return all bytes as a one-dimensional array that is mapped into memory."""
+        """Return all bytes as a one-dimensional array, for which the file is mapped into memory."""
         self.flush()
         is_empty = os.fstat(self._file.fileno()).st_size == 0  # an empty file cannot be mapped
         return np.empty(0, dtype) if is_empty else np.memmap(self._file, dtype, "c")
 
 
 class StoredTexts(Sequence[str]):
-    """Texts in a temporary file in `folder`; each text takes 16 bytes of memory.
-
-    Args:
-        texts: all texts, without unpaired surrogates.
-    """
+    """Texts in a temporary file in `folder`, without unpaired surrogates; each text takes 16 bytes of memory."""
 
     def __init__(self, folder: Path, texts: Iterable[str]) -> None:
         self._spool = Spool(folder)
@@ -85,7 +81,7 @@ class StoredTexts(Sequence[str]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def take(self, rows: np.ndarray) -> "StoredTexts":
-        """Return the texts of these rows; the result uses the same temporary file."""
+        """Return the texts of these rows, in the same temporary file."""
         texts = object.__new__(StoredTexts)
         texts._spool, texts._starts, texts._stops = self._spool, self._starts[rows], self._stops[rows]
         return texts
@@ -93,7 +89,7 @@ class StoredTexts(Sequence[str]):
 
 @contextmanager
 def explain_errors(folder: Path) -> Iterator[None]:
-    """Convert errors in writing, such as a full disk or missing permissions, to a UserError that states the remedy."""
+    """Convert write errors, such as a full disk or missing permissions, to a UserError that states the remedy."""
     try:
         yield
     except (OSError, NotImplementedError) as error:  # NotImplementedError: the file system has no locks

@@ -1,4 +1,4 @@
-"""Tokenized texts, which the cache stores and from which batches are built."""
+"""Tokenized texts; the cache stores them, and batches are built from them."""
 
 import hashlib
 import logging
@@ -29,9 +29,9 @@ class TokenizedSplit:
     offsets: np.ndarray  # n+1 int64, offsets in tokens
     labels: np.ndarray  # n int64, class indices
     rows: np.ndarray  # n int64, the row of each text in the split `origin` of the source
-    digests: np.ndarray  # n int64, hashes of the texts, which are equal for duplicates
+    digests: np.ndarray  # n int64, hashes of the texts; duplicates have equal hashes
     counts: np.ndarray  # int64, number of occurrences of each token of the vocabulary
-    origin: str  # train, val or test
+    origin: str  # the source's split that contains the texts: train, val or test
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ def tokenize(
     """Train a tokenizer on the training texts, and tokenize all texts with it.
 
     Args:
-        corpus: a validated corpus; its texts are stored in files.
+        corpus: the result of `validate_corpus`.
         rows_by_split: the result of `src.data.splits.divide`.
-        folder: folder of the temporary files of tokens.
+        folder: folder for temporary files with the tokens.
     """
     start = time.perf_counter()
     texts: dict[str, StoredTexts] = {
@@ -82,7 +82,7 @@ def _encode(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the tokens, offsets, digests and counts of texts, as in `TokenizedSplit`.
 
-    Two different texts have the same digest with a probability of 2**-64.
+    The probability that two different texts have the same digest is 2**-64.
     """
     tokens, counts = Spool(folder), np.zeros(len(tokenizer.vocabulary), dtype=np.int64)
     offsets, digests = np.zeros(len(texts) + 1, dtype=np.int64), np.empty(len(texts), dtype=np.int64)
@@ -112,7 +112,7 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
             format_list([data.class_names[c] for c in rare]),
         )
     for name, split in from_train.items():
-        absent = np.setdiff1d(data.splits["train"].labels, split.labels)  # none of the training split itself
+        absent = np.setdiff1d(data.splits["train"].labels, split.labels)  # none if the split is train
         if name == "test":
             absent = np.setdiff1d(absent, rare)
         if len(absent):
@@ -125,7 +125,7 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
 
 
 def renumber_classes(data: TokenizedCorpus, class_names: Sequence[str]) -> TokenizedCorpus:
-    """Return the data with labels that are indices of `class_names`.
+    """Convert the labels to indices of `class_names`.
 
     Raises:
         UserError: if a class of the data is not in `class_names`.

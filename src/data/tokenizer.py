@@ -34,7 +34,7 @@ class TokenizerBuilder(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class _Learned(TokenizerBuilder, ABC):
-    """Base of the tokenizers that split texts at a pattern and learn a vocabulary of the most frequent pieces.
+    """Base of the tokenizers that split texts by a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
         vocab_size: maximum number of tokens, including those for padding and unknown words (3 to 16,777,215); subword
@@ -50,14 +50,22 @@ class _Learned(TokenizerBuilder, ABC):
 
     def __post_init__(self) -> None:
         if self.vocab_size < 3:
-            raise ValueError(f"vocab_size={self.vocab_size}: must be at least 3: {PAD}, {UNKNOWN} and a token")
+            raise ValueError(
+                f"vocab_size={self.vocab_size}: must be at least 3, for {PAD}, {UNKNOWN} and one other token"
+            )
         if self.vocab_size >= MAX_IDS:
-            raise ValueError(f"vocab_size={self.vocab_size}: must be below {MAX_IDS:,}, the limit of a vocabulary")
+            raise ValueError(f"vocab_size={self.vocab_size}: must be less than {MAX_IDS:,}, the maximum number of ids")
         if self.min_frequency < 1:
             raise ValueError(f"min_frequency={self.min_frequency}: must be at least 1")
 
     def train(self, texts: Sequence[str], progress: bool = False) -> Tokenizer:
-        return Tokenizer(self._learn(texts, progress, self._options()))
+        options = {
+            "vocab_size": self.vocab_size,
+            "min_frequency": self.min_frequency,
+            "special_tokens": [PAD, UNKNOWN],
+            "show_progress": False,
+        }
+        return Tokenizer(self._learn(texts, progress, options))
 
     def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
         model, trainer = self._model_and_trainer(options)
@@ -77,14 +85,6 @@ class _Learned(TokenizerBuilder, ABC):
 
     @abstractmethod
     def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]: ...
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            "vocab_size": self.vocab_size,
-            "min_frequency": self.min_frequency,
-            "special_tokens": [PAD, UNKNOWN],
-            "show_progress": False,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +124,9 @@ class _Subwords(_Learned, ABC):
     """Base of the tokenizers that learn pieces of words; the same texts give the same vocabulary in every process.
 
     The library `tokenizers` numbers the letters at the end of words (BPE) or inside words (WordPiece) in the random
-    order of a hash map, and merges the pair with lower numbers first if two pairs are equally frequent (issue 1794 of
-    the library). Training therefore has two passes: the first collects the letters, and the second receives the sorted
-    letters as special tokens, which fixes their numbers.
+    order of a hash map. If two pairs are equally frequent, it merges the pair with the lower numbers first (issue 1794
+    of the library). Training therefore has two passes: the first collects the letters, and the second receives the
+    sorted letters as special tokens, which makes their numbers deterministic.
     """
 
     def _learn(self, texts: Sequence[str], progress: bool, options: dict[str, Any]) -> tokenizers.Tokenizer:
@@ -139,7 +139,10 @@ class _Subwords(_Learned, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Bpe(_Subwords):
-    """Byte-pair encoding, which merges the most frequent pairs first (Sennrich et al., 2016); `</w>` ends a word."""
+    """Byte-pair encoding, which merges the most frequent pairs first (Sennrich et al., 2016).
+
+    The last piece of a word ends with `</w>`.
+    """
 
     def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
         trainer = trainers.BpeTrainer(**options, end_of_word_suffix="</w>")
@@ -148,9 +151,9 @@ class Bpe(_Subwords):
 
 @dataclass(frozen=True, kw_only=True)
 class WordPiece(_Subwords):
-    """WordPiece: splits words from the left into the longest pieces in the vocabulary (Schuster and Nakajima, 2012).
+    """WordPiece, which splits words from the left into the longest known pieces (Schuster and Nakajima, 2012).
 
-    A piece that does not start a word begins with `##`.
+    Except for the first piece of a word, each piece begins with `##`.
     """
 
     def _model_and_trainer(self, options: dict[str, Any]) -> tuple[models.Model, trainers.Trainer]:
@@ -159,7 +162,7 @@ class WordPiece(_Subwords):
 
 @dataclass(frozen=True)
 class Pretrained(TokenizerBuilder):
-    """The unchanged tokenizer of a pretrained model.
+    """The tokenizer of a pretrained model.
 
     Args:
         name_or_path: a `tokenizer.json`, a folder that contains one, or the name of a model on the hub. The
@@ -180,8 +183,8 @@ class Pretrained(TokenizerBuilder):
             raise UserError(f"data.tokenizer.name_or_path: {path} has an empty vocabulary; choose another tokenizer")
         if max(ids) >= MAX_IDS:
             raise UserError(
-                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}; a vocabulary this large "
-                "does not fit into memory; check that the file is not damaged"
+                f"data.tokenizer.name_or_path: {path} has a token with id {max(ids):,}, but ids must be less than "
+                f"{MAX_IDS:,}; check that the file is not damaged"
             )
         return Tokenizer(backend)
 

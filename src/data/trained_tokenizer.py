@@ -1,4 +1,4 @@
-"""The trained tokenizer, which converts texts to token ids and words with the library `tokenizers` on all cores."""
+"""The trained tokenizer, which converts texts to token ids; the library `tokenizers` uses all cores."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,15 +14,15 @@ from src.errors import UserError
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
-MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, gaps included
-PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # tests a loaded tokenizer with all kinds of characters
-BLOCK = 1000  # texts that are encoded together, between two updates of the progress bar
+MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
+PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
+BLOCK = 1000  # number of texts between two updates of the progress bar
 
 
 class Tokenizer:
-    """A trained tokenizer. Id 0 is padding, which no text contains; id 1 stands for unknown words.
+    """A trained tokenizer. Id 0 is padding, and never occurs in an encoded text; id 1 stands for unknown words.
 
-    If ids 0 and 1 of a pretrained model have other meanings, all of its ids are shifted up by two (`shift`).
+    If ids 0 and 1 of a pretrained tokenizer have other meanings, two (`shift`) is added to all of its ids.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
@@ -34,7 +34,7 @@ class Tokenizer:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The tokens in the order of their ids; an id without a token has an empty string."""
+        """The tokens in the order of their ids; an unused id has an empty string."""
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
         if not 0 < size <= MAX_IDS:
@@ -46,7 +46,7 @@ class Tokenizer:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of unknown words; None for a pretrained tokenizer that has none, such as a byte-level tokenizer."""
+        """The id of unknown words; None for a pretrained tokenizer without such an id, such as a byte-level one."""
         if not self.shift:
             return UNKNOWN_ID
         model = json.loads(self._backend.to_str())["model"]
@@ -58,7 +58,7 @@ class Tokenizer:
         """Encode texts, without truncation and without the special tokens of a model.
 
         Returns:
-            Flat tokens int32, and offsets n+1 int64: text i is `tokens[offsets[i]:offsets[i + 1]]`.
+            Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
         """
         return self._flat(
             np.asarray(encoding.ids, dtype=np.int32)
@@ -67,11 +67,7 @@ class Tokenizer:
         )
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """Encode texts, and look up the original spelling of each token.
-
-        Returns:
-            Tokens and offsets as from `encode`, and the spelling of each token in the text.
-        """
+        """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
         words: list[str] = []
 
         def ids() -> Iterator[np.ndarray]:
@@ -89,7 +85,7 @@ class Tokenizer:
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
     def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Shift the ids of all texts, and return flat tokens and offsets, as from `encode`."""
+        """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
         ids = list(texts)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
@@ -99,7 +95,7 @@ class Tokenizer:
     def special_ids(self) -> tuple[list[int], list[int]]:
         """Return the ids of the special tokens that the model adds before and after a text, such as [CLS] and [SEP].
 
-        They are ids of the pretrained model, without `shift`.
+        These are the ids of the pretrained tokenizer, without `shift`.
         """
         encoding = self._backend.encode("a", add_special_tokens=True)
         special = encoding.special_tokens_mask
@@ -108,12 +104,11 @@ class Tokenizer:
         return encoding.ids[:prefix], encoding.ids[len(special) - suffix :]
 
     def to_json(self) -> str:
-        """Serialize the tokenizer."""
         return self._backend.to_str()
 
     @classmethod
     def from_json(cls, json: str) -> "Tokenizer":
-        """Return the tokenizer that `to_json` serialized.
+        """Return the tokenizer for a result of `to_json`.
 
         Raises:
             ValueError: if `json` is not a tokenizer, or the tokenizer cannot encode a text.
@@ -131,10 +126,10 @@ class Tokenizer:
 
 
 def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: list[str]) -> list[tokenizers.Encoding]:
-    """Encode `texts` with `encode_batch` or `encode_batch_fast` of a `tokenizers.Tokenizer`.
+    """Encode texts with `encode_batch` or `encode_batch_fast` of a `tokenizers.Tokenizer`.
 
     Raises:
-        UserError: if a pretrained tokenizer has no token for an unknown word or letter, or its regular expression is
+        UserError: if a pretrained tokenizer has no token for an unknown word or letter, or if its regular expression is
             too slow for a text.
     """
     try:
@@ -152,7 +147,7 @@ def _encodings(encode_batch: Callable[..., list[tokenizers.Encoding]], texts: li
 
 
 def text_blocks(texts: Sequence[str], description: str = "", progress: bool = False) -> Iterator[list[str]]:
-    """Yield the texts in lists of up to `BLOCK` texts; with `progress`, show a progress bar if stderr is a terminal."""
+    """Yield lists of up to `BLOCK` texts; if `progress` is set and stderr is a terminal, show a progress bar."""
     console = Console(stderr=True)
     is_hidden = not (progress and console.is_terminal)
     for start in track(range(0, len(texts), BLOCK), description, console=console, transient=True, disable=is_hidden):

@@ -1,4 +1,4 @@
-"""Decode UTF-8 text; error messages name the encoding of other text."""
+"""Decode UTF-8 text; the error message about text in UTF-16 or UTF-32 names the encoding."""
 
 import codecs
 import io
@@ -9,9 +9,9 @@ from typing import Any
 from src.errors import UserError
 
 BLOCK = 1 << 20  # bytes checked at a time
-SAMPLE = 4096  # bytes in which the pattern of zero bytes is counted
-SEPARATORS = (*b"\t\n\r", *range(32, 48))  # codes of spaces and punctuation; with swapped bytes, rare characters
-BYTE_ORDER_MARKS = {  # UTF-32 first: the mark of UTF-16LE is a prefix of that of UTF-32LE
+SAMPLE = 4096  # bytes at the start of a text in which zero bytes are counted
+SEPARATORS = (*b"\t\n\r", *range(32, 48))  # frequent characters; with swapped bytes, their codes are those of rare ones
+BYTE_ORDER_MARKS = {  # UTF-32 first, because the mark of UTF-32LE starts with the mark of UTF-16LE
     "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
     "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
 }
@@ -27,16 +27,15 @@ def decode(data: bytes, source: str) -> str:
 
 
 def decoded(read: Callable[[int], bytes], source: str, newline: str = "") -> io.TextIOWrapper:
-    """Return a stream of UTF-8 text, with or without a byte order mark, that checks the bytes as they are read.
+    """Return a stream that decodes UTF-8, with or without a byte order mark, and checks the bytes as they are read.
 
     Args:
         read: a function of n that returns at most the next n bytes, and no bytes at the end.
         source: name of the file, for the message.
-        newline: as for `open`; with "", lines end at every kind of line break; with a line feed, only at line feeds.
+        newline: as for `open`: with "", lines end at every kind of line break; with a line feed, only at line feeds.
 
     Raises:
-        UserError: when bytes are read that are not UTF-8 text; the message names the encoding if a byte order mark or
-            zero bytes indicate it.
+        UserError: while the text is read, if the bytes are not UTF-8 text.
     """
     checked = io.BufferedReader(_CheckedBytes(read, source), BLOCK)
     return io.TextIOWrapper(checked, "utf-8-sig", newline=newline)
@@ -73,8 +72,8 @@ class _CheckedBytes(io.RawIOBase):
             require_one_byte_units(self._head, self._source, ascii_share=0.75 if bad is None else 0.02)
         if zero >= 0:
             raise UserError(
-                f"{self._place(block, zero)} is zero, so this is not a text file, or it is damaged; "
-                "give a text file in UTF-8, not a spreadsheet or an archive"
+                f"{self._place(block, zero)} is zero, so the file is damaged or not a text file; "
+                "use a text file in UTF-8, not a spreadsheet or an archive"
             )
         if bad is not None:
             raise UserError(
@@ -95,8 +94,8 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
     Args:
         data: the beginning of a text, or the whole text.
         source: name of the file, for the message.
-        ascii_share: smallest fraction of ASCII characters for which zero bytes indicate UTF-16. In UTF-16,
-            one of the two bytes of each ASCII character is zero; in UTF-32, three of the four bytes are zero.
+        ascii_share: fraction of ASCII characters from which zero bytes indicate UTF-16. One of the two bytes of an
+            ASCII character is zero in UTF-16, and three of the four bytes are zero in UTF-32.
 
     Raises:
         UserError: if the data are UTF-16 or UTF-32; the message names the encoding.
@@ -121,5 +120,5 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text at line breaks alone; str.splitlines would also split at other characters, such as form feeds."""
+    """Split a text at line feeds and carriage returns; str.splitlines also splits at others, such as form feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -22,7 +22,7 @@ def test_words_and_strengths_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("good\t1\nbad\tvery\n", r"words\.txt, line 2: the strength 'very' of 'bad' is not a number"),
+        ("good\t1\nbad\tvery\n", r"words\.txt, line 2: the strength 'very' of 'bad' is not a finite number"),
         ("# nothing\n\n", r"words\.txt: has no words"),
     ],
 )
@@ -40,10 +40,10 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("good\tnan\n", "line 1: the strength 'nan' of 'good' is not a number"),
-        ("good\t1\nbad\t-inf\n", "line 2: the strength '-inf' of 'bad' is not a number"),
+        ("good\tnan\n", "line 1: the strength 'nan' of 'good' is not a finite number"),
+        ("good\t1\nbad\t-inf\n", "line 2: the strength '-inf' of 'bad' is not a finite number"),
         ("good\t1\n\t1.5\n", "line 2: has a strength but no word"),
-        (f"{'g' * 10**6}\t{'x' * 10**6}\n", "line 1: the strength 'x{39}…' of 'g{39}…' is not a number"),
+        (f"{'g' * 10**6}\t{'x' * 10**6}\n", "line 1: the strength 'x{39}…' of 'g{39}…' is not a finite number"),
     ],
 )
 def test_invalid_strengths_are_reported_with_their_line(tmp_path: Path, text: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Film reviews in which people marked the evidence for the class (ERASER, DeYoung et al. 2020)."""
+"""Film reviews in which people marked the evidence for the class (ERASER, DeYoung et al., 2020)."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ class EraserMovies(SentimentFiles):
     """1,600 film reviews for training, 200 for validation and 199 for testing, in which people marked the evidence.
 
     The tokens of a text are separated by whitespace. The column `rationale` has spans `{start, end}` of marked tokens;
-    the end is exclusive. Empty spans, of which the test split has 20, mark nothing.
+    the end is exclusive. Some spans are empty, 20 of them in the test split; they are ignored.
     """
 
     kind = "eraser_movies"

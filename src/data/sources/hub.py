@@ -32,10 +32,10 @@ class HubSet:
 
     @cached_property
     def data(self) -> Any:
-        """The `datasets.DatasetDict`, whose texts stay on disk until they are read.
+        """The `datasets.DatasetDict`; its texts are read from the disk when they are used.
 
         Raises:
-            UserError: if there is no such data set, configuration or split, or neither a network nor a local copy.
+            UserError: if there is no such data set, configuration or split, or neither a connection nor a local copy.
         """
         import datasets
 
@@ -57,7 +57,7 @@ class HubSet:
         return f"hub {self.name} {versions} {(self.text, self.label, self.on_bad_rows, self.classes)}"
 
     def read(self, folder: Path) -> Corpus:
-        """Read the data set; the texts are stored in temporary files in `folder`."""
+        """Read the data set, and store its texts in temporary files in `folder`."""
         examples = {role: self._examples(split, folder) for role, split in self.splits.items()}
         names = self.classes or self._own_classes() or distinct_classes(examples["train"].labels, self.name)
         return Corpus.from_examples(examples, names)
@@ -71,7 +71,7 @@ class HubSet:
         data = data.select_columns([self.text, self.label])
         for start in range(0, max(len(data), 1), CHUNK):
             columns = data[start : start + CHUNK]
-            if names := self._own_classes():  # -1 marks an unknown label
+            if names := self._own_classes():  # the label -1 means that the class is unknown
                 columns[self.label] = [names[i] if i is not None and i >= 0 else None for i in columns[self.label]]
             yield Rows(source, "row", range(start + 1, start + len(columns[self.text]) + 1), columns)
 
@@ -100,9 +100,9 @@ class Hub(TextDataModule):
         label: name of the column of labels: indices of named classes, strings, numbers or booleans.
         config: configuration of the data set, if it has several.
         train_split: name of the training split.
-        val_split: name of the validation split; None holds out `val_fraction` of the training rows.
-        test_split: name of the test split; None holds out `test_fraction`.
-        on_bad_rows: "error", or "drop" to drop rows without text or label.
+        val_split: name of the validation split; None holds out training rows.
+        test_split: name of the test split; None holds out training rows.
+        on_bad_rows: how to treat rows without text or label: "error" reports them, "drop" drops them.
         labels: the allowed classes in order; None means the classes of the data set.
         options: passed to `TextDataModule`.
     """

@@ -27,8 +27,8 @@ class Imdb(TextDataModule):
     """Film reviews in two classes, negative and positive.
 
     Args:
-        path: a folder with `train*.parquet` and `test*.parquet` at any depth, as on the hub; None loads the data from
-            the hub.
+        path: a folder that contains `train*.parquet` and `test*.parquet` at any depth; None loads
+            `stanfordnlp/imdb` from the hub.
         options: passed to `TextDataModule`.
     """
 
@@ -55,7 +55,7 @@ class Imdb(TextDataModule):
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the training files and the test files in a folder; raise a UserError if there are none."""
+    """Return the training files and the test files in a folder; raise a UserError if either are missing."""
     train, test = (sorted(folder.rglob(f"{split}*.parquet")) for split in ("train", "test"))
     if not train or not test:
         raise UserError(

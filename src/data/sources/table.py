@@ -23,12 +23,12 @@ class Table(TextDataModule):
         path: the file to train on; a relative path starts at the current working directory.
         text: name of the column of texts.
         label: name of the column of labels: strings, numbers or booleans.
-        val_path: a validation file with the same columns; None holds out `val_fraction` of `path`.
-        test_path: a test file with the same columns; None holds out `test_fraction` of `path`.
-        on_bad_rows: "error", or "drop" to drop rows without text or label.
+        val_path: a validation file with the same columns; None holds out rows of `path`.
+        test_path: a test file with the same columns; None holds out rows of `path`.
+        on_bad_rows: how to treat rows without text or label: "error" reports them, "drop" drops them.
         labels: the allowed classes in order; None means the sorted classes of the training file.
-        delimiter: delimiter of CSV and TSV files, a character or its name; None detects it in CSV files, and means a
-            tab in TSV files.
+        delimiter: delimiter of CSV and TSV files, a character or its name; None means a tab in TSV files, and in CSV
+            files the delimiter of the header.
         options: passed to `TextDataModule`.
     """
 
