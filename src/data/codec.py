@@ -12,12 +12,7 @@ from src.data.trained_tokenizer import Tokenizer
 from src.files.plain import require
 
 NO_LABEL = -1
-STATE_SPEC = {
-    "tokenizer": str,
-    "max_length": int,
-    "keep": str,
-    "class_names": [str],
-}  # types of the values of `to_dict`
+STATE_SPEC = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [str]}  # types in `to_dict`
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from src.data.examples import select_examples
 from src.data.files import content_hash
 from src.data.paths import existing_path
 from src.data.readers import read_chunks
-from src.data.sources.hub import HubSet
+from src.data.sources.hub import Hub
 from src.data.spool import StoredTexts
 from src.errors import UserError
 
@@ -35,7 +35,7 @@ class Imdb(TextDataModule):
     def __init__(self, path: str | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.files = None if path is None else _files(existing_path(path, "data.path"))
-        self.hub = HubSet("stanfordnlp/imdb", {"train": "train", "test": "test"})
+        self.hub = Hub("stanfordnlp/imdb", **options)
 
     def fingerprint(self) -> str:
         if self.files is None:
@@ -44,7 +44,7 @@ class Imdb(TextDataModule):
 
     def read(self) -> Corpus:
         if self.files is None:
-            return replace(self.hub.read(self.cache_dir), class_names=CLASSES)
+            return replace(self.hub.read(), class_names=CLASSES)
         train, test = map(self._split, self.files)
         return Corpus(train, None, test, CLASSES)
 

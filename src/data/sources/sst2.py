@@ -9,13 +9,12 @@ from src.data.examples import Examples, select_examples
 from src.data.files import content_hash
 from src.data.paths import existing_path
 from src.data.readers import read_chunks
-from src.data.sources.hub import HubSet
+from src.data.sources.hub import Hub
 from src.errors import UserError
 
 CLASSES = ("negative", "positive")
 COLUMNS = ("text", "label")
 FILES = {"train": "train.parquet", "val": "validation.parquet", "test": "test.parquet"}
-HUB_SPLITS = {"train": "train", "val": "validation", "test": "test"}
 
 
 class SentimentFiles(TextDataModule):
@@ -59,10 +58,10 @@ class Sst2(SentimentFiles):
     kind = "sst2"
 
     def __init__(self, path: str | None = None, **options: Any) -> None:
-        self.hub: HubSet | None = None
+        self.hub: Hub | None = None
         if path is None:
             TextDataModule.__init__(self, **options)
-            self.hub = HubSet("SetFit/sst2", HUB_SPLITS, label="label_text", classes=CLASSES)
+            self.hub = Hub("SetFit/sst2", label="label_text", val_split="validation", labels=CLASSES, **options)
         else:
             super().__init__(path, **options)
 
@@ -70,4 +69,4 @@ class Sst2(SentimentFiles):
         return super().fingerprint() if self.hub is None else self.hub.fingerprint()
 
     def read(self) -> Corpus:
-        return super().read() if self.hub is None else self.hub.read(self.cache_dir)
+        return super().read() if self.hub is None else self.hub.read()
