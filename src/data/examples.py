@@ -16,9 +16,7 @@ from src.errors import UserError
 from src.formatting import format_repr
 
 log = logging.getLogger(__name__)
-MAX_LABEL_LENGTH = (
-    1000  # characters; a longer label is not the name of a class, and int() rejects more than 4,300 digits
-)
+MAX_LABEL_LENGTH = 1000  # characters; no class has a longer name, and int() rejects more than 4,300 digits
 
 
 @dataclass(frozen=True)

@@ -61,32 +61,29 @@ class Tokenizer:
             Flat ids int32, and offsets n+1 int64: the ids of text i are `ids[offsets[i]:offsets[i + 1]]`.
         """
         return self._flat(
-            np.asarray(encoding.ids, dtype=np.int32)
-            for block in text_blocks(texts)
-            for encoding in _encodings(self._backend.encode_batch_fast, block)
+            encoding for block in text_blocks(texts) for encoding in _encodings(self._backend.encode_batch_fast, block)
         )
 
     def read(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return ids and offsets as `encode` does, and the original spelling of each token in the text."""
         words: list[str] = []
 
-        def ids() -> Iterator[np.ndarray]:
+        def encodings() -> Iterator[tokenizers.Encoding]:
             for block in text_blocks(texts):
-                encodings = _encodings(self._backend.encode_batch, block)
-                for text, encoding in zip(block, encodings, strict=True):
+                for text, encoding in zip(block, _encodings(self._backend.encode_batch, block), strict=True):
                     words.extend(text[start:stop].strip() for start, stop in encoding.offsets)
-                    yield np.asarray(encoding.ids, dtype=np.int32)
+                    yield encoding
 
-        return *self._flat(ids()), words
+        return *self._flat(encodings()), words
 
     def spans(self, text: str) -> np.ndarray:
         """Return the index of each token's first character and the index after its last character, L×2 int64."""
         (encoding,) = _encodings(self._backend.encode_batch, [text])
         return np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
 
-    def _flat(self, texts: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _flat(self, encodings: Iterable[tokenizers.Encoding]) -> tuple[np.ndarray, np.ndarray]:
         """Add `shift` to the ids, and return flat ids and offsets as `encode` does."""
-        ids = list(texts)
+        ids = [np.asarray(encoding.ids, dtype=np.int32) for encoding in encodings]
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         tokens = np.concatenate([*ids, np.empty(0, dtype=np.int32)]) + np.int32(self.shift)
         np.maximum(tokens, UNKNOWN_ID, out=tokens)  # a text may contain "<pad>" literally

@@ -62,7 +62,7 @@ class Table(TextDataModule):
 
     def require_columns(self) -> None:
         for path in self.paths.values():
-            if file_format(path) in (*DELIMITED, ".parquet"):  # in JSON, any row may have the column
+            if file_format(path) in (*DELIMITED, ".parquet"):  # JSON files have no header
                 try:
                     next(self._chunks(path))
                 except ColumnError:

@@ -4,6 +4,8 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from src.data.sources.table import Table
@@ -139,6 +141,16 @@ def test_columns_of_packed_files_are_checked(tmp_path: Path, loading: dict[str, 
         table(str(path), loading).require_columns()
     path.write_bytes(gzip.compress(b"Review;stars\na;1\n", mtime=0)[:-9])
     table(str(path), loading).require_columns()  # the reader names the damage
+
+
+def test_columns_of_parquet_are_checked_and_damaged_rows_are_not(tmp_path: Path, loading: dict[str, Any]) -> None:
+    pq.write_table(pa.table({"Review": ["a"], "stars": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
+        table(str(tmp_path / "a.parquet"), loading).require_columns()
+    path = write(tmp_path / "a.csv", "a,1", "b,2,3")
+    table(path, loading).require_columns()
+    with pytest.raises(UserError, match="line 3 has 3 fields"):
+        table(path, loading).read()
 
 
 def test_a_delimiter_needs_a_file_that_has_one(tmp_path: Path, loading: dict[str, Any]) -> None:
