@@ -1,4 +1,4 @@
-"""The base class of all data sources, which turns texts into the batches of a Trainer."""
+"""The base class of all data sources; it turns texts into the batches of a Trainer."""
 
 import hashlib
 import logging
@@ -123,7 +123,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         """Raise a UserError if a file lacks a required column; read only the first rows. The default does nothing."""
 
     def read_valid_corpus(self) -> Corpus:
-        """Read the corpus and validate it, because the source may be a user's own class.
+        """Read the corpus and validate it, because the source may be a class that the user wrote.
 
         Raises:
             UserError: if the source cannot be read, or the result is not a valid `Corpus`.
@@ -178,7 +178,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
         self.sizes = {split: len(self.tokenized(split).labels) for split in SPLITS}
 
     def tokenized(self, split: str) -> TokenizedSplit:
-        """Return the tokenized split "train", "val" or "test"; `Batch.index` has the positions of texts in it."""
+        """Return the tokenized split "train", "val" or "test"; `Batch.index` contains positions in this split."""
         assert self._data is not None, "call setup() first"
         return self._data.splits[split]
 

@@ -41,8 +41,8 @@ class Truncation:
         """Return the padded length of a batch whose longest text has `longest` tokens.
 
         There are few padded lengths, because kernels are compiled once for each shape, and because a batch can reuse
-        the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths; a fifth
-        significant bit would make it 112, and save 3 % of the padding.
+        the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths. Five
+        significant bits would give 112 padded lengths, and save 3 % of the padding.
         """
         step = 1 << max(0, longest.bit_length() - SIGNIFICANT_BITS)
         return min(-(-longest // step) * step, self.max_length)
