@@ -155,6 +155,8 @@ def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         if array.dtype.kind not in ("i" if name in ("rows", "lengths") else "fib"):
             raise ValueError(f"{name} has values of type {array.dtype}")
     n = arrays["rows"].size
+    if (np.diff(arrays["rows"].ravel()) <= 0).any():
+        raise ValueError("rows is not strictly ascending")
     shapes: dict[str, Sequence[tuple[int, ...]]] = {
         "scores": [(rankings, sum(len(example["words"]) for example in options["examples"]))],
         "probabilities": [(n, max(1, arrays["probabilities"].size // max(1, n)))],

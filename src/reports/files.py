@@ -130,7 +130,7 @@ def read_or_warn(read: Callable[[Path], Value], run: Path) -> Value | None:
     try:
         return read(run)
     except UserError as error:
-        log.warning("%s The file is ignored.", error)
+        log.warning("%s; until then, the file is ignored", error)
         return None
 
 

@@ -78,6 +78,8 @@ def test_a_record_of_another_version_is_measured_again(tmp_path: Path) -> None:
         ({"lengths": np.array(["a", "b", "c"])}, "lengths has values of type"),
         ({"rows": np.array(["a", "b", "c"])}, "rows has values of type"),
         ({"rows": np.array(3)}, "rows has shape"),
+        ({"rows": np.array([1, 6, 4])}, "rows is not strictly ascending"),
+        ({"rows": np.array([1, 4, 4])}, "rows is not strictly ascending"),
         ({"lengths": np.full((3, 2), 5)}, "lengths has shape"),
         ({"lengths": np.array([2.0, 3.0, np.inf])}, "lengths has values of type"),
         ({"lengths": np.array([5, -3, 2])}, "lengths has values out of range"),
