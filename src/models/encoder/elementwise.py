@@ -14,14 +14,14 @@ class Elementwise(Stack):
     A last layer computes a global vector of the text, which is the summary; `model/pooling=last` returns this vector.
 
     Args:
-        input_dim: features of an embedded token.
+        input_dim: number of features of an embedded token.
         dim: D, number of features of a state; None means `input_dim`.
-        layers: number of blocks before the last layer.
-        expanded_dim: De, features of each block's global vector E, and hidden features of each feed-forward network;
-            None means D.
-        gate: function of E: tanh, sigmoid or linear, which is the identity.
+        layers: number of blocks before the last layer, in [1, 1000].
+        expanded_dim: De, number of features of each block's global vector E and of hidden features of each feed-forward
+            network; None means D.
+        gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E and of the last layer's global vector: layer, batch or none.
-        activation: relu or gelu.
+        activation: activation function of the feed-forward networks: relu or gelu.
         norm: pre (as in the document) or post.
         dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
             output.
@@ -29,6 +29,8 @@ class Elementwise(Stack):
     Raises:
         ValueError: if an option is outside its range.
     """
+
+    inner_norm = True
 
     def __init__(
         self,
@@ -56,7 +58,6 @@ class Elementwise(Stack):
             layers=layers,
             feed_forward_dim=expanded,
             activation=activation,
-            inner_norm=True,
             norm=norm,
             dropout=dropout,
         )

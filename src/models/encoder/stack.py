@@ -1,7 +1,7 @@
 """Stacks of blocks, from which the transformer, elementwise and hybrid encoders are built."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from torch import Tensor, nn
 
@@ -13,17 +13,17 @@ from src.models.sublayer import Sublayer
 from src.models.types import Encoded
 
 BlockNorm = Literal["pre", "post"]
-MOST_LAYERS = 1000  # more layers would take minutes to build, and are probably a mistake
+MOST_LAYERS = 1000  # a larger number would take minutes to build, and is probably a mistake
 
 
 class Mixing(Protocol):
-    """The common interface of self-attention and elementwise mixing."""
+    """The interface that self-attention and elementwise mixing share."""
 
     def transform(self, states: Tensor, mask: Tensor) -> Tensor: ...
 
 
 class AttentionSublayer(Sublayer):
-    """An attention layer with layer norm, dropout and a residual connection."""
+    """Attention with layer norm, dropout and a residual connection."""
 
     def __init__(self, attention: Mixing, dim: int, *, norm: BlockNorm, dropout: float) -> None:
         super().__init__(dim, norm=norm, dropout=dropout)
@@ -36,22 +36,14 @@ class AttentionSublayer(Sublayer):
 class Block(nn.Module):
     """Attention layers and a feed-forward network, each with a residual connection, layer norm and dropout.
 
-    Args:
-        dim: D, number of features of a state.
-        attentions: at least one attention layer; they are applied in this order.
-        feed_forward: network that is applied last.
-        norm: pre or post.
-        dropout: probability in [0, 1) of dropping a feature of a sublayer's output.
+    The attention layers are applied in the given order, and the network last.
+
+    Raises:
+        ValueError: if `norm` is neither pre nor post, or if `dropout` is outside [0, 1).
     """
 
     def __init__(
-        self,
-        dim: int,
-        attentions: Sequence[Mixing],
-        feed_forward: FeedForward,
-        *,
-        norm: BlockNorm,
-        dropout: float,
+        self, dim: int, attentions: Sequence[Mixing], feed_forward: FeedForward, *, norm: BlockNorm, dropout: float
     ) -> None:
         super().__init__()
         if norm not in ("pre", "post"):
@@ -70,55 +62,52 @@ class Block(nn.Module):
 
 
 class Stack(Encoder):
-    """A stack of blocks, followed by a layer norm if norm=pre. Inputs are first projected to D features if necessary.
+    """A stack of blocks, followed by layer norm if norm=pre. Inputs of another size than D are first projected to D.
 
     Args:
-        input_dim: features of an embedded token.
+        input_dim: number of features of an embedded token.
         attentions: function that builds the attention layers of one block for states of D features.
-        dim: D, number of features of a state.
-        layers: number of blocks, in [1, MOST_LAYERS].
-        feed_forward_dim: hidden features of each feed-forward network; None means 4 D.
-        activation: relu or gelu, in the feed-forward networks.
-        inner_norm: add layer norm before the activation of the feed-forward networks.
-        norm: pre or post.
+        dim: D, number of features of a state; None means `input_dim`.
+        layers: number of blocks, in [1, 1000].
+        feed_forward_dim: number of hidden features of each feed-forward network; None means 4 D.
+        activation: activation function of the feed-forward networks: relu or gelu.
+        norm: pre (Xiong et al. 2020) or post (Vaswani et al. 2017).
         dropout: probability in [0, 1) of dropping a hidden feature, or a feature of a sublayer's output.
 
     Raises:
         ValueError: if an option is outside its range.
     """
 
+    inner_norm: ClassVar[bool] = False  # whether the feed-forward networks have layer norm before the activation
+
     def __init__(
         self,
         input_dim: int,
         attentions: Callable[[int], Sequence[Mixing]],
+        /,
         *,
-        dim: int,
-        layers: int,
-        feed_forward_dim: int | None,
-        activation: Activation,
-        inner_norm: bool = False,
-        norm: BlockNorm,
-        dropout: float,
+        dim: int | None = None,
+        layers: int = 2,
+        feed_forward_dim: int | None = None,
+        activation: Activation = "gelu",
+        norm: BlockNorm = "pre",
+        dropout: float = 0.1,
     ) -> None:
         super().__init__()
+        dim = input_dim if dim is None else dim
         if not 1 <= layers <= MOST_LAYERS:
             raise ValueError(f"layers={layers} must lie in [1, {MOST_LAYERS}]")
         if dim < 1:
             raise ValueError(f"dim={dim} must be at least 1")
         self.output_dim = dim
         self.enter = nn.Identity() if dim == input_dim else Linear(input_dim, dim)
-        self.blocks = nn.ModuleList(
-            Block(
-                dim,
-                attentions(dim),
-                FeedForward(
-                    dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout, inner_norm=inner_norm
-                ),
-                norm=norm,
-                dropout=dropout,
+        self.blocks = nn.ModuleList()
+        for _ in range(layers):
+            mixing = attentions(dim)
+            network = FeedForward(
+                dim, hidden_dim=feed_forward_dim, activation=activation, dropout=dropout, inner_norm=self.inner_norm
             )
-            for _ in range(layers)
-        )
+            self.blocks.append(Block(dim, mixing, network, norm=norm, dropout=dropout))
         self.leave = nn.LayerNorm(dim) if norm == "pre" else nn.Identity()
 
     def summarize(self, states: Tensor, mask: Tensor) -> Tensor:
