@@ -48,7 +48,10 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], mes
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model/attention=multi_head", "model.attention.heads=7"], r"model\.attention\.heads=7   must divide the 12 "),
+        (
+            ["model/attention=multi_head", "model.attention.heads=7"],
+            r"model\.attention\.heads=7   must be a positive divisor of 12, ",
+        ),
         (["model/head=mlp", "model.head.dropout=1.5"], r"model\.head\.dropout=1\.5   must lie in \[0, 1\)"),
         (["+param_groups.hat.lr=0.1"], r"param_groups\.hat   no such component; the components are embedding, "),
         (["+param_groups.head.lrr=0.1"], r"param_groups\.head\.lrr   Adam has no such option; did you mean lr\?"),

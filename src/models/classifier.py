@@ -6,14 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from src.models.attention.self_attention import SelfAttention
 from src.models.component import Attention, Component, Embedding, Encoder, Head, Position
-from src.models.layer_weights import record_layer_weights
+from src.models.encoder.stack import AttentionSublayer
 from src.models.pooling.base import Pooling
 from src.models.types import Encoded
 
 
 class Classifier(nn.Module):
-    """A text classifier of interchangeable components; the output size of one is the input size of the next."""
+    """A text classifier composed of interchangeable components; the output of each is the input of the next."""
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class Classifier(nn.Module):
         """Load the weights of every pretrained component.
 
         Raises:
-            UserError: if a file of weights cannot be read or does not fit the component.
+            UserError: if the weights cannot be read, or do not fit the component.
         """
         for _, component in self.components():
             component.load_pretrained()
@@ -51,11 +52,11 @@ class Classifier(nn.Module):
         return {name: values for name, values in options.items() if values}
 
     def drop_unknown(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Move the tokens that the embedding knows to the front of each text, and mask all others as padding.
+        """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.
 
         Returns:
-            The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if the
-            embedding never drops tokens.
+            The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if no
+            token was moved, because the embedding returned `mask` itself.
         """
         known = self.embedding.known(tokens, mask)  # N×L
         if known is mask:
@@ -68,7 +69,7 @@ class Classifier(nn.Module):
         return self.embedding(tokens, mask)
 
     def encode(self, embeddings: Tensor, mask: Tensor) -> Encoded:
-        """Add the positional encoding to the embeddings N×L×D, and return the output of the encoder."""
+        """Apply the positional encoding and the encoder to the embeddings N×L×D."""
         return self.encoder(self.position(embeddings, mask), mask)
 
     def classify(self, embeddings: Tensor, mask: Tensor) -> Tensor:
@@ -100,14 +101,30 @@ class Classifier(nn.Module):
         return self.head(self.pooling(attended)), _restore_order(weights, order)
 
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Return the weights N×H×L×L of each self-attention layer of the encoder by the name of the layer.
+        """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….
 
-        The tokens are in their original order; dropped tokens get 0.
+        The tokens are in their original order; dropped tokens get 0. Recurrent, elementwise and pretrained encoders
+        contain no `SelfAttention`, so their result is empty.
         """
         tokens, mask, order = self.drop_unknown(tokens, mask)
-        with record_layer_weights(self.encoder) as layer_weights:
+        layers = [module for module in self.encoder.modules() if isinstance(module, AttentionSublayer)]
+        layers = [layer for layer in layers if isinstance(layer.attention, SelfAttention)]
+        inputs: dict[AttentionSublayer, tuple[Tensor, Tensor]] = {}
+
+        def record(layer: AttentionSublayer, states_and_mask: tuple[Tensor, Tensor]) -> None:
+            inputs[layer] = states_and_mask
+
+        hooks = [layer.register_forward_pre_hook(record) for layer in layers]
+        try:
             self.encode(self.embed(tokens, mask), mask)
-        return {name: _restore_order(weights, order) for name, weights in layer_weights.items()}
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return {
+            f"encoder {number}": _restore_order(layer.weights(*inputs[layer]), order)
+            for number, layer in enumerate(layers, 1)
+            if layer in inputs
+        }
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the attention weight of each token, N×L: the mean over heads and over the rows of real states."""

@@ -1,4 +1,4 @@
-"""Checks of the shapes of the tensors that components return."""
+"""Checks of the shapes of component outputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from src.models.types import Encoded
 
 
 class ShapeError(UserError):
-    """A component returned a wrong shape or type."""
+    """A component returned an object of the wrong type, or a tensor of the wrong shape."""
 
 
 def name_of(component: object) -> str:
@@ -27,7 +27,8 @@ def require_shape(component: object, method: str, value: Any, letters: str, size
         sizes: required size of each dimension; None allows any size.
     """
     shape = value.shape if isinstance(value, Tensor) else None
-    if shape is not None and len(shape) == len(sizes) and all(map(_fits, shape, sizes)):
+    has_rank = shape is not None and len(shape) == len(sizes)
+    if has_rank and all(size is None or size == actual for actual, size in zip(value.shape, sizes, strict=True)):
         return
     required = "×".join(
         letter if size is None else str(size) for letter, size in zip(letters.split("×"), sizes, strict=True)
@@ -39,12 +40,8 @@ def require_shape(component: object, method: str, value: Any, letters: str, size
     raise ShapeError(f"{name_of(component)}.{method} returned {result}; the shape must be {letters} = {required}")
 
 
-def _fits(actual: int, size: int | None) -> bool:
-    return size is None or size == actual
-
-
 def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
-    """Return `value`, the output of an encoder or attention, after a check of the shapes and types.
+    """Check the shapes and types in `value`, the output of an encoder or an attention mechanism, and return it.
 
     Raises:
         ShapeError: if a type is wrong, or if a shape contradicts `texts`, `output_dim` or another shape.

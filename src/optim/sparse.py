@@ -6,11 +6,9 @@ from torch.optim import SGD, Optimizer
 from src.errors import UserError
 from src.optim.adagrad import Adagrad
 
-SUPPORTING = (Adagrad, SGD)
-
 
 def has_sparse_gradients(model: nn.Module) -> bool:
-    """Return whether the gradient of an embedding table in the model contains only the rows that a batch uses."""
+    """Return whether the model has an embedding table whose gradient contains only the rows that a batch uses."""
     return any(getattr(module, "sparse", False) for module in model.modules())
 
 
@@ -18,10 +16,11 @@ def require_sparse_support(optimizer: Optimizer, clips_gradients: bool) -> None:
     """Check that the optimizer and the training support row-sparse gradients.
 
     Raises:
-        UserError: if the optimizer is neither Adagrad nor SGD, if it has a weight decay, or if gradients are clipped.
+        UserError: if the optimizer is neither Heed's Adagrad nor SGD, if a weight decay is set, or if gradients are
+            clipped.
     """
     dense = "or set model.embedding.sparse=false"
-    if not isinstance(optimizer, SUPPORTING):
+    if not isinstance(optimizer, (Adagrad, SGD)):
         name = type(optimizer).__name__
         raise UserError(f"optimizer: {name} does not support row-sparse gradients; choose optimizer=adagrad {dense}")
     if any(group["weight_decay"] for group in optimizer.param_groups):

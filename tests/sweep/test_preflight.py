@@ -62,7 +62,7 @@ def test_all_mistakes_are_listed_with_their_jobs() -> None:
         "  model.encoder.hidden_dim=0   must be at least 1",
         "      job 0: model.encoder.hidden_dim=0 model/attention=bahdanau",
         "      job 1: model.encoder.hidden_dim=0 model/attention=multi_head",
-        "  model.attention.heads=4   must divide the 14 features of a state",
+        "  model.attention.heads=4   must be a positive divisor of 14, the number of features of a state",
         "      job 3: model.encoder.hidden_dim=7 model/attention=multi_head",
     ]
 

@@ -23,14 +23,7 @@ class AdditiveAttention(QueryAttention):
         ValueError: if an option is outside its range.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        attention_dim: int | None = None,
-        bias: bool = True,
-        **options: Any,
-    ) -> None:
+    def __init__(self, input_dim: int, *, attention_dim: int | None = None, bias: bool = True, **options: Any) -> None:
         super().__init__(input_dim, **options)
         hidden = input_dim if attention_dim is None else attention_dim
         if hidden < 1:

@@ -6,12 +6,14 @@ from src.models.attention.additive import AdditiveAttention
 class BahdanauAttention(AdditiveAttention):
     """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query.
 
+    The other options are those of `QueryAttention`.
+
     Args:
-        input_dim: D, number of features of a state.
-        attention_dim: A, the paper's alignment size n'; None means D.
+        attention_dim: A, size of the hidden layer, which the paper calls n'; None means D.
         bias: add a bias inside the tanh. The paper has none; the code for eq. 1 of the twenty-model report has one.
-        scaled: divide the scores by √D.
-        dropout: probability in [0, 1) of dropping a weight while training.
+
+    Raises:
+        ValueError: if an option is outside its range.
     """
 
     def __init__(
@@ -23,11 +25,4 @@ class BahdanauAttention(AdditiveAttention):
         scaled: bool = False,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(
-            input_dim,
-            attention_dim=attention_dim,
-            bias=bias,
-            scaled=scaled,
-            dropout=dropout,
-            attentional=False,
-        )
+        super().__init__(input_dim, attention_dim=attention_dim, bias=bias, scaled=scaled, dropout=dropout)

@@ -26,12 +26,7 @@ class KerasAttention(DotProductAttention):
     """
 
     def __init__(
-        self,
-        input_dim: int,
-        *,
-        score_mode: Literal["dot", "concat"] = "dot",
-        use_scale: bool = False,
-        **options: Any,
+        self, input_dim: int, *, score_mode: Literal["dot", "concat"] = "dot", use_scale: bool = False, **options: Any
     ) -> None:
         if score_mode not in ("dot", "concat"):
             raise ValueError(f"score_mode={score_mode!r} must be one of dot, concat")

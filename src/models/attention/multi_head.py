@@ -14,23 +14,18 @@ class MultiHeadAttention(DotProductAttention):
     Args:
         input_dim: D, number of features of a state.
         heads: H, number of heads; must divide D.
-        bias: add biases in all projections.
+        bias: add a bias to each projection.
         options: options of `SelfAttention`.
 
     Raises:
         ValueError: if an option is outside its range, or if `heads` does not divide D.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        heads: int = 4,
-        bias: bool = True,
-        **options: Any,
-    ) -> None:
+    def __init__(self, input_dim: int, *, heads: int = 4, bias: bool = True, **options: Any) -> None:
         if heads < 1 or input_dim % heads:
-            raise ValueError(f"heads={heads} must divide the {input_dim} features of a state")
+            raise ValueError(
+                f"heads={heads} must be a positive divisor of {input_dim}, the number of features of a state"
+            )
         super().__init__(input_dim, **options)
         self.head_dim = input_dim // heads
         self.heads = heads

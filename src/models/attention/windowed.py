@@ -15,7 +15,7 @@ class WindowedAttention(MultiHeadAttention):
     """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
     `attend` divides the text into chunks of w tokens, and compares the queries of each chunk only with the keys of this
-    chunk and the two neighbouring chunks. Time and memory therefore grow as L·w instead of L².
+    chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w instead of L².
 
     Args:
         input_dim: D, number of features of a state.
@@ -26,13 +26,7 @@ class WindowedAttention(MultiHeadAttention):
         ValueError: if an option is outside its range, or if `heads` does not divide D.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        window: int = 32,
-        **options: Any,
-    ) -> None:
+    def __init__(self, input_dim: int, *, window: int = 32, **options: Any) -> None:
         if window < 1:
             raise ValueError(f"window={window} must be at least 1")
         super().__init__(input_dim, **options)
@@ -46,7 +40,7 @@ class WindowedAttention(MultiHeadAttention):
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         texts, length = mask.shape
         window = self.window
-        if length <= window or torch.onnx.is_in_onnx_export():  # an ONNX export would fix the number of chunks
+        if length <= window or torch.onnx.is_in_onnx_export():  # an ONNX model would have a fixed number of chunks
             return super().attend(queries, keys, values, mask)
         chunks = math.ceil(length / window)
         padding = chunks * window - length

@@ -11,7 +11,7 @@ from src.data.glove import read_glove
 from src.errors import UserError
 from src.models.embedding.learned import LearnedEmbedding
 
-BUNDLED, BUNDLED_DIM = "the bundled GloVe vectors", 50
+BUNDLED_DIM = 50
 
 
 class GloveEmbedding(LearnedEmbedding):
@@ -52,6 +52,7 @@ class GloveEmbedding(LearnedEmbedding):
             raise ValueError(f"unknown={unknown!r} must be keep or drop")
         self.vocabulary = list(vocabulary)
         self.path = path
+        self.source = path or "the bundled GloVe vectors"  # for messages
         self.drop_unknown = unknown == "drop"
         self.table.weight.requires_grad_(not freeze)
         self.register_buffer("has_vector", torch.zeros(len(self.vocabulary), dtype=torch.bool))
@@ -70,9 +71,8 @@ class GloveEmbedding(LearnedEmbedding):
         """
         words, vectors = read_glove(self.path, self.vocabulary)
         if not words:
-            source = self.path or BUNDLED
             raise UserError(
-                f"{source}: no word of the vocabulary has a vector; check the file's language and letter case"
+                f"{self.source}: no word of the vocabulary has a vector; check the file's language and letter case"
             )
         pretrained_vectors = torch.from_numpy(vectors)  # words×D
         self._require_size(pretrained_vectors.shape[1])
@@ -92,5 +92,4 @@ class GloveEmbedding(LearnedEmbedding):
 
     def _require_size(self, size: int) -> None:
         if size != self.output_dim:
-            source = self.path or BUNDLED
-            raise UserError(f"{source}: the vectors have {size} features; write model.embedding.dim={size}")
+            raise UserError(f"{self.source}: the vectors have {size} features; write model.embedding.dim={size}")

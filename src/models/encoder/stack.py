@@ -1,7 +1,7 @@
 """Stacks of blocks, from which the transformer, elementwise and hybrid encoders are built."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from torch import Tensor, nn
 
@@ -31,6 +31,11 @@ class AttentionSublayer(Sublayer):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         return self.apply_around(lambda prepared: self.attention.transform(prepared, mask), states)
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the weights N×H×L×L, if the attention is a `SelfAttention`."""
+        attention: Any = self.attention
+        return attention.weights(Encoded(self.prepare(states), mask, states[:, 0]))
 
 
 class Block(nn.Module):

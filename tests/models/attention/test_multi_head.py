@@ -50,7 +50,7 @@ def test_against_torch(bias: bool) -> None:
 
 
 def test_heads_must_divide_the_features() -> None:
-    with pytest.raises(ValueError, match="heads=4 must divide the 15 features of a state"):
+    with pytest.raises(ValueError, match="heads=4 must be a positive divisor of 15, the number of features of a state"):
         MultiHeadAttention(D, heads=4)
     with pytest.raises(ValueError, match="heads=0"):
         MultiHeadAttention(D, heads=0)

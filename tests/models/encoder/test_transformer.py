@@ -93,7 +93,7 @@ def test_every_parameter_learns_and_an_empty_text_gives_zeros() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"heads": 4}, "heads=4 must divide the 15 features"),
+        ({"heads": 4}, "heads=4 must be a positive divisor of 15, the number of features"),
         ({"layers": 0}, r"layers=0 must lie in \[1, 1000\]"),
         ({"layers": -1}, r"layers=-1 must lie in \[1, 1000\]"),
         ({"norm": "both"}, "norm='both' must be one of pre, post"),
