@@ -1,6 +1,6 @@
-"""Attention without stored weights: by torch's fused kernels, or for dropout of the weights on a CPU, by chunks.
+"""Attention without stored weights, computed by torch's fused kernels or, for dropout on a CPU, in chunks.
 
-Torch's fused CPU kernels do not support dropout. Its fallback stores all N×H×T×L weights, their mask and their
+Torch's fused CPU kernels do not support dropout. Torch's fallback stores all N×H×T×L weights, their mask and their
 gradients. The kernel of this module computes the weights of a few heads at a time, so that they fit into the
 processor's cache, and recomputes them in the backward pass.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from src.kernels.dropout import DropoutMask
 
-CHUNK = 2**19  # maximum number of weights per chunk: 2 MB, the size of the second-level caches of two cores
+CHUNK = 2**19  # maximum number of weights per chunk: 2 MB in float32, the size of two cores' second-level caches
 
 Chunk = tuple[slice, slice]  # slices of texts and of heads
 
@@ -28,7 +28,7 @@ def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, visible: Tens
     Args:
         queries: queries, already multiplied by the scale of the scores.
         visible: bool, broadcastable to N×H×T×L; True if the query may attend to the key.
-        drop_rate: probability in [0, 1) of dropping a weight; the others are scaled by 1 / (1 - drop_rate).
+        drop_rate: probability in [0, 1) of dropping a weight; the other weights are scaled by 1 / (1 - drop_rate).
     """
     visible = visible | ~visible.any(-1, keepdim=True)
     if drop_rate and queries.device.type == "cpu":
@@ -77,9 +77,9 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """Return the bias added to the scores: 0 for visible keys, -inf for others; None if every key is visible.
+    """Return the bias that is added to the scores: 0 for visible keys, -inf for others; None if all keys are visible.
 
-    An addition is faster than `masked_fill`.
+    Adding a bias is faster than `masked_fill`.
     """
     if visible.all():
         return None
@@ -95,7 +95,7 @@ def _softmax(queries: Tensor, keys: Tensor, score_bias: Tensor | None, chunk: Ch
 
 
 def _chunks(shape: tuple[int, ...]) -> Iterator[Chunk]:
-    """Yield chunks of weights N×H×T×L, each with whole texts or with some heads of one text.
+    """Yield chunks of weights N×H×T×L; a chunk contains all heads of some texts, or some heads of one text.
 
     A chunk has at most CHUNK weights, unless a single head has more.
     """

@@ -1,4 +1,4 @@
-"""Dropout (Srivastava et al. 2014) by random bytes on a CPU, where torch's own dropout takes 7 to 14 ns per element."""
+"""Dropout (Srivastava et al. 2014) with random bytes on a CPU, where torch's dropout takes 7 to 14 ns per element."""
 
 import numpy as np
 import torch
@@ -8,17 +8,17 @@ LEVELS = 2**8  # number of values of a random byte
 
 
 class DropoutMask:
-    """Draws random masks for dropout on a CPU. Torch's generator provides the seed.
+    """Draws random masks for dropout on a CPU; torch's generator provides the seed.
 
     An element is dropped if its random byte is below a threshold. In each row, the threshold is rounded up or down at
-    random, so that the probability of dropping is `rate`, to within 1/65,536. Rates above 255/256 are reduced to
+    random, so that the probability of dropping equals `rate` to within 1/65,536. Rates above 255/256 are reduced to
     255/256.
 
     Args:
         rate: probability in [0, 1) of dropping an element.
 
     Attributes:
-        scale: factor for the elements that are not dropped, 1 / (1 - rate).
+        scale: factor for the elements that are not dropped, 1 / (1 - rate) with the rounded rate.
     """
 
     def __init__(self, rate: float) -> None:
@@ -28,7 +28,10 @@ class DropoutMask:
         self._generator = np.random.SFC64(int(torch.randint(2**62, ())))  # takes half the time of torch's generator
 
     def draw(self, *shape: int) -> Tensor:
-        """Return a mask of bytes: 0 for dropped elements, 1 for others. A bool mask takes several times as long."""
+        """Return a mask of bytes, 0 for dropped elements and 1 for others.
+
+        Multiplication by a bool mask would take several times as long.
+        """
         thresholds = self._random_bytes(*shape[:-1], 1).lt_(self._fraction).add_(self._threshold)
         return self._random_bytes(*shape).ge_(thresholds)
 
@@ -38,7 +41,7 @@ class DropoutMask:
 
 
 def require_rate(rate: float, name: str) -> None:
-    """Raise a ValueError if the option `name` is not a probability in [0, 1)."""
+    """Raise a ValueError if `rate`, the value of the option `name`, is outside [0, 1)."""
     if not 0 <= rate < 1:
         raise ValueError(f"{name}={rate} must lie in [0, 1)")
 
@@ -46,7 +49,7 @@ def require_rate(rate: float, name: str) -> None:
 def dropout(values: Tensor, rate: float) -> Tensor:
     """Set each element to zero with probability `rate` in [0, 1), and scale the others by 1 / (1 - rate).
 
-    The scaling preserves the expected value. `values` must have at least one dimension.
+    `values` must have at least one dimension.
     """
     if not rate:
         return values
@@ -61,7 +64,7 @@ class Dropout(nn.Module):
 
     Args:
         rate: probability in [0, 1) of dropping an element.
-        name: name of the option that sets the rate, for the error message.
+        name: the option that sets the rate, for the error message.
 
     Raises:
         ValueError: if `rate` is outside [0, 1).

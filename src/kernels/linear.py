@@ -14,7 +14,7 @@ class Linear(nn.Linear):
     """Torch's linear layer, computed by oneDNN in float32 on a CPU, during training and in inference mode."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        # Exporters need torch's own operation; they trace the model in evaluation mode, but not in inference mode
+        # exporters need torch's own operation; they trace the model in evaluation mode, but not in inference mode
         is_used = torch.is_inference_mode_enabled() or (self.training and torch.is_grad_enabled())
         if not (is_used and _is_supported(inputs, self.weight)):
             return super().forward(inputs)
@@ -30,9 +30,9 @@ def multiply(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def multiply_transposed(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """Return gradientᵀ @ inputs, which is the gradient of a layer's weight: R×C, R×K → C×K.
+    """Return gradientᵀ @ inputs: R×C, R×K → C×K.
 
-    `gradient` is the gradient of the layer's output.
+    This is the gradient of a linear layer's weight if `gradient` is the gradient of the layer's output.
     """
     return multiply(inputs.t(), gradient).t()  # in oneDNN, this order is faster than gradient.t() @ inputs
 

@@ -21,9 +21,9 @@ TOO_LARGE = re.compile(r"overflow|too large|invalid.*(size|dimension)|out of mem
 def reuse_freed_memory() -> None:
     """Set malloc to reuse freed memory in later training steps instead of returning it to the system.
 
-    The system allocates memory page by page and zeroes each page, which took a third of the time of a BiLSTM's training
-    step. Reuse requires that there are few padded lengths (`Truncation.padded_length`); otherwise the memory blocks of
-    one batch rarely fit the tensors of the next. Torch is also set to allocate huge pages if the system has them.
+    The system allocates memory page by page and fills each page with zeros, which took a third of the time of a
+    BiLSTM's training step. Reuse requires that there are few padded lengths (`Truncation.padded_length`); otherwise the
+    memory blocks of one batch rarely fit the tensors of the next. Torch is also set to use huge pages if available.
 
     Call this function before torch allocates its first large tensor. On systems without glibc, malloc is unchanged. The
     environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE take precedence.
@@ -52,7 +52,7 @@ def machine_memory() -> int | None:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):  # limits of a container
-        with suppress(OSError, ValueError):  # the file does not exist or has no number
+        with suppress(OSError, ValueError):  # the file does not exist or contains no number
             limits.append(int(Path(file).read_text(encoding="ascii")))
     return min(limits, default=None)
 
@@ -63,7 +63,7 @@ def require_memory(model: "nn.Module") -> None:
     The check counts all weights, and the gradients of trained weights, but not the optimizer state.
 
     Raises:
-        UserError: if weights and gradients exceed the available memory; the message names the largest component.
+        UserError: if the weights and gradients exceed the memory; the message names the largest component.
     """
     available = machine_memory()
     sizes = {name: sum(map(_bytes, component.parameters())) for name, component in model.named_children()}

@@ -1,7 +1,7 @@
 """Fast training of RNNs and GRUs on a CPU, where torch has a fast kernel only for LSTMs.
 
-Torch records about ten operations for every token, and adds to the gradients of the weights at every token. Here each
-token of an RNN takes two operations per pass; a token of a GRU takes seven in the forward and three in the backward
+Torch records about ten operations per token, and updates the gradients of the weights at every token. Here, a token of
+an RNN takes two operations in each pass; a token of a GRU takes seven in the forward pass and three in the backward
 pass. The gradient of each weight is a single matrix product over all tokens.
 """
 
@@ -25,7 +25,10 @@ def recurrent_states(rnn: nn.Module, inputs: Tensor) -> Tensor:
 
 
 class _Rnn(torch.autograd.Function):
-    """h_t = tanh(W_x x_t + b_x + W_h h_{t-1} + b_h). All tensors are L×N×features; dh is the gradient of h."""
+    """h_t = tanh(W_x x_t + b_x + W_h h_{t-1} + b_h).
+
+    The states and their gradients are L×N×features; dh is the gradient of the loss with respect to h.
+    """
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
@@ -63,8 +66,9 @@ class _Rnn(torch.autograd.Function):
 class _Gru(torch.autograd.Function):
     """h_t = (1 - z) n + z h_{t-1} with n = tanh(W_n x_t + b_n + r a), a = W_a h_{t-1} + b_a.
 
-    The gates r and z are sigmoids of W_x x_t + b_x + W_h h_{t-1} + b_h. All tensors are L×N×features. dh and da are the
-    gradients of h and a; dr, dz and dn are the gradients of the arguments of the sigmoids and of tanh.
+    The gates r and z are sigmoids of W_x x_t + b_x + W_h h_{t-1} + b_h. States and gates are L×N×features. dh and da
+    are the gradients of the loss with respect to h and a; dr, dz and dn are those with respect to the arguments of the
+    sigmoids and of tanh.
     """
 
     @staticmethod
@@ -109,7 +113,7 @@ class _Gru(torch.autograd.Function):
         d_weight = _weight_gradient(d_gates[1:], h[:-1])
         d_bias = d_gates.sum((0, 1))
         size = h.shape[-1]
-        dn = torch.mul(dh, n_slope, out=d_gates[..., 2 * size :])  # replaces da, because b_n and W_n need dn
+        dn = torch.mul(dh, n_slope, out=d_gates[..., 2 * size :])  # replaces da, because W_n and b_n need dn
         d_input_bias = torch.cat([d_bias[: 2 * size], dn.sum((0, 1))])
         d_input_weight = _weight_gradient(d_gates, inputs)
         return _project(d_gates, input_weight), d_input_weight, d_weight, d_input_bias, d_bias

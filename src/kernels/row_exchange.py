@@ -1,6 +1,7 @@
 """A permutation of rows with a fast gradient.
 
-Torch computes the gradient of indexing by a scattered addition, which takes several times as long as this on a CPU.
+Torch computes the gradient of indexing by a scattered addition, which takes several times as long as a permutation on a
+CPU.
 """
 
 from typing import Any
@@ -13,15 +14,13 @@ def exchange_rows(states: Tensor, order: Tensor) -> Tensor:
     """Permute the N·T rows of `states`: N×T×D → N×T×D.
 
     Args:
-        order: N·T row indices, which must be a permutation that is its own inverse.
+        order: N·T row indices; they must form a permutation that is its own inverse.
     """
     exchanged: Tensor = _RowExchange.apply(states, order)
     return exchanged
 
 
 class _RowExchange(torch.autograd.Function):
-    """Permutes the rows of states in the forward pass, and the rows of the gradient in the backward pass."""
-
     @staticmethod
     def forward(ctx: Any, states: Tensor, order: Tensor) -> Tensor:
         ctx.order = order

@@ -1,8 +1,8 @@
 """The base classes of a model's components, in the order of the data flow.
 
-The constructor is `Component(input_dim, **options)`; `output_dim` is the number of features that the next component
-gets. A constructor rejects an option with `ValueError("name=value must …")`, because the dry build reads the option's
-name from the start of the message.
+The constructor of a component is `Component(input_dim, **options)`; those of embeddings and heads are different. It
+rejects an option with `ValueError("name=value must …")`, because the dry build reads the name of the option from the
+beginning of the message.
 
 A class in a user's own package derives from one of these classes, or from a base class with more methods
 (`attention.query.QueryAttention`, `attention.self_attention.SelfAttention`, `pooling.base.Pooling`).
@@ -22,10 +22,10 @@ class Component(nn.Module, ABC):
     """A component of a model, which computes one step of the data flow.
 
     Attributes:
-        output_dim: number of features of the output; a head does not have this attribute.
-        is_pretrained: whether the constructor reads a pretrained model, which takes a long time.
+        output_dim: number of features of the output, the next component's `input_dim`; a head has no `output_dim`.
+        is_pretrained: whether the constructor may read a pretrained model, which can take a long time.
         description_options: options that the constructor read from a pretrained model. A checkpoint stores these
-            options, so that the component can be rebuilt without the model.
+            options, so that the component can be rebuilt without the pretrained model.
     """
 
     output_dim: int
@@ -42,7 +42,10 @@ class Component(nn.Module, ABC):
     def load_pretrained(self) -> None:
         """Load pretrained weights into a new component; by default, do nothing.
 
-        This method is not called if a checkpoint is loaded, because the checkpoint contains all weights.
+        This method is not called when a checkpoint is loaded, because the checkpoint contains all weights.
+
+        Raises:
+            UserError: if the weights cannot be read, or do not fit the component.
         """
 
 
@@ -54,7 +57,10 @@ class Embedding(Component):
         return mask
 
     def tokens_with_vectors(self) -> Tensor | None:
-        """Return a mask of the vocabulary, True for tokens with a pretrained vector; None if no token has one."""
+        """Return a mask of the vocabulary, True for tokens with a pretrained vector; by default, return None.
+
+        None means that no token has a pretrained vector, or that the model provides the vectors of all tokens.
+        """
         return None
 
     @abstractmethod
@@ -63,7 +69,7 @@ class Embedding(Component):
 
 
 class Position(Component):
-    """A positional encoding, which adds information about the position of each token to the state of this token."""
+    """A positional encoding, which gives the model information about the position of each token."""
 
     def attach(self, encoder: "Encoder", attention: "Attention", /) -> None:
         """Connect the positional encoding to the encoder and the attention; by default, do nothing.
@@ -93,7 +99,7 @@ class Encoder(Component):
 
 
 class Attention(Component):
-    """An attention mechanism, which returns weighted averages of the states, and the weights."""
+    """An attention mechanism, which combines the states of a text by means of attention weights."""
 
     @abstractmethod
     def weights(self, encoded: Encoded) -> Tensor:

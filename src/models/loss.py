@@ -1,4 +1,4 @@
-"""Loss functions; each of them defines the number of logits, and converts logits to probabilities."""
+"""Loss functions, each of which defines the number of logits and converts logits to probabilities."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,26 +17,28 @@ def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None)
     if weights == "balanced":  # the same total weight for each class: n / (C n_c) for each of its n_c texts
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
     if isinstance(weights, str) or len(weights) != len(counts):
-        raise ValueError(f"class_weights={weights} must be balanced, or one number for each of {len(counts)} classes")
+        raise ValueError(f"class_weights={weights} must be balanced or one number for each of {len(counts)} classes")
     if not any(weights) or not all(weight == 0 or 1 / MAX_WEIGHT <= weight <= MAX_WEIGHT for weight in weights):
         raise ValueError(
-            f"class_weights={list(weights)} must be 0 or between {1 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}, and not all 0"
+            f"class_weights={list(weights)} must each be 0 or between {1 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}, but not "
+            "all 0"
         )
     return torch.tensor(weights, dtype=torch.float32)
 
 
 class Loss(nn.Module, ABC):
-    """The base class of both losses, Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n), as in torch's `cross_entropy`.
+    """The base class of losses.
 
-    With label smoothing ε, the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights every w_c is 1,
-    and the divisor is the number of texts.
+    Both losses of this module equal Σ_n Σ_c −w_c t_nc log p_nc / Σ_n w_label(n), as does torch's `cross_entropy`. With
+    label smoothing ε, the target is t_nc = (1 − ε) [c = label(n)] + ε / C. Without class weights, every w_c is 1 and
+    the divisor is the number of texts.
 
     Args:
         class_counts: number of training texts in each of the C classes.
         label_smoothing: fraction in [0, 1) of the target probability that is divided equally among all classes
             (Szegedy et al. 2016, sect. 7).
-        class_weights: one weight for each class, which is 0 or between 1e-15 and 1e15, and not all 0; `balanced` makes
-            the weights inversely proportional to the class frequencies; None weights all classes equally.
+        class_weights: one weight per class, each 0 or between 1e-15 and 1e15, but not all 0; `balanced` makes the
+            weights inversely proportional to the class frequencies; None weights all classes equally.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -82,12 +84,10 @@ class CrossEntropy(Loss):
 
 
 class BinaryCrossEntropy(Loss):
-    """Cross-entropy with one logit for two classes: p = (σ(−logit), σ(logit)).
+    """Cross-entropy with one logit for two classes, as in the twenty-model report: p = (σ(−logit), σ(logit)).
 
-    The twenty-model report (docs/sources.md) uses it.
-
-    Without options, it equals torch's `BCEWithLogitsLoss`. With any options, it equals `CrossEntropy` of the logits
-    (0, logit).
+    It equals `CrossEntropy` of the logits (0, logit) with the same options. Without options, it also equals torch's
+    `BCEWithLogitsLoss`.
 
     Raises:
         ValueError: if there are not exactly two classes, or if an option is outside its range.

@@ -1,4 +1,4 @@
-"""Loading of Hugging Face models, for which the optional package `transformers` must be installed."""
+"""Hugging Face models; loading them requires the optional package `transformers`."""
 
 import json
 from contextlib import nullcontext
@@ -19,7 +19,7 @@ MISSING_NAME = (
     "data/tokenizer=pretrained data.tokenizer.name_or_path=… model/embedding=pretrained model/encoder=pretrained"
 )
 
-# Options whose names contain these words can make transformers run code from the hub
+# Options whose names contain one of these words can make transformers run code from the hub
 CODE = ("auto_map", "implementation")
 
 
@@ -44,7 +44,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
 def build_model(description: dict[str, Any]) -> Any:
     """Build a model with random weights from its description.
 
-    The table of word vectors has rows for the special tokens only: first the prefix, then the suffix.
+    Its table of word vectors has rows for the special tokens only: first the prefix, then the suffix.
     """
     transformers = _transformers()
     options = {key: value for key, value in description["config"].items() if not any(word in key for word in CODE)}
@@ -85,7 +85,7 @@ def word_vectors(name_or_path: str) -> Tensor:
 
 
 def max_tokens(model: Any) -> int | None:
-    """Return the maximum number of tokens of a text, including special tokens; None if it is unlimited."""
+    """Return the maximum number of tokens of a text, including special tokens; None if the model names no limit."""
     for name, module in model.named_modules():
         if name.split(".")[-1] == "position_embeddings" and isinstance(module, nn.Embedding):
             # the positions of RoBERTa and similar models start after the padding index
@@ -95,7 +95,10 @@ def max_tokens(model: Any) -> int | None:
 
 
 def _strip(model: Any, description: dict[str, Any]) -> Any:
-    """Remove the unused pooler, and all word vectors except those of special tokens; the embedding has the others."""
+    """Remove the unused pooler and the word vectors of all tokens but the special tokens.
+
+    `PretrainedEmbedding` contains the word vectors.
+    """
     special = description["prefix"] + description["suffix"]
     words = model.get_input_embeddings()
     special_vectors = nn.Embedding(len(special), words.embedding_dim)
@@ -109,15 +112,19 @@ def _strip(model: Any, description: dict[str, Any]) -> Any:
 
 @torch.no_grad()
 def _vectors(words: nn.Module, ids: Any) -> Tensor:
-    """Return the vectors of `ids`; the module `words` is called, because some models scale the rows of the table."""
+    """Return the vectors of `ids` by calling the module `words`, because some models scale the rows of the table."""
     return words(torch.tensor(list(ids), dtype=torch.long)).float()
 
 
 def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
-    """Return the result of `transformers.<class_name>.from_pretrained`; no code from the hub is run."""
+    """Return the result of `transformers.<class_name>.from_pretrained`, without running code from the hub.
+
+    Raises:
+        UserError: if the model cannot be read.
+    """
     model_class = getattr(_transformers(), class_name)
     path = local_path(name_or_path, "name_or_path")
-    folder = path.parent if path is not None and path.is_file() else path  # the path may be that of the tokenizer.json
+    folder = path.parent if path is not None and path.is_file() else path  # the path may be that of tokenizer.json
     with connection() if folder is None else nullcontext(False) as online:
         try:
             return model_class.from_pretrained(

@@ -1,4 +1,4 @@
-"""A check of the shapes of the tensors that the components of a model return."""
+"""A check of the output shapes of a model's components."""
 
 import logging
 
@@ -9,7 +9,7 @@ from src.models.shapes import ShapeError, require_encoded, require_shape
 
 log = logging.getLogger(__name__)
 
-TEXTS, TOKENS = 3, 7  # different primes, to detect swapped dimensions
+TEXTS, TOKENS = 3, 7  # different primes, so that swapped dimensions are detected
 
 
 def check_shapes(model: Classifier, num_logits: int) -> None:

@@ -13,15 +13,14 @@ Norm = Literal["none", "pre", "post", "both"]
 class Sublayer(nn.Module):
     """Applies a function f to the states x, with layer norm, dropout and a residual connection.
 
+    none: x + Dropout(f(x));
     post: LayerNorm(x + Dropout(f(x))) (Vaswani et al. 2017, section 5.4);
     pre: x + Dropout(f(LayerNorm(x))) (Xiong et al. 2020, arXiv 2002.04745);
     both: LayerNorm(x + Dropout(f(LayerNorm(x)))). Without `residual`, x is not added.
 
     Args:
-        input_dim: D, features of x.
-        output_dim: D', features of f(x); None means D.
-        residual: add x to f(x).
-        norm: position of layer norm: none, pre, post or both.
+        input_dim: D, number of features of x.
+        output_dim: D', number of features of f(x); None means D.
         norm_eps: constant added to the variance in layer norm.
         dropout: probability in [0, 1) of dropping a feature of f(x).
         output_dropout: probability in [0, 1) of dropping a feature of the final output.

@@ -11,14 +11,14 @@ from torch.optim import Optimizer
 class Adagrad(Optimizer):
     """Adagrad with torch's update rule, but faster on row-sparse gradients (benchmarks/NOTES.md).
 
-    The rule is s ← s + g², p ← p − lr · g / (√s + eps). For row-sparse gradients, torch adds sparse tensors to dense
-    tensors; this class gathers the rows, updates them and writes them back.
+    The rule is s ← s + g², p ← p − lr · g / (√s + eps). For a row-sparse gradient, torch adds sparse tensors to dense
+    tensors; this class gathers the rows that the gradient contains, updates them and writes them back.
 
     Args:
-        params: parameters, or parameter groups, each with its own options.
+        params: parameters, or parameter groups with their own options.
         lr: learning rate (≥ 0).
         eps: constant added to √s (> 0).
-        weight_decay: L2 penalty (≥ 0), for dense gradients only.
+        weight_decay: L2 penalty (≥ 0); ignored for sparse gradients.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -59,7 +59,7 @@ def _update(parameter: Tensor, gradient: Tensor, total: Tensor, group: dict[str,
         total.addcmul_(gradient, gradient)
         parameter.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-group["lr"])
         return
-    gradient = gradient.coalesce()  # sums the gradients of a repeated row before they are squared
+    gradient = gradient.coalesce()  # sums repeated rows before their gradients are squared
     rows, values = gradient.indices()[0], gradient.values()
     sums = total.index_select(0, rows).addcmul_(values, values)
     total.index_copy_(0, rows, sums)

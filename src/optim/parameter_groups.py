@@ -7,11 +7,12 @@ from src.models.classifier import Classifier
 
 
 def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Group the trained parameters by their optimizer options; fewer groups need fewer kernel launches.
+    """Group the trained parameters by their optimizer options, because fewer groups need fewer kernel launches.
 
     Args:
         param_groups: optimizer options by component name: embedding, position, encoder, attention, pooling or head. As
-            with a Keras kernel regularizer, `weight_decay` does not apply to vectors, such as biases and norms.
+            with a Keras kernel regularizer, a `weight_decay` in these options does not apply to parameters with one
+            dimension, such as biases and the weights of layer norm.
 
     Raises:
         ValueError: if `param_groups` names an unknown component.

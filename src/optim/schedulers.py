@@ -7,7 +7,7 @@ from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 
 def steps_every_batch(scheduler: type | None) -> bool:
-    """Return whether a scheduler class steps after every optimizer step; its options then depend on their number."""
+    """Return whether a scheduler class steps after every optimizer step; it then needs the number of steps."""
     return scheduler is not None and issubclass(scheduler, (OneCycleLR, LinearLR))
 
 

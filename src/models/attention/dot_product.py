@@ -21,7 +21,7 @@ class DotProductAttention(SelfAttention):
 
     Args:
         input_dim: D, number of features of a state.
-        output_dim: D', features of an attention output; None means D.
+        output_dim: D', number of features of an attention output; None means D.
         options: options of `SelfAttention`.
 
     Attributes:
@@ -54,7 +54,7 @@ class DotProductAttention(SelfAttention):
         return queries @ keys.transpose(-2, -1)
 
     def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Return the averages of the values, weighted by attention: N×H×L×d each → N×H×L×d."""
+        """Return the averages of the values, weighted by the attention weights: N×H×L×d each → N×H×L×d."""
         return fused_attention(queries, keys, values, self.visible(mask), self.drop_rate)
 
     @property

@@ -25,8 +25,8 @@ class ElementwiseMixing(nn.Module):
 
     Args:
         input_dim: D, number of features of a state.
-        expanded_dim: De, features of E; None means D.
-        gate: function of E: tanh, sigmoid or linear, which is the identity.
+        expanded_dim: De, number of features of E; None means D.
+        gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E: layer, batch or none.
         dropout: probability in [0, 1) of dropping an attention weight while training.
 
@@ -64,8 +64,8 @@ class ElementwiseMixing(nn.Module):
 class ElementwiseAttention(SelfAttention):
     """Elementwise mixing as an attention mechanism; the summary is E, projected to D features if E has another size.
 
-    There are no token × token weights: the weights have a single row for each feature of E, and each feature counts as
-    a head. The options are those of `ElementwiseMixing` and `SelfAttention`.
+    There are no token × token weights: each feature of E counts as a head, and has a single row of weights. The options
+    are those of `ElementwiseMixing` and `SelfAttention`.
     """
 
     def __init__(

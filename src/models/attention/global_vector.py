@@ -19,8 +19,9 @@ class GlobalVector(nn.Module):
 
     Args:
         input_dim: D, number of features of a state.
-        output_dim: De, features of E.
-        norm: normalization of E: layer, batch or none. For a batch of one text, batch norm uses its running statistics.
+        output_dim: De, number of features of E.
+        norm: normalization of E: layer, batch or none. Batch norm applies the running statistics to a batch of one
+            text.
         dropout: probability in [0, 1) of dropping a weight while training.
 
     Raises:
@@ -56,5 +57,5 @@ class GlobalVector(nn.Module):
         norm = self.norm
         if not isinstance(norm, nn.BatchNorm1d) or len(vector) > 1:
             return norm(vector)
-        # the variance over one text is not defined
+        # the variance over a single text is undefined
         return F.batch_norm(vector, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)

@@ -24,8 +24,8 @@ class LearnedQueryAttention(QueryAttention):
         edge_steps: number B of intervals for each end of the text, in [0, 32]; 0 omits the biases. The 2B biases are
             initialized with zeros. The last interval contains all distances of at least 2^(B-1), and the token at an
             end has distance 1.
-        reference_length: a number > 0: multiply the context vector by √(T / reference_length) for a text of T tokens,
-            so that long texts, which have more evidence, can get more extreme logits. None omits the factor.
+        reference_length: a number > 0: multiply the context vector of a text of T tokens by √(T / reference_length), so
+            that long texts, which contain more evidence, can get more extreme logits. None omits the factor.
         options: options of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:
@@ -51,7 +51,7 @@ class LearnedQueryAttention(QueryAttention):
         scores = super().scaled_scores(encoded)  # N×T
         if self.edges is None:
             return scores
-        starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # of all intervals but the first
+        starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # of every interval but the first
         from_start = encoded.mask.cumsum(1)  # N×T, 1 for the first token
         from_end = from_start[:, -1:] - from_start + 1
         beginning, end = (torch.bucketize(distances, starts, right=True) for distances in (from_start, from_end))

@@ -14,9 +14,9 @@ class QkvAttention(DotProductAttention):
 
     Args:
         input_dim: D, number of features of a state.
-        attention_units: A, features of queries, keys and values, and of the result; None means D.
-        bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the
-            same number to all scores of a query.
+        attention_units: A, number of features of queries, keys, values and the result; None means D.
+        bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the same
+            number to all scores of a query.
         scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text), an
             error in the from-scratch document; none: 1, as in Keras' `Attention` layer.
         values_from_keys: initialize W_v and b_v as copies of W_k and b_k, as in the from-scratch document.

@@ -22,7 +22,7 @@ class SelfAttention(Attention):
 
     Args:
         input_dim: D, number of features of a state.
-        output_dim: D', features of an attention output; None means D.
+        output_dim: D', number of features of an attention output; None means D.
         residual: add the state to the attention output.
         norm: position of layer norm: before the attention (pre), after the residual connection (post), both or none.
         norm_eps: constant added to the variance in layer norm.

@@ -1,4 +1,4 @@
-"""Self-attention without projections, as in the simple model of the full self-attention report."""
+"""Self-attention without projections, as in the simple model of the full self-attention report (docs/sources.md)."""
 
 from torch import Tensor
 

@@ -21,9 +21,9 @@ class GloveEmbedding(LearnedEmbedding):
 
     Args:
         vocabulary: tokens in the order of their ids.
-        path: a GloVe `.txt` file, or a `.zip` file that contains it; None means the bundled vectors of the 10,000 most
+        path: a GloVe `.txt` file, or a `.zip` file that contains one; None means the bundled vectors of the 10,000 most
             frequent words, with 50 features each.
-        dim: D, features of a vector; must be the size of the vectors in the file.
+        dim: D, number of features of a vector; must be the size of the vectors in the file.
         freeze: do not train the vectors.
         unknown: treatment of words without a GloVe vector: `keep` gives them random vectors with the standard deviation
             of the GloVe vectors; `drop` removes them from the text.
@@ -67,7 +67,7 @@ class GloveEmbedding(LearnedEmbedding):
         """Copy the vectors in the file into the embedding table, and set all other rows to random vectors.
 
         Raises:
-            UserError: if the file cannot be read, has vectors of another size, or contains no word of the vocabulary.
+            UserError: if the file cannot be read, contains no word of the vocabulary, or has vectors of another size.
         """
         words, vectors = read_glove(self.path, self.vocabulary)
         if not words:

@@ -18,7 +18,7 @@ class LearnedEmbedding(Embedding):
 
     Args:
         vocabulary: tokens in the order of their ids.
-        dim: D, features of a vector.
+        dim: D, number of features of a vector.
         init: distribution of the initial vectors, normal or uniform, with mean 0.
         init_scale: standard deviation of the normal distribution, or bound b of the uniform distribution U(-b, b); > 0.
         dropout: probability in [0, 1) of dropping a feature of a vector.

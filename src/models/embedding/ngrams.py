@@ -15,21 +15,20 @@ class NgramEmbedding(LearnedEmbedding):
     """The sum of the vectors of a token and of the bigram, trigram, … that end with this token.
 
     In the table, each token has a row of its own; longer n-grams share hashed rows. Shared rows are initialized with
-    zeros, so that n-grams that do not occur in the training texts have no effect. The beginning of a text counts as a
-    token.
+    zeros, so that a row that no training text uses has no effect. The beginning of a text counts as a token.
 
     Args:
         vocabulary: tokens in the order of their ids.
-        dim: D, features of a vector.
+        dim: D, number of features of a vector.
         max_order: maximum n of the n-grams, in [1, 64].
         buckets: number of rows that the n-grams of at least two tokens share (≥ 1).
-        init_std: standard deviation of the normal distribution of the tokens' initial vectors (≥ 0).
+        init_std: standard deviation (≥ 0) of the tokens' initial vectors, which are normally distributed.
         sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
             then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of replacing a token by the unknown token while training, also in n-grams.
         binary: count an n-gram only where it first occurs in a text, as in the presence features of Wang and Manning
-            (2012); its later occurrences add a zero vector.
+            (2012); later occurrences add a zero vector.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -62,7 +61,7 @@ class NgramEmbedding(LearnedEmbedding):
         rows = self.words + (buckets if max_order > 1 else 0)
         weight = torch.zeros(rows, dim)
         weight[: self.words].normal_(0.0, init_std)
-        # replaces the table of the base class, whose random draws must remain for the same results from the same seed
+        # replaces the base class's table, which is still initialized because later random numbers depend on its draws
         self.table = nn.EmbeddingBag.from_pretrained(weight, freeze=False, mode="sum", sparse=sparse)
 
     def rows(self, tokens: Tensor) -> Tensor:

@@ -18,14 +18,14 @@ class PretrainedEmbedding(LearnedEmbedding):
     Args:
         vocabulary: tokens in the order of their ids.
         name_or_path: the model's folder, or its name on the Hugging Face hub.
-        dim: D, features of a vector; None means the size of the model's word vectors.
+        dim: D, number of features of a vector; None means the size of the model's word vectors.
         freeze: do not train the vectors.
         dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of replacing a token by the unknown token while training.
 
     Raises:
-        ValueError: if an option is outside its range, or `name_or_path` is None.
-        UserError: if there is no such model.
+        ValueError: if an option is outside its range, or if `name_or_path` is None.
+        UserError: if the model does not exist or cannot be read.
     """
 
     is_pretrained = True
@@ -53,11 +53,11 @@ class PretrainedEmbedding(LearnedEmbedding):
         """Load the vectors of the model.
 
         If Heed's token ids are the model's ids plus two (`Tokenizer.shift`), the table has two additional rows, for
-        padding and the unknown token. Both are set to the mean vector, and only word dropout uses this unknown token.
+        padding and the unknown token. Both rows are set to the mean vector; only word dropout uses the second.
 
         Raises:
-            UserError: if the vocabulary is not that of the model, or if the model has too few vectors or vectors of
-                another dimension.
+            UserError: if the model cannot be read or has another vocabulary, or if it has too few vectors or vectors of
+                another size.
         """
         tokenizer = pretrained.load_tokenizer(self.name_or_path)
         if tokenizer.vocabulary != self.vocabulary:

@@ -16,7 +16,7 @@ class FeedForward(nn.Module):
     Args:
         dim: D, number of features of a state.
         hidden_dim: number of hidden features; None means 4 D.
-        activation: relu or gelu.
+        activation: activation function, relu or gelu.
         dropout: probability in [0, 1) of dropping a hidden feature.
         inner_norm: add layer norm before the activation, as in the elementwise document.
 

@@ -8,12 +8,12 @@ from src.models.types import Encoded
 
 
 class Identity(Encoder):
-    """Returns the embeddings; the summary is the mean over the real tokens."""
+    """Returns the embeddings; the summary is their mean over the real tokens."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.output_dim = input_dim
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        """Return the states unchanged, except for zero padding: N×L×D → N×L×D."""
+        """Return the states with padding set to zero: N×L×D → N×L×D."""
         return Encoded(zero_padding(states, mask), mask, masked_mean(states, mask))

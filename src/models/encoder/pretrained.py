@@ -27,16 +27,16 @@ class PretrainedEncoder(Encoder):
     weights. Loading a checkpoint does not need the model's files.
 
     Args:
-        input_dim: features of an embedded token; must equal the size of the model's word vectors.
+        input_dim: number of features of an embedded token; must equal the size of the model's word vectors.
         name_or_path: the model's folder, or its name on the Hugging Face hub.
         freeze: do not train the weights, and disable the model's dropout.
-        max_length: maximum number of tokens of a text, without special tokens; None if it is unknown.
+        max_length: maximum number of tokens of a text, without special tokens; None if unknown.
         description: the result of `src.models.pretrained.describe`; None reads it from the model.
 
     Raises:
         ValueError: if `name_or_path` is None, if `input_dim` is not the size of the word vectors, or if `max_length`
             exceeds the limit of the model.
-        UserError: if there is no such model, or if it has a decoder.
+        UserError: if the model does not exist, cannot be read, or has a decoder.
     """
 
     is_pretrained = True
@@ -99,7 +99,7 @@ class PretrainedEncoder(Encoder):
         The summary is the state of the first special token, [CLS], or the mean if no special token precedes the text.
         """
         if self.freeze:
-            # here, because Lightning does not call train(), and warns if a module is in eval mode before training
+            # set here, because Lightning does not call train(), and warns about modules in eval mode before training
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
         hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D

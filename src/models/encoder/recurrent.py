@@ -24,10 +24,10 @@ class Recurrent(Encoder):
     slower kernels both on CPU and on GPU.
 
     Args:
-        input_dim: D, features of an embedded token.
+        input_dim: D, number of features of an embedded token.
         cell: rnn (tanh), lstm or gru.
-        hidden_dim: features of each direction; the states have twice as many features if `bidirectional`.
-        layers: number of layers; each of them reads both directions of the previous layer.
+        hidden_dim: number of features of each direction; the states have twice as many features if `bidirectional`.
+        layers: number of layers, in [1, 1000]; each layer reads both directions of the previous layer.
         bidirectional: read the text in both directions (Schuster & Paliwal 1997).
         dropout: probability in [0, 1) of dropping a feature of the output of any layer, including the last.
 

@@ -67,7 +67,7 @@ class Block(nn.Module):
 
 
 class Stack(Encoder):
-    """A stack of blocks, followed by layer norm if norm=pre. Inputs of another size than D are first projected to D.
+    """A stack of blocks, followed by layer norm if norm=pre; inputs that do not have D features are projected first.
 
     Args:
         input_dim: number of features of an embedded token.

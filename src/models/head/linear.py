@@ -10,11 +10,11 @@ class LinearHead(Head):
     """A linear layer W x + b after dropout.
 
     Args:
-        input_dim: D, features of a pooled text.
+        input_dim: D, number of features of a pooled text.
         num_logits: number of logits of the loss.
         dropout: probability in [0, 1) of dropping a feature.
-        init_std: standard deviation (≥ 0) of the initial W; the initial b is zero. None means torch's default
-            initialization.
+        init_std: standard deviation (≥ 0) of the initial W, which is normally distributed; the initial b is zero. None
+            means torch's default initialization.
         freeze: do not train W and b, so that only the preceding components learn.
 
     Raises:

@@ -16,13 +16,13 @@ class MlpHead(Head):
     """Hidden layers (dropout, linear layer, activation), then dropout and the linear layer of the logits.
 
     Args:
-        input_dim: D, features of a pooled text.
+        input_dim: D, number of features of a pooled text.
         num_logits: number of logits of the loss.
-        hidden_dims: features of each hidden layer.
-        activation: relu, gelu or tanh.
+        hidden_dims: number of features of each hidden layer (≥ 1).
+        activation: activation function: relu, gelu or tanh.
         dropout: probability in [0, 1) of dropping a feature before each linear layer.
         init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
-            Bengio 2010, eq. 16) and sets its biases to zero, as in Keras' Dense; None means torch's default.
+            Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense; None means torch's default.
 
     Raises:
         ValueError: if an option is outside its range.

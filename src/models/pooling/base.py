@@ -15,7 +15,7 @@ class Pooling(Component):
         input_dim: D, number of features of a state.
 
     Attributes:
-        width: number of vectors of D features that the result concatenates.
+        width: number of vectors of D features that are concatenated.
     """
 
     width = 1

@@ -1,4 +1,4 @@
-"""The first state, such as the state of a [CLS] token."""
+"""The first state."""
 
 from torch import Tensor
 

@@ -11,7 +11,7 @@ class Learned(Position):
     """Adds the learned vector of position l to the state of token l.
 
     Args:
-        input_dim: D, features of an embedded token.
+        input_dim: D, number of features of an embedded token.
         max_length: maximum number of tokens of a text (≥ 1).
 
     Raises:

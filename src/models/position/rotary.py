@@ -17,13 +17,13 @@ class SupportsRotary(Protocol):
 
 
 class Rotary(Position):
-    """Rotates queries and keys, so that positions affect a score only through the distance between the two tokens.
+    """Rotates queries and keys, so that a score depends on the positions of two tokens only through their distance.
 
     The rotation happens inside attention layers; `forward` returns the states unchanged. `attach` passes this object to
     every attention layer in the model that has queries and keys (`SupportsRotary`).
 
     Args:
-        input_dim: D, features of an embedded token.
+        input_dim: D, number of features of an embedded token.
         base: the slowest pair of features rotates by nearly 1 / `base` radians per token (> 1).
 
     Raises:
@@ -61,7 +61,7 @@ class Rotary(Position):
 
         Raises:
             ValueError: if no attention layer supports rotation, if a head has an odd number of features, or if
-                score_mode=concat.
+                `KerasAttention` has score_mode=concat.
         """
         attentions = [
             module for component in components for module in component.modules() if isinstance(module, SupportsRotary)
