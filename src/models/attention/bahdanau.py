@@ -6,7 +6,7 @@ from src.models.attention.additive import AdditiveAttention
 class BahdanauAttention(AdditiveAttention):
     """score(q, h) = vᵀ tanh(W_a q + U_a h) (Bahdanau et al. 2015, appendix A.1.2); the text's summary is the query.
 
-    The other options are those of `QueryAttention`.
+    `QueryAttention` explains `scaled` and `dropout`.
 
     Args:
         attention_dim: A, size of the hidden layer, which the paper calls n'; None means D.

@@ -14,7 +14,6 @@ class KerasAttention(DotProductAttention):
     """Self-attention softmax(score) x over the states x, with the scores of `keras.layers.Attention`.
 
     Args:
-        input_dim: D, number of features of a state.
         score_mode: `dot` computes s x_i·x_j; `concat` computes c Σ_d tanh(s (x_id + x_jd)), and stores a tensor
             N×L×L×D. The factor c is learned, with initial value 1.
         use_scale: learn the scale s of the scores, with initial value 1; otherwise s = 1. The scores are never divided

@@ -20,7 +20,6 @@ class LearnedQueryAttention(QueryAttention):
     each interval has its own bias (similar to the relative position biases of Raffel et al. 2020).
 
     Args:
-        input_dim: D, number of features of a state.
         edge_steps: number B of intervals for each end of the text, in [0, 32]; 0 omits the biases. The 2B biases are
             initialized with zeros. The last interval contains all distances of at least 2^(B-1), and the token at an
             end has distance 1.

@@ -12,7 +12,6 @@ class MultiHeadAttention(DotProductAttention):
     """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h.
 
     Args:
-        input_dim: D, number of features of a state.
         heads: H, number of heads; must divide D.
         bias: add a bias to each projection.
         options: options of `SelfAttention`.

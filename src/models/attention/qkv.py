@@ -13,7 +13,6 @@ class QkvAttention(DotProductAttention):
     """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
 
     Args:
-        input_dim: D, number of features of a state.
         attention_units: A, number of features of queries, keys, values and the result; None means D.
         bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the same
             number to all scores of a query.

@@ -18,7 +18,6 @@ class WindowedAttention(MultiHeadAttention):
     chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w instead of L².
 
     Args:
-        input_dim: D, number of features of a state.
         window: w, number of visible tokens on each side (≥ 1).
         options: options of `MultiHeadAttention`.
 

@@ -18,17 +18,15 @@ class GloveEmbedding(LearnedEmbedding):
     """Word vectors that are initialized with GloVe vectors.
 
     `load_pretrained`, not the constructor, reads the file of vectors. Loading a checkpoint does not need this file.
+    `LearnedEmbedding` explains the dropout options.
 
     Args:
-        vocabulary: tokens in the order of their ids.
         path: a GloVe `.txt` file, or a `.zip` file that contains one; None means the bundled vectors of the 10,000 most
             frequent words, with 50 features each.
         dim: D, number of features of a vector; must be the size of the vectors in the file.
         freeze: do not train the vectors.
         unknown: treatment of words without a GloVe vector: `keep` gives them random vectors with the standard deviation
             of the GloVe vectors; `drop` removes them from the text.
-        dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -18,14 +18,12 @@ class NgramEmbedding(LearnedEmbedding):
     zeros, so that a row that no training text uses has no effect. The beginning of a text counts as a token.
 
     Args:
-        vocabulary: tokens in the order of their ids.
         dim: D, number of features of a vector.
         max_order: maximum n of the n-grams, in [1, 64].
         buckets: number of rows that the n-grams of at least two tokens share (≥ 1).
         init_std: standard deviation (≥ 0) of the tokens' initial vectors, which are normally distributed.
         sparse: compute sparse gradients, which contain only the rows that the batch uses. The time of a training step
             then depends on the texts, not on `buckets`. Only the optimizers adagrad and sgd support sparse gradients.
-        dropout: probability in [0, 1) of dropping a feature of a vector.
         word_dropout: probability in [0, 1) of replacing a token by the unknown token while training, also in n-grams.
         binary: count an n-gram only where it first occurs in a text, as in the presence features of Wang and Manning
             (2012); later occurrences add a zero vector.

@@ -14,14 +14,12 @@ class PretrainedEmbedding(LearnedEmbedding):
 
     `PretrainedEncoder` contains the rest of the model, but these vectors can be used with any encoder.
     `load_pretrained` reads the vectors; loading a checkpoint does not need the model's files.
+    `LearnedEmbedding` explains the dropout options.
 
     Args:
-        vocabulary: tokens in the order of their ids.
         name_or_path: the model's folder, or its name on the Hugging Face hub.
         dim: D, number of features of a vector; None means the size of the model's word vectors.
         freeze: do not train the vectors.
-        dropout: probability in [0, 1) of dropping a feature of a vector.
-        word_dropout: probability in [0, 1) of replacing a token by the unknown token while training.
 
     Raises:
         ValueError: if an option is outside its range, or if `name_or_path` is None.

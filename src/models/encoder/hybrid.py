@@ -14,7 +14,6 @@ class Hybrid(Stack):
     Time and memory grow as L·window instead of L². The summary is the mean of the states.
 
     Args:
-        input_dim: number of features of an embedded token.
         window: number of visible tokens on each side (≥ 1).
         heads: number of heads of windowed attention; must divide D.
         global_vector: include the elementwise mixing.

@@ -10,7 +10,6 @@ class Transformer(Stack):
     """Blocks of multi-head attention and a feed-forward network; the summary is the mean of the states.
 
     Args:
-        input_dim: number of features of an embedded token.
         heads: number of attention heads; must divide D.
         dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
             output.
