@@ -19,7 +19,7 @@ from src.errors import UserError
 from src.files.plain import require
 from src.lit import RUNNING
 from src.models.classifier import Classifier
-from src.optim.schedulers import steps_every_batch
+from src.optim.schedulers import advances_every_step
 from src.optimizer_state import require_options, require_parameter_state
 
 COUNTS = {"ready": int, "completed": int, "started?": int, "processed?": int}
@@ -113,7 +113,7 @@ def require_resumable(cfg: DictConfig) -> int | None:
             f"trainer.max_epochs to {trained} or more"
         )
     planned = (saved_config.get("trainer") or {}).get("max_epochs")
-    if planned != limit and steps_every_batch(class_at(cfg, "scheduler")):
+    if planned != limit and advances_every_step(class_at(cfg, "scheduler")):
         raise _refusal(cfg, f"trainer.max_epochs: the scheduler was planned for {planned} epochs, not {limit}")
     if (optimizer := dry_optimizer(cfg)) is not None:
         _require_same_groups(cfg, content["optimizer_states"], optimizer)

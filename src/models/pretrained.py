@@ -13,6 +13,7 @@ from src.data.tokenizer import Pretrained
 from src.data.trained_tokenizer import Tokenizer
 from src.errors import UserError
 from src.extras import require_extra
+from src.formatting import format_list
 
 MISSING_NAME = (
     "name_or_path=null: no pretrained model is selected. Use a model with its own tokenizer and word vectors: write "
@@ -63,7 +64,8 @@ def load_model(name_or_path: str, description: dict[str, Any]) -> Any:
     model = _strip(model, description)
     if missing_weights := sorted(missing & set(model.state_dict())):
         raise UserError(
-            f"{name_or_path}: its weights lack {', '.join(missing_weights[:3])} …; check that they belong to this model"
+            f"{name_or_path}: the weights lack {format_list(missing_weights, plain=True)}; "
+            "check that they belong to this model"
         )
     return model
 

@@ -6,7 +6,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 
-def steps_every_batch(scheduler: type | None) -> bool:
+def advances_every_step(scheduler: type | None) -> bool:
     """Return whether a scheduler class steps after every optimizer step; it then needs the number of steps."""
     return scheduler is not None and issubclass(scheduler, (OneCycleLR, LinearLR))
 
@@ -22,7 +22,7 @@ def step_options(scheduler: type | None, optimizer: Optimizer, steps: int) -> di
     Returns:
         Options by name; empty if there is no scheduler, or if it steps after every epoch.
     """
-    if scheduler is None or not steps_every_batch(scheduler):
+    if scheduler is None or not advances_every_step(scheduler):
         return {}
     if issubclass(scheduler, OneCycleLR):
         return {"max_lr": [group["lr"] for group in optimizer.param_groups], "total_steps": steps}

@@ -290,7 +290,7 @@ def test_missing_weights_are_named(bert: Path, tmp_path: Path) -> None:
     weights = load_file(model / "model.safetensors")
     kept = {name: value for name, value in weights.items() if "layer.1.output" not in name}
     save_file(kept, model / "model.safetensors", {"format": "pt"})
-    with pytest.raises(UserError, match=r"mine: its weights lack encoder.layer.1.output"):
+    with pytest.raises(UserError, match=r"mine: the weights lack encoder.layer.1.output"):
         classifier(model)
 
 
