@@ -54,16 +54,24 @@ class Fork:
         options: `cwd`, the working folder, and `env`, the environment; from there, too.
         input: standard input.
         merge: write standard error to standard output.
+        draws: draw the figures of a run, which takes most of its time.
     """
 
-    def __init__(self, line: Sequence[str], options: Mapping[str, Any], input: str = "", merge: bool = False) -> None:
+    def __init__(
+        self,
+        line: Sequence[str],
+        options: Mapping[str, Any],
+        input: str = "",
+        merge: bool = False,
+        draws: bool = False,
+    ) -> None:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", delete=False) as file:
             file.write(input)
         self._streams = [Path(file.name), *(Path(f"{file.name}.{name}") for name in ("out", "err"))]
         if merge:
             self._streams[2] = self._streams[1]
         self._process = server().Process(
-            target=_execute, args=(line[1:], options["cwd"], options["env"], self._streams)
+            target=_execute, args=(line[1:], options["cwd"], options["env"], self._streams, draws)
         )
         self._process.start()
         self.pid = int(self._process.pid or 0)
@@ -91,15 +99,19 @@ class Fork:
         return output, "" if self._streams[1] == self._streams[2] else error
 
 
-def complete(line: Sequence[str], options: Mapping[str, Any], input: str = "") -> "subprocess.CompletedProcess[str]":
+def complete(
+    line: Sequence[str], options: Mapping[str, Any], input: str = "", draws: bool = False
+) -> "subprocess.CompletedProcess[str]":
     """Run a command in a forked process to its end."""
-    fork = Fork(line, options, input)
+    fork = Fork(line, options, input, draws=draws)
     output, error = fork.communicate()
     assert fork.returncode is not None
     return subprocess.CompletedProcess(line, fork.returncode, output, error)
 
 
-def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path]) -> None:
+def _execute(
+    words: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path], draws: bool
+) -> None:
     """Do in a forked process what `python -m <module>` or `python -c <code>` does in a new one."""
     atexit._clear()  # the server's own handlers, one of which removes a folder of W&B that all processes use
     for number, path in enumerate(streams):
@@ -111,8 +123,12 @@ def _execute(words: Sequence[str], folder: Path, environment: dict[str, str], st
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     flag, program, *arguments = words
+    from src import run
     from src.process.startup import set_up_process
     from src.sweep import processes
+
+    if not draws:
+        run.draw_all = lambda folder: []
 
     # The server only imported modules, so its children may fork as a new interpreter may.
     processes._may_fork = sys.platform == "linux"

@@ -99,8 +99,8 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
     return [sys.executable, "-m", f"src.{name}", *arguments], options
 
 
-def run(folder: Path, name: str, *arguments: str, stdin: str = "") -> str:
+def run(folder: Path, name: str, *arguments: str, stdin: str = "", draws: bool = False) -> str:
     """Standard output of `python -m src.<name>` in `folder`, which must succeed."""
-    process = complete(*command(folder, name, *arguments), input=stdin)
+    process = complete(*command(folder, name, *arguments), input=stdin, draws=draws)
     assert process.returncode == 0, process.stderr
     return process.stdout

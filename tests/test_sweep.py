@@ -68,7 +68,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     path = f"data.path={imdb(folder / 'imdb')}"
     variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=7")
     small = ("data.limit=20", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=[csv,wandb]")
-    run(folder, "train", "-m", *variants, path, *small)
+    run(folder, "train", "-m", *variants, path, *small, draws=True)
     (multirun,) = (folder / "outputs" / "twenty_variants" / "multiruns").iterdir()
     return sorted(path.parent for path in multirun.glob("*/result.json"))
 
