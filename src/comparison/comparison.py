@@ -100,8 +100,15 @@ def compare(
         class_names=tuple(variants[0].runs[0].predictions().class_names),
         lower_is_better=frozenset(lower_is_better),
         num_tests=sum(row.p_value is not None for row in rows),
-        command=f"python -m src.compare {shlex.join(map(str, folders))}",
+        command=_command(folders, baseline, metric, study),
     )
+
+
+def _command(folders: Sequence[Path], baseline: str | None, metric: str, study: Path | None) -> str:
+    """Return the command line of a comparison, without options that have their defaults."""
+    options = {"--baseline": baseline, "--metric": None if metric == "acc" else metric, "--study": study}
+    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    return f"python -m src.compare {shlex.join([*words, *map(str, folders)])}"
 
 
 def _baseline(variants: Sequence[Variant], name: str | None) -> Variant:

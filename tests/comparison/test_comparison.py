@@ -47,6 +47,13 @@ def test_a_baseline_is_selected_by_name(sweep: Path) -> None:
         compare([sweep], baseline="bahdanu")
 
 
+def test_the_recorded_command_repeats_the_comparison(sweep: Path) -> None:
+    assert compare([sweep]).command == f"python -m src.compare {sweep}"
+    options = "--baseline keras --metric ece --study studies/twenty_variants.yaml"
+    result = compare([sweep], "keras", "ece", Path("studies/twenty_variants.yaml"))
+    assert result.command == f"python -m src.compare {options} {sweep}"
+
+
 def test_a_baseline_may_be_typed_without_dots(tmp_path: Path) -> None:
     write_sweep(tmp_path, {("rnn", "none"): 0.7, ("lstm", "keras"): 0.7}, seeds=1)
     for name in ("lstm keras", "LSTM·keras", "lstm · keras"):
