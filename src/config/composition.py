@@ -27,6 +27,7 @@ class Repository:
         search: the overrides of `hydra.searchpath`, which add further folders.
 
     Raises:
+        HydraException: if an override in `search` is invalid.
         UserError: if `extra` is not a folder, or there is no primary config with this name.
     """
 
@@ -51,7 +52,10 @@ class Repository:
             raise UserError(f"{folder} has no config named {self.config_name}{meant} ({', '.join(primary)})")
 
     def without_added_folders(self) -> "Repository":
-        """Return the command's config files without the folders that `--config-dir` and `hydra.searchpath` add."""
+        """Return the command's config files without the folders that `--config-dir` and `hydra.searchpath` add.
+
+        If the primary config is in one of these folders, the command's default primary config replaces it.
+        """
         if self.extra is None and not self.search:
             return self
         try:
@@ -61,7 +65,7 @@ class Repository:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """The choices of each group, including Hydra's groups; empty for a group that contains only groups."""
+        """The choices of each group, including Hydra's groups; a group that contains only groups has none."""
         return group_choices(self.files)
 
     @cached_property
@@ -71,13 +75,13 @@ class Repository:
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """Yield the config files that `overrides` select, in the order of composition, each with its node's path."""
+        """Yield each config file in the order of composition, with the path of its node; omit Hydra's own files."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""
 
     def choices(self, overrides: list[str]) -> set[str]:
-        """Return the config files, as `group/choice`, that the primary config and `overrides` name directly."""
+        """Return the selected choices, as `group/choice`, and the files that the primary config includes by name."""
         defaults = self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN)
         groups = {f"{group}/{name}" for group, name in defaults.overrides.known_choices.items()}
         return groups | {str(file.config_path) for file in defaults.defaults if file.parent == self.config_name}
@@ -104,7 +108,8 @@ class Repository:
         """Compose a configuration from the valid overrides; return it and the error message of each invalid override.
 
         Raises:
-            UserError: if the config files cannot be composed even without overrides.
+            UserError: if the config files cannot be composed even without overrides, or if a selected file is not valid
+                YAML or not UTF-8 text.
         """
         try:
             return self.compose(overrides), {}

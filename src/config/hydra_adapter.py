@@ -75,7 +75,7 @@ class Loader(ConfigLoaderImpl):
         return {**self.__dict__, "_files": {}, "_compositions": {}}  # launchers pickle the loader with every job
 
     def files(self, config_name: str | None, search: Sequence[str] = ()) -> CachingConfigRepository:
-        """Return the config files in all folders of the search path of a primary config.
+        """Return the config files in all folders of a primary config's search path.
 
         Args:
             search: overrides of `hydra.searchpath`, which add folders to this path.
@@ -113,7 +113,7 @@ class Loader(ConfigLoaderImpl):
         return cfg
 
     def _split(self, config_name: str | None, overrides: Sequence[Override]) -> tuple[tuple[str, ...], list[Override]]:
-        """Return the overrides that select files, as text, and the overrides of options; omit sweeps."""
+        """Return the overrides that select folders or files, as text, and those that set options; omit sweeps."""
         single = [override for override in overrides if not override.is_sweep_override()]
         search = _search(single)
         files = self.files(config_name, search)
@@ -151,7 +151,7 @@ def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
 
 
 def file_of(files: CachingConfigRepository, name: str) -> Path | None:
-    """Return the path of a config file, such as data/imdb; None if no such file exists, as for Hydra's own configs."""
+    """Return the path of a config file, such as data/imdb; None if there is none, or if it is one of Hydra's own."""
     for source in files.get_sources():
         path = Path(source.path) / f"{name}.yaml"
         if source.scheme() == "file" and path.is_file():
@@ -197,7 +197,7 @@ def combinations(overrides: Sequence[Override]) -> list[list[str]]:
 
 
 def execute(loader: ConfigLoader, flags: Namespace, command: str, config_name: str, task: TaskFunction) -> None:
-    """Run a task once or as a sweep, or print the page that a flag requests.
+    """Run a task once or as a sweep, or print the information that a flag requests.
 
     Args:
         flags: the result of `parse_flags`.

@@ -13,7 +13,7 @@ ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable opti
 PLAINER = {  # pattern of a message → the message that replaces it
     r"Multiple values for|.* appears more than once|force-add of": "is already chosen: remove the +",
     r"Could not override '\S+'\. No match in the defaults list": "is not a group of this command",
-    r"Could not override '\S+'\. Did you mean to override": "is the wrong place for this group: remove the @",
+    r"Could not override '\S+'\. Did you mean to override (.*)\?": r"is not a group of this command; did you mean \1?",
     r"Could not delete '\S+'\. No match in the defaults list": "has several choices: select another, such as none",
     r"Could not override '(\S+)': Key '(\S+)' is not in struct": r"has no \2 yet: write ++\1=… to add it",
 }

@@ -1,4 +1,4 @@
-"""Validate the node `hydra` of a configuration, which creates plugins, callbacks and log handlers."""
+"""Validate the node `hydra`, from which Hydra creates plugins, callbacks and log handlers."""
 
 import logging
 from collections.abc import Iterator, Mapping, Set

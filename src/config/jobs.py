@@ -23,7 +23,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     also contains the word before it:
     `3_encoder.dropout-0.1_head.dropout-0.3`.
 
-    The name consists of at most 100 ASCII letters, digits, dots, minus signs and underscores. It therefore contains no
+    The name consists of at most 100 ASCII letters, digits, dots, hyphens and underscores. It therefore contains no
     slash, and needs no quotes in an override such as `ckpt_path=<folder>/checkpoints/best.ckpt`. The number makes the
     name unique.
 
@@ -47,17 +47,19 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def job_name(kind: str) -> str | None:
-    """Return a name of the current Hydra job, or of its command or sweep; None if no job runs.
+    """Return the name of the current Hydra job's command, folder or sweep; None if there is no job.
+
+    With `--cfg`, which only prints the configuration, the folder and the sweep have no names either.
 
     Args:
-        kind: `command` for the name of the command, such as train; `name` for the name of the job's folder; `sweep`
-            for the name of the sweep's folder, which is None in a single run.
+        kind: `command` for the name of the command, such as train; `name` for that of the job's folder; `sweep` for
+            that of the sweep's folder (None in a single run).
 
     Raises:
         ValueError: if `kind` has another value.
     """
     if kind not in ("command", "name", "sweep"):
-        raise ValueError(f"${{job:{kind}}} must be command, name or sweep")
+        raise ValueError(f"${{job:{kind}}}: {kind} must be command, name or sweep")
     if not HydraConfig.initialized():
         return None
     hydra = HydraConfig.get()

@@ -31,7 +31,7 @@ KEEPS_TRAINING = (
 )
 # Duration: the seconds that the start, an epoch and the reports of a run take.
 UNRELATED_TO_DURATION = ("data.seed", "data.cache_dir", "data.progress", "data.fold")
-RELATED_TO_DURATION = (  # the number of epochs and the names in COLLECTIONS are compared separately
+RELATED_TO_DURATION = (  # the names in COLLECTIONS are compared separately; the number of epochs need not be equal
     *("data", "model", "loss", "optimizer._target_", "train", "test"),
     *("trainer.accelerator", "trainer.precision", "trainer.accumulate_grad_batches"),
     *("trainer.limit_train_batches", "trainer.limit_val_batches", "trainer.limit_test_batches"),

@@ -49,14 +49,14 @@ def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
     for name, node in metric_nodes(values).items():
         path = f"metrics.{name}"
         if name in OTHER_SCORES or re.fullmatch(r"[A-Za-z]\w*", name) is None:
-            rule = "use letters, digits and _, and none of the reserved names"
+            rule = "use a letter, then letters, digits and _, but none of the reserved names"
             yield Mistake(path, f"cannot be the name of a metric: {rule} {format_names(OTHER_SCORES)}")
         elif name in default_metrics() and node != default_metrics()[name]:
             yield Mistake(path, f"must keep its default definition: add another metric, such as metrics.my_{name}")
 
 
 def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUSTED) -> Iterator[Mistake]:
-    """Find callbacks whose `monitor` is not measured in time, or whose `mode` is invalid or selects the worst value.
+    """Find callbacks whose `monitor` is unknown or not measured in time, or whose `mode` is invalid or wrong.
 
     A callback from another package may log further metrics; if there is such a callback, `monitor` may have any name.
     """

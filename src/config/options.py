@@ -21,7 +21,7 @@ LIGHTNING = {  # options of the commands that train or evaluate
     "callbacks": NODE | None,
     "logger": NODE | None,
 }
-COMMANDS: dict[str, dict[str, Any]] = {  # the type of each key, by the name of the primary config
+COMMANDS: dict[str, dict[str, Any]] = {  # the type of each key, by command
     "train": {
         **LIGHTNING,
         "train": bool,
@@ -76,8 +76,9 @@ class Signature(NamedTuple):
 def of_class(cls: type) -> Signature:
     """Return the options of `cls`, including the options of base classes to which constructors pass their **kwargs.
 
-    Positional-only parameters that have a default or belong to a base class are omitted, because key=value cannot set
-    them. Parameters of a base class are never required, because the constructor of `cls` may set them itself.
+    Options that are passed through **kwargs are never required, because the constructor of the subclass may set them.
+    Positional-only parameters that have a default or would be set through **kwargs are omitted, because key=value
+    cannot set them.
     """
     options: dict[str, Option] = {}
     has_kwargs = False

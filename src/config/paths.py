@@ -25,7 +25,8 @@ MAX_TAG_LENGTH = 64  # characters, the limit of W&B
 def make_paths_absolute(value: Any, key: str = "") -> Any:
     """Return the plain value of `key`, or a whole configuration, with absolute paths.
 
-    A checkpoint that records absolute paths works from any folder.
+    If the name of an option ends with `path` and no such file exists, its value is unchanged: it may be a name on the
+    hub. A checkpoint that records absolute paths works from any folder.
     """
     if isinstance(value, dict):
         return {name: make_paths_absolute(item, str(name)) for name, item in value.items()}
@@ -34,7 +35,7 @@ def make_paths_absolute(value: Any, key: str = "") -> Any:
     if not isinstance(value, str) or not key.endswith(("path", "_dir")):
         return value
     path = Path(value).expanduser().absolute()
-    return str(path) if key.endswith("_dir") or path.exists() else value  # a name on the hub is not a path
+    return str(path) if key.endswith("_dir") or path.exists() else value
 
 
 def output_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
@@ -107,7 +108,7 @@ def _shared_files(callbacks: Any) -> Iterator[Mistake]:
 
 
 def _paths(values: dict[str, Any]) -> Iterator[Mistake]:
-    """Find invalid paths; a folder inside an unwritable folder is not reported again."""
+    """Find invalid paths; a folder inside an unwritable folder is not reported separately."""
     unwritable: list[str] = []
     ordered = {"paths": None, **values}  # first the folders in `paths`, which contain other folders
     for path, value in options_in(ordered, ()).items():
@@ -137,7 +138,7 @@ def _plain_name(key: str, value: Any) -> Iterator[Mistake]:
     if not isinstance(value, str):
         return
     if value.strip() in ("", ".", "..") or "/" in value or "\\" in value or not _is_one_line(value):
-        yield Mistake(f"{key}={_quoted(value)}", "is not a folder name: remove slashes and line breaks")
+        yield Mistake(f"{key}={_quoted(value)}", "must be a folder name without slashes or control characters")
     elif len(value.encode(errors="replace")) > MAX_NAME_BYTES:
         yield Mistake(f"{key}={format_value(value)}", f"is longer than {MAX_NAME_BYTES} bytes: choose a shorter name")
 
@@ -148,9 +149,9 @@ def relative_path_mistakes(key: str, value: Any, *, empty: bool = False) -> Iter
         return
     steps = value.split("/")
     if not value.strip() or value.startswith("/") or ".." in steps or not _is_one_line(value):
-        yield Mistake(f"{key}={_quoted(value)}", "must be inside its folder: write a relative path without ..")
+        yield Mistake(f"{key}={_quoted(value)}", "must be a relative path without .. or control characters")
     elif max(len(step.encode(errors="replace")) for step in steps) > MAX_NAME_BYTES:
-        yield Mistake(f"{key}={format_value(value)}", f"is longer than {MAX_NAME_BYTES} bytes: choose a shorter name")
+        yield Mistake(f"{key}={format_value(value)}", f"contains a name longer than {MAX_NAME_BYTES} bytes: shorten it")
 
 
 def _tag(tag: Any) -> Iterator[Mistake]:

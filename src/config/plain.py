@@ -24,7 +24,7 @@ class Node(NamedTuple):
 
     def child(self, key: Any) -> "Node":
         """Return the node at a key of a mapping or an index of a list."""
-        value = self.value[key]  # the node of a reference has no written items; their two values are then equal
+        value = self.value[key]  # if this node is a reference, its items have no written form of their own
         return Node(value, self.written[key] if isinstance(self.written, (dict, list)) else value)
 
     def items(self) -> Iterator[tuple[Any, "Node"]]:

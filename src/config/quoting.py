@@ -36,7 +36,7 @@ def escape_references(text: str) -> str:
 
 
 def escape_all_references(node: Any) -> Any:
-    """Escape the references in all texts of a plain configuration, which could read environment variables."""
+    """Escape all references in a plain configuration, because they could read environment variables."""
     if isinstance(node, dict):
         return {key: escape_all_references(value) for key, value in node.items()}
     if isinstance(node, list):
@@ -69,7 +69,7 @@ def require_names(names: Iterable[Any]) -> None:
     """Check that Hydra's grammar accepts names as keys.
 
     Raises:
-        ValueError: if a name is not text, starts with a digit, or has characters other than ASCII letters, digits, _.
+        ValueError: if a name is not text, starts with a digit, or has characters besides ASCII letters, digits and _.
     """
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):

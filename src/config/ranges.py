@@ -31,7 +31,7 @@ class Range(NamedTuple):
 
     def __str__(self) -> str:
         rule = f"lie in [{self.low}, {self.high}]" if self.high < math.inf else f"be at least {self.low}"
-        return "must " + " or ".join([rule, *map(str, self.others)])
+        return "must " + ", or be ".join([rule, *map(str, self.others)])
 
 
 class BatchLimit(NamedTuple):
@@ -95,7 +95,7 @@ def range_mistakes(node: Node) -> Iterator[Mistake]:
         if isinstance(value, float) and (math.isnan(value) or (math.isinf(value) and not infinite)):
             yield Mistake(f"{path}={value}", "must be a finite number")
         elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-            yield Mistake(f"{path}={format_value(value)}", "is too large: use a number below 2^63")
+            yield Mistake(f"{path}={format_value(value)}", "must be between -2^63 and 2^63")
         elif (rule := _rule(path)) is not None and value not in rule:
             yield Mistake(f"{path}={value}", str(rule))
     trainer = node.value.get("trainer")
@@ -143,9 +143,9 @@ def _devices(trainer: dict[str, Any]) -> Iterator[Mistake]:
     elif isinstance(number, str) and not re.fullmatch(r"auto|\d+(,\d+)*", number):
         yield Mistake(entry, "must be a number of devices, auto, or a list of device indices such as [0, 1]")
     elif isinstance(number, list) and (not number or len(set(map(str, number))) < len(number)):
-        yield Mistake(entry, "must list at least one device, and none twice")
+        yield Mistake(entry, "must list at least one device, and no device twice")
     elif isinstance(number, list) and any(isinstance(i, int) and i < 0 for i in number):
-        yield Mistake(entry, "must list indices of at least 0")
+        yield Mistake(entry, "must not contain negative indices")
 
 
 def _machines(trainer: dict[str, Any]) -> Iterator[Mistake]:

@@ -33,18 +33,18 @@ _validated: weakref.ref[DictConfig] | None = None  # the configuration that this
 
 
 def mark_validated(cfg: DictConfig) -> None:
-    """Record that a configuration was validated with the command line, including the dry build of a training run."""
+    """Record that `cfg` was validated with the command line; for a training run, this includes the dry build."""
     global _validated
     _validated = weakref.ref(cfg)
 
 
 def is_validated(cfg: DictConfig) -> bool:
-    """Return whether `mark_validated` was called with this object, which must not be changed after that call."""
+    """Return whether `mark_validated` was last called with this object, which must not be changed after that call."""
     return _validated is not None and _validated() is cfg
 
 
 def validate_config(cfg: DictConfig, command: str = "train", trusted: Set[str] = targets.TRUSTED) -> None:
-    """Validate a composed configuration without the node `hydra`; this imports the trusted classes that it names.
+    """Validate a composed configuration without the node `hydra`, and import the trusted classes that are named in it.
 
     Args:
         command: train, eval, predict or export, which accept different options.

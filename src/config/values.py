@@ -51,8 +51,8 @@ def matches_type(value: Any, hint: Any) -> bool:
 def _matches_union(value: Any, hints: tuple[Any, ...]) -> bool:
     """Return whether a value matches a union.
 
-    Any mapping matches an unknown class in the union, such as Tensor. Any value matches a union of only unknown classes
-    and None.
+    Any mapping matches an unknown class in the union, such as Tensor. Any value matches a union that consists only
+    of unknown classes and None.
     """
     known = [hint for hint in hints if _known(hint)]
     if all(hint in (None, NoneType) for hint in known):
@@ -99,7 +99,7 @@ def describe_type(hint: Any) -> str:
 
 def _describe_list_type(origin: Any, hints: tuple[Any, ...]) -> str:
     if origin is tuple and hints and hints[-1] is not Ellipsis:
-        return f"a list in [ ] of {len(hints)}: {', '.join(map(describe_type, hints))}"
+        return f"a list in [ ] of length {len(hints)}: {', '.join(map(describe_type, hints))}"
     return f"a list in [ ], each item {describe_type(hints[0])}" if hints and _known(hints[0]) else "a list in [ ]"
 
 

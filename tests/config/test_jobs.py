@@ -69,5 +69,5 @@ def test_without_hydra_it_has_no_name() -> None:
 
 
 def test_another_question_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\$\{job:group\} must be command, name or sweep"):
+    with pytest.raises(ValueError, match=r"\$\{job:group\}: group must be command, name or sweep"):
         job_name("group")

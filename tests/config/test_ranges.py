@@ -25,7 +25,7 @@ def mistakes(config: dict[str, Any]) -> list[Mistake]:
         ({"trainer": {"gradient_clip_val": -0.5}}, "trainer.gradient_clip_val=-0.5", "must be at least 0"),
         ({"trainer": {"check_val_every_n_epoch": 0}}, "trainer.check_val_every_n_epoch=0", "must be at least 1"),
         ({"trainer": {"log_every_n_steps": -1}}, "trainer.log_every_n_steps=-1", "must be at least 0"),
-        ({"trainer": {"max_steps": 0}}, "trainer.max_steps=0", "must be at least 1 or -1"),
+        ({"trainer": {"max_steps": 0}}, "trainer.max_steps=0", "must be at least 1, or be -1"),
         ({"trainer": {"limit_train_batches": 1.5}}, "trainer.limit_train_batches=1.5", "must be a whole number of at"),
         ({"trainer": {"limit_train_batches": 0.0}}, "trainer.limit_train_batches=0.0", "must be a whole number of at"),
         ({"trainer": TRAINER | {"devices": -1}}, "trainer.devices=-1", "selects all accelerators"),
@@ -38,9 +38,9 @@ def mistakes(config: dict[str, Any]) -> list[Mistake]:
         (
             {"trainer": TRAINER | {"devices": [0, 0]}},
             "trainer.devices=[0, 0]",
-            "must list at least one device, and none",
+            "must list at least one device, and no device",
         ),
-        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must list indices of at least 0"),
+        ({"trainer": TRAINER | {"devices": [-1]}}, "trainer.devices=[-1]", "must not contain negative indices"),
         ({"param_groups": {"head": {"lr": float("inf")}}}, "param_groups.head.lr=inf", "must be a finite number"),
         (
             {"optimizer": {"_target_": "torch.optim.Adam", "betas": [0.9, float("nan")]}},
@@ -50,7 +50,7 @@ def mistakes(config: dict[str, Any]) -> list[Mistake]:
         (
             {"data": {"limit": 10**30}},
             "data.limit=1000000000000000000000000000000",
-            "is too large: use a number below 2^63",
+            "must be between -2^63 and 2^63",
         ),
         ({"callbacks": {"stop": {"patience": -1}}}, "callbacks.stop.patience=-1", "must be at least 0"),
     ],

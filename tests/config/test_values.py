@@ -41,7 +41,7 @@ class Tensor: ...
             tuple[float, int],
             [[0.5, 3]],
             [[0.5], [0.5, 0.5], [1, 2, 3]],
-            "a list in [ ] of 2: a number, a whole number",
+            "a list in [ ] of length 2: a number, a whole number",
         ),
         (tuple[int, ...], [[], [1, 2]], [["a"]], "a list in [ ], each item a whole number"),
         (dict, [{}, {"a": 1}], [[], "a", None], "a mapping"),
