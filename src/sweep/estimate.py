@@ -63,7 +63,7 @@ def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float
 
 
 def _settings_key(config: dict[str, Any]) -> str:
-    """Return a string that is the same for runs whose epochs and reports take the same time."""
+    """Return, as text, the settings that affect the duration of an epoch and of the reports."""
     options = options_in(config, UNRELATED_TO_DURATION)
     settings = {path: value for path, value in options.items() if is_within(path, RELATED_TO_DURATION)}
     settings |= {group: sorted(config[group] or ()) for group in COLLECTIONS}

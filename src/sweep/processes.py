@@ -1,8 +1,9 @@
 """Run functions in separate processes, so that their failures do not end this process.
 
-A forked process starts in milliseconds, because all modules are imported already. Forking is unsafe once this process
+A forked process starts in milliseconds, because all modules are already imported. Forking is unsafe once this process
 has computed anything with torch (OpenMP's threads do not survive a fork), has opened a GPU, or runs Ray's threads. A
-process that may fork must therefore import modules only, and not compute; any other process starts a new interpreter.
+process that may fork must therefore only import modules, and not compute. A process that may not fork starts a new
+interpreter instead.
 """
 
 import ctypes
@@ -43,7 +44,7 @@ _worker_function: Callable[[Any], Any]
 
 
 def record_fork_safety() -> None:
-    """Record whether this process may fork: only on Linux, and only if torch and Ray are not imported yet."""
+    """Record whether this process may fork: only on Linux, and only if neither torch nor Ray has been imported."""
     global _may_fork
     _may_fork = sys.platform == "linux" and not {"torch", "ray"} & set(sys.modules)
 
@@ -64,7 +65,8 @@ def run(target: Callable[..., None], args: tuple[Any, ...], should_stop: Callabl
     """Run `target(*args)` in a separate process, and wait for it.
 
     When `should_stop` returns True or this process receives SIGINT or SIGTERM, this function sends one SIGINT to the
-    separate process, and waits until that process exits, however long it takes.
+    separate process, and waits until that process exits, however long it takes. If a signal handler raises an
+    exception, the separate process also receives SIGINT, and the exception is raised again after that process exits.
 
     Returns:
         The exit code of the separate process, or the negative number of the signal that killed it.

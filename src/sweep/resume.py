@@ -26,7 +26,8 @@ def requests_resume(overrides: Sequence[str]) -> bool:
 
 
 def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[str]:
-    """Return the overrides that resume the sweep in `sweep.resume=<folder>`: the recorded and the typed ones.
+    """Return the overrides that resume the sweep in `sweep.resume=<folder>`: the typed ones, and the recorded ones that
+    they do not replace.
 
     Args:
         flags: the command line. Apart from `sweep.resume`, it may contain new values of Hydra's own options, such as
@@ -34,8 +35,8 @@ def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[st
         repository: the config files that the command line selects.
 
     Raises:
-        UserError: if `sweep.resume` is empty, the folder contains no sweep, the command line has other overrides, or
-            does not repeat a recorded override or flag that must be repeated.
+        UserError: if `sweep.resume` is empty, the folder contains no valid sweep, or the command line has other
+            overrides or does not repeat a recorded override or flag that must be repeated.
     """
     by_key = {key_of(override): override for override in flags.overrides}
     value = OverridesParser.create().parse_override(by_key.pop("sweep.resume")).value()
@@ -61,15 +62,16 @@ def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[st
         *recorded_override_mistakes(lines, typed, str(folder), repository),
     ]
     if mistakes:
-        raise UserError(f"the overrides in {folder / FILE} are not all allowed. {format_mistakes(mistakes)}")
+        raise UserError(f"{folder / FILE} has overrides or flags that are not allowed. {format_mistakes(mistakes)}")
     folders = [f"{key}={quote(str(folder))}" for key in ("hydra.sweep.dir", "sweep.resume")]
     return [*remaining, *typed, *folders]
 
 
 def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
-    """Set `cfg.ckpt_path` to the last checkpoint in the job's folder, if it exists and can be read.
+    """Set `cfg.ckpt_path` to the last checkpoint in the job's folder, if the job trains and the file can be read.
 
-    Rows that were logged after this checkpoint are removed, because the resumed job logs them again.
+    The rows that were logged after this checkpoint (without a checkpoint, all rows) are removed, because the job logs
+    them again.
     """
     from src.run_folder import trim_logs
 

@@ -80,7 +80,7 @@ class SweepRunner:
 
         configs = [self.composer.compose(job.number, job.overrides)[1] for job in jobs]
         seconds = estimate_seconds(configs, OUTPUTS)
-        others = f" ({completed} more completed)" if completed else ""
+        others = f" ({completed} more are completed or pruned)" if completed else ""
         show(
             plan_table(jobs, seconds, self.composer.shared),
             f"{format_count(len(jobs), 'job')}{others}. {describe_total(seconds, start=time.process_time())}",

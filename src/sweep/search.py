@@ -1,4 +1,4 @@
-"""A hyperparameter search: Optuna chooses each job's values from the results of earlier jobs."""
+"""A hyperparameter search: Optuna chooses each job's values on the basis of earlier jobs' results."""
 
 import logging
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ class Search:
         ]
 
     def _report_outcome(self, study: Any, job: Job) -> None:
-        """Report a job's outcome to Optuna. The trial of an unfinished job stays open until the search is resumed."""
+        """Report a completed or pruned job to Optuna; the trial of any other job stays open until it reruns."""
         from optuna.trial import TrialState
 
         outcome = read_outcome(self.runner.folder / job.folder)

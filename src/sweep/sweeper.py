@@ -19,7 +19,7 @@ class GridOrSearch(sweeper.Sweeper):
 
     Args:
         max_batch_size: number of jobs that are passed to the launcher at a time; None passes all.
-        params: the values of each option, in the syntax of the command line, which takes precedence.
+        params: the values of each option, written as on the command line; the command line itself takes precedence.
         search: options of `src.sweep.search.Search`; None runs every combination.
     """
 

@@ -40,14 +40,14 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
     known = [estimate for estimate in seconds if estimate is not None]
     if not known:
         return "Their duration is unknown: no completed run below outputs/ has the same settings."
-    subject = "One after another they take" if len(known) == len(seconds) else f"{len(known)} of them take"
+    subject = "One after another, they take" if len(known) == len(seconds) else f"{len(known)} of them take"
     total = format_duration(start + sum(known))
     return f"{subject} about {total} from the start of the command, according to earlier runs with the same settings."
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:
     """Build the table of outcomes, with the reason for each failure, but without the overrides that all jobs share."""
-    table = _table("#", "overrides", "status", "test acc", "time")
+    table = _table("#", "overrides", "status", "accuracy", "time")
     for job, outcome in zip(jobs, outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
         status = Text(outcome.status, style=COLOURS.get(outcome.status, "yellow"))

@@ -68,4 +68,4 @@ def test_without_an_earlier_run_there_is_no_estimate(tmp_path: Path) -> None:
 def test_the_total_states_how_many_jobs_it_covers() -> None:
     assert describe_total([None, None], start=4).startswith("Their duration is unknown")
     assert describe_total([56.0, None, 30.0], start=4).startswith("2 of them take about 1 min 30 s")
-    assert describe_total([56.0, 30.0], start=4).startswith("One after another they take about 1 min 30 s")
+    assert describe_total([56.0, 30.0], start=4).startswith("One after another, they take about 1 min 30 s")

@@ -64,14 +64,17 @@ def test_other_overrides_are_refused(sweep: Path) -> None:
 )
 def test_a_sweep_file_cannot_choose_code_or_destinations(recorded: str, sweep: Path) -> None:
     Sweep(sweep, [*STARTED, recorded], [Job(0, ["seed=1"], "0")]).write()
-    with pytest.raises(UserError, match=r"(?s)sweep\.json are not all allowed.*" + re.escape(recorded.lstrip("-"))):
+    with pytest.raises(
+        UserError,
+        match=r"(?s)sweep\.json has overrides or flags that are not allowed.*" + re.escape(recorded.lstrip("-")),
+    ):
         restore(f"sweep.resume={sweep}")
 
 
 @pytest.mark.parametrize("line", ["+hydra.job.env_set.PATH=/other", "extras.trusted_modules=[runpy]", "data=../x"])
 def test_a_job_in_a_sweep_file_cannot_choose_code(line: str, sweep: Path) -> None:
     Sweep(sweep, STARTED, [Job(0, ["seed=1", line], "0")]).write()
-    with pytest.raises(UserError, match=r"sweep\.json are not all allowed"):
+    with pytest.raises(UserError, match=r"sweep\.json has overrides or flags that are not allowed"):
         restore(f"sweep.resume={sweep}")
 
 

@@ -34,7 +34,7 @@ def test_a_failing_job_leaves_the_others_running(tmp_path: Path) -> None:
     assert "2 completed, 1 failed." in output
     assert sorted(read_results(sweep)) == ["0_lr-0.01", "1_lr-1e-30", "2_lr-0.02"]
     assert "#0 optimizer.lr=0.01: completed" in output
-    assert len(re.findall("loss", output.partition("To run the remaining jobs")[0].rpartition("test acc")[2])) >= 1
+    assert len(re.findall("loss", output.partition("To run the remaining jobs")[0].rpartition("accuracy")[2])) >= 1
     assert "To run the remaining jobs: python -m src.train sweep.resume=sweep" in output
     code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2])
     assert code == 1
@@ -44,7 +44,7 @@ def test_a_failing_job_leaves_the_others_running(tmp_path: Path) -> None:
     assert code == 1
     names = ["0_lr-0.01_max_epochs-2", "1_lr-1e-30_max_epochs-2", "2_lr-0.02_max_epochs-2"]
     assert sorted(read_results(sweep)) == names  # no folder of another name
-    assert "#0" not in output.partition("test acc")[0] and "#1 optimizer.lr=1e+30: failed" in output
+    assert "#0" not in output.rpartition("accuracy")[0] and "#1 optimizer.lr=1e+30: failed" in output
 
 
 def test_ctrl_c_stops_the_running_job_and_leaves_the_others_pending(tmp_path: Path) -> None:
