@@ -10,7 +10,7 @@ from src.errors import UserError
 
 
 class FiniteLoss(pl.Callback):
-    """Stops training when the loss is NaN or infinite.
+    """Stops training with a `UserError` when the loss is NaN or infinite.
 
     The losses stay on the device and are checked every few batches, so that training does not wait for the GPU after
     each batch.

@@ -18,7 +18,7 @@ from src.files.plain import require
 class GradientNorms(pl.Callback):
     """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and to the loggers.
 
-    Norms are copied from the device once per epoch.
+    CSV loggers do not receive the norms. Norms are copied from the device once per epoch.
 
     Args:
         path: output file; its folder is created.
@@ -33,9 +33,9 @@ class GradientNorms(pl.Callback):
             raise ValueError(f"every_n_steps={every_n_steps} must be at least 1")
         self.path = Path(path)
         if self.path.is_dir():
-            raise ValueError(f"path={path}: is a folder: write the path of a file")
+            raise ValueError(f"path={path} is a folder: write the path of a file")
         if reason := unwritable_reason(self.path.parent):
-            raise ValueError(f"path={path}: cannot be written to ({reason}): choose another file")
+            raise ValueError(f"path={path} cannot be written to ({reason}): choose another file")
         self.every_n_steps = every_n_steps
         self._measured: list[tuple[int, str, Tensor]] = []
 

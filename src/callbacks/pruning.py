@@ -1,4 +1,4 @@
-"""A callback that stops a search job whose results are worse than those of earlier jobs."""
+"""A callback that stops a search job whose results are worse than the median of earlier jobs."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,8 @@ class Pruning(pl.Callback):
         trial.report(value.item(), trainer.current_epoch)
         if trial.should_prune():
             raise Pruned(
-                f"{self.monitor}={value.item():.4g} in epoch {trainer.current_epoch + 1} is worse than in earlier jobs"
+                f"{self.monitor}={value.item():.4g} in epoch {trainer.current_epoch + 1} is worse than the median of "
+                "earlier jobs"
             )
 
 

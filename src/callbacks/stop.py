@@ -25,11 +25,11 @@ class StopOnSignal(pl.Callback):
     """After SIGINT, SIGTERM or SIGHUP, saves `last.ckpt` at the end of the step and raises `Interrupted`.
 
     Outside training, or if the same signal arrives again, the signal handler raises `Interrupted` immediately. If it
-    arrives a third time, the operating system ends the process, because Python runs no handler while torch waits for
-    another process. After the last step of an epoch, the validation is completed first, because training cannot resume
-    exactly from a checkpoint saved between this step and the end of the validation. Python ignores an exception that a
-    signal handler raises within a `__del__` method, so the signal is checked again before training, before each epoch
-    and before each test batch.
+    arrives a third time, the operating system ends the process, even if Python cannot run a handler because torch waits
+    for another process. After the last step of an epoch, the validation is completed first, because training cannot
+    resume exactly from a checkpoint saved between this step and the end of the validation. Python ignores an exception
+    that a signal handler raises within a `__del__` method, so the signal is checked again before training, before each
+    epoch and before each test batch.
 
     Args:
         checkpoint: the file to save when training stops within an epoch.

@@ -1,4 +1,4 @@
-"""The panels of the W&B workspace. They refer to metrics and media by the names that wandb.py and Lightning log."""
+"""The panels of the W&B workspace. They refer to metrics and media by their names in wandb.py and Lightning."""
 
 from collections.abc import Sequence
 
