@@ -13,8 +13,9 @@ from src.checkpoint import read_checkpoint
 class BestCheckpoint(ModelCheckpoint):
     """A ModelCheckpoint that, if a run resumes in another folder, copies the best checkpoint to this folder.
 
-    In this case, Lightning's own class does not restore the best score. The best checkpoint must be in the
-    same folder as the checkpoint from which the run resumes, because a hostile checkpoint could name any file as best.
+    In this case, Lightning's own class does not restore the best score. The best checkpoint is copied
+    only from the folder of the checkpoint from which the run resumes, because a hostile checkpoint could name any file
+    as the best.
 
     Raises:
         UserError: on resume, if the best checkpoint is damaged.

@@ -16,9 +16,9 @@ from src.files.plain import require
 
 
 class GradientNorms(pl.Callback):
-    """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and to the loggers.
+    """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and non-CSV loggers.
 
-    CSV loggers do not receive the norms. Norms are copied from the device once per epoch.
+    Norms are copied from the device once per epoch.
 
     Args:
         path: output file; its folder is created.

@@ -151,7 +151,7 @@ def _record_overrides(cfg: DictConfig, overrides: Sequence[Override]) -> None:
 
 
 def file_of(files: CachingConfigRepository, name: str) -> Path | None:
-    """Return the path of a config file, such as data/imdb; None if there is none, or if it is one of Hydra's own."""
+    """Return the path of a config file, such as data/imdb; None if it does not exist or is one of Hydra's own."""
     for source in files.get_sources():
         path = Path(source.path) / f"{name}.yaml"
         if source.scheme() == "file" and path.is_file():

@@ -97,7 +97,7 @@ class Search:
         ]
 
     def _report_outcome(self, study: Any, job: Job) -> None:
-        """Report a completed or pruned job to Optuna; the trial of any other job stays open until it reruns."""
+        """Report a completed or pruned job to Optuna; the trial of any other job stays open until the job reruns."""
         from optuna.trial import TrialState
 
         outcome = read_outcome(self.runner.folder / job.folder)
