@@ -1,4 +1,4 @@
-"""Components as their YAML files define them, but small, and models of these: for tests of all combinations."""
+"""Small components with the options of their YAML files, and models of them, for tests of all combinations."""
 
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ MODEL = Path(__file__).parents[2] / "conf" / "model"
 VOCABULARY = ("<pad>", "<unk>", *(f"word{i}" for i in range(21)))
 LENGTHS = (7, 1, 5)
 LOGITS = 3
-WIDTH = 12  # features of a token: heads must divide it
+DIM = 12  # features of a token, divisible by the number of heads
 
 
 def choices(group: str) -> list[str]:
@@ -38,7 +38,7 @@ BASIS = {
 SMALL = {
     "hidden_dim": 6,
     "heads": 3,
-    "dim": WIDTH,
+    "dim": DIM,
     "attention_units": 5,
     "attention_dim": 5,
     "feed_forward_dim": 11,
@@ -62,7 +62,7 @@ def small_options(group: str, choice: str) -> dict[str, object]:
 
 
 def component(group: str, choice: str, *sizes: int, dropout: float | None = None) -> Any:
-    """A component of its own; `dropout` replaces its probability where it has one."""
+    """A new component; `dropout` replaces its probability of dropout if it has one."""
     options = small_options(group, choice)
     if dropout is not None and "dropout" in options:
         options["dropout"] = dropout
@@ -70,7 +70,7 @@ def component(group: str, choice: str, *sizes: int, dropout: float | None = None
 
 
 def compose(dropout: float | None = None, **choices: str) -> Classifier:
-    """A new model of these components, by group; `dropout` replaces each component's own probability."""
+    """A new model of the components selected by group; `dropout` replaces their probabilities of dropout."""
     components = {group: small_options(group, choice) for group, choice in (BASIS | choices).items()}
     for options in components.values():
         if dropout is not None and "dropout" in options:
@@ -83,10 +83,10 @@ def with_pooling(model: Classifier, pooling: Any, head: Any) -> Classifier:
     return Classifier(model.embedding, model.position, model.encoder, model.attention, pooling, head)
 
 
-def texts(lengths: tuple[int, ...] = LENGTHS, width: int | None = None) -> tuple[Tensor, Tensor]:
-    """Random tokens and their mask, N×L each."""
+def texts(lengths: tuple[int, ...] = LENGTHS, padded_length: int | None = None) -> tuple[Tensor, Tensor]:
+    """Random tokens of texts and their mask, N×L each."""
     generator = torch.Generator().manual_seed(1)
     tokens = torch.randint(2, len(VOCABULARY), (len(lengths), 40), generator=generator)
-    tokens = tokens[:, : width or max(lengths)]
+    tokens = tokens[:, : padded_length or max(lengths)]
     mask = torch.arange(tokens.shape[1]) < torch.tensor(lengths).unsqueeze(1)
     return tokens.masked_fill(~mask, 0), mask

@@ -1,8 +1,8 @@
-"""Training steps on a device that has no memory: a process of its own, for the device stays registered in it.
+"""Training steps on a device without memory, in a separate process, because the device remains registered.
 
-Tensors of torch's FakeTensorMode know their shape, type and device but hold no numbers. So whatever would wait for
-the device in order to know a number (`.item()`, `if tensor:`, `nonzero`) raises, and so does an operation on tensors of
-two devices. Prints the errors as JSON, {kind: {name: error or null}}.
+Tensors of torch's FakeTensorMode have a shape, a type and a device, but no numbers. An operation that would wait for a
+number of the device (`.item()`, `if tensor:`, `nonzero`) therefore raises an error, and so does an operation on tensors
+of two devices. The script prints the errors as JSON, {kind: {name: error or null}}.
 """
 
 import json
@@ -26,16 +26,17 @@ from src.models.attention.query import QueryAttention
 from src.models.classifier import Classifier
 from src.models.loss import BinaryCrossEntropy, CrossEntropy, Loss
 from src.models.types import Encoded
-from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, POOLINGS, WIDTH, choices, component, compose
+from tests.models.combinations import ATTENTIONS, DIM, ENCODERS, LOGITS, POOLINGS, choices, component, compose
 
 DEVICE = "fake"
 TEXTS, TOKENS = 2, 3
 
 
 class OneDevice(TorchDispatchMode):
-    """Raises where an operation on the accelerator's tensors takes or gives one of the CPU's.
+    """Raises an error if an operation on a tensor of the accelerator has an input or output on the CPU.
 
-    Numbers may come from the CPU: they travel with the kernel. FakeTensorMode alone lets copies and indices pass.
+    Inputs without dimensions may be on the CPU, because kernels receive them as numbers. FakeTensorMode alone allows
+    copies between devices and indices on the CPU.
     """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -55,7 +56,7 @@ def batch() -> Batch:
 
 
 class AllPoolings(nn.Module):
-    """Every pooling of the same states, side by side, and a head."""
+    """All poolings of the same states, concatenated, and a linear head."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
@@ -67,18 +68,18 @@ class AllPoolings(nn.Module):
 
 
 def train(model: nn.Module, loss: Loss, logits: Callable[[Batch], Iterable[Tensor]]) -> None:
-    """One step, which must leave no tensor on the CPU.
+    """Train one step; its loss and gradients must be on the accelerator.
 
     Args:
-        model: what is trained, on the accelerator.
-        loss: of each of the logits; they are added.
-        logits: of a batch.
+        model: the model, on the accelerator.
+        loss: the loss of each tensor of logits; the losses are added.
+        logits: computes the tensors of logits of a batch.
     """
     optimizer = torch.optim.Adam(model.parameters(), fused=True)
     texts = batch()
     loss.to(DEVICE)
     with OneDevice():
-        value = torch.stack([loss(some, texts.labels.repeat(len(some) // TEXTS)) for some in logits(texts)]).sum()
+        value = torch.stack([loss(output, texts.labels.repeat(len(output) // TEXTS)) for output in logits(texts)]).sum()
         value.backward()
         optimizer.step()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
@@ -87,7 +88,7 @@ def train(model: nn.Module, loss: Loss, logits: Callable[[Batch], Iterable[Tenso
 
 
 def compute(name: str, component: Callable[..., Encoded], *args: Any) -> Encoded:
-    """What a component computes; its error starts with the component's name."""
+    """Return the output of a component; an error message starts with its name."""
     try:
         return component(*args)
     except Exception as error:
@@ -95,21 +96,21 @@ def compute(name: str, component: Callable[..., Encoded], *args: Any) -> Encoded
 
 
 def join(outputs: list[Encoded]) -> list[Encoded]:
-    """Outputs of the same size as one batch, because a component reads nothing but their tensors."""
+    """Concatenate outputs of the same size into one batch, because components depend only on the tensors."""
     sizes = {output.states.shape[1:] for output in outputs}
     groups = [[output for output in outputs if output.states.shape[1:] == size] for size in sizes]
     return [Encoded(*map(torch.cat, zip(*group, strict=True))) for group in groups]
 
 
 def train_combinations() -> None:
-    """A step of each encoder, of each attention behind all encoders and of each pooling behind all attentions."""
-    with torch.device(DEVICE):  # only to build: in a step, a component must name the device of what it makes
+    """Train each encoder, each attention mechanism after all encoders, and each pooling after all of these."""
+    with torch.device(DEVICE):  # only while building: in a step, a component must specify the device of new tensors
         models = {name: compose(encoder=name, dropout=0.3) for name in ENCODERS}
         dims: set[Any] = {model.encoder.output_dim for model in models.values()}
         attentions = {
             (name, dim): component("attention", name, dim, dropout=0.3) for name in ATTENTIONS for dim in dims
         }
-        behind = {dim: AllPoolings(dim) for dim in {attention.output_dim for attention in attentions.values()}}
+        poolings = {dim: AllPoolings(dim) for dim in {attention.output_dim for attention in attentions.values()}}
     encoders = [module for model in models.values() for module in (model.embedding, model.encoder)]
 
     def encode(model: Classifier, texts: Batch) -> Encoded:
@@ -123,10 +124,10 @@ def train_combinations() -> None:
             if dim == encoded.states.shape[2]
         ]
         for encoded in join(attended):
-            yield behind[encoded.states.shape[2]](encoded)
+            yield poolings[encoded.states.shape[2]](encoded)
 
     loss = CrossEntropy([1] * LOGITS, label_smoothing=0.1, class_weights=[2.0] * LOGITS)
-    train(nn.ModuleList([*encoders, *attentions.values(), *behind.values()]), loss, logits)
+    train(nn.ModuleList([*encoders, *attentions.values(), *poolings.values()]), loss, logits)
 
 
 def train_choice(group: str, choice: str) -> None:
@@ -139,10 +140,10 @@ def train_choice(group: str, choice: str) -> None:
 
 
 def training_step() -> None:
-    """Lightning's, with the accuracy and the loss of training; what is logged is collected once an epoch."""
+    """Run Lightning's training step with the metrics of training; values are logged once per epoch, so not here."""
     with torch.device(DEVICE):
         model = compose(encoder="bilstm", attention="luong_general")
-    with unset_fake_temporarily():  # it copies its metrics, and a copy of a fake tensor is of no use
+    with unset_fake_temporarily():  # it copies its metrics, and fake tensors cannot be copied usefully
         module: Any = LitClassifier(
             model, CrossEntropy([1] * LOGITS), LOGITS, MetricCollection({}), torch.optim.Adam, lambda *_: None, {}
         )
@@ -157,8 +158,8 @@ def training_step() -> None:
         module.training_step(texts, 0).backward()
 
 
-class Mistaken(QueryAttention):
-    """An attention that waits for the device, or works on another one."""
+class MistakenAttention(QueryAttention):
+    """An attention mechanism that waits for the device or uses another device."""
 
     def __init__(self, input_dim: int, mistake: Callable[[Tensor], Any]) -> None:
         super().__init__(input_dim)
@@ -181,14 +182,14 @@ MISTAKES: dict[str, Callable[[Tensor], Any]] = {
     "equal": lambda keys: torch.equal(keys, keys),
     "unique": lambda keys: keys.unique(),
     "no device": lambda keys: keys * torch.arange(keys.shape[2]),
-    "index of the CPU": lambda keys: keys[:, torch.arange(keys.shape[1])],
+    "index on the CPU": lambda keys: keys[:, torch.arange(keys.shape[1])],
 }
 
 
-def train_mistaken(mistake: Callable[[Tensor], Any]) -> None:
+def train_with_mistake(mistake: Callable[[Tensor], Any]) -> None:
     with torch.device(DEVICE):
         model = compose(attention="uniform")
-        model.attention = Mistaken(WIDTH, mistake)
+        model.attention = MistakenAttention(DIM, mistake)
     train(model, CrossEntropy([1] * LOGITS), lambda texts: [model(texts.tokens, texts.mask)])
 
 
@@ -205,10 +206,10 @@ def fused_gru_cell_backward(gradient: Tensor, workspace: Tensor, has_bias: bool)
 
 
 def error_of(step: Callable[..., None], *args: Any) -> str | None:
-    """Why a step cannot be taken on the accelerator; None if it can."""
+    """Return the error of a step on the accelerator; None if it succeeds."""
     try:
         step(*args)
-    except Exception as error:  # whatever a component raises
+    except Exception as error:  # a component may raise any error
         return f"{type(error).__name__}: {error}"
     return None
 
@@ -216,7 +217,7 @@ def error_of(step: Callable[..., None], *args: Any) -> str | None:
 def main() -> None:
     _setup_privateuseone_for_python_backend(DEVICE)
     warnings.simplefilter("ignore")
-    library = Library("aten", "IMPL")  # torch has no shapes for its own fused GRU cell
+    library = Library("aten", "IMPL")  # torch does not define the output shapes of its fused GRU cell
     library.impl("_thnn_fused_gru_cell", fused_gru_cell, "Meta")
     library.impl("_thnn_fused_gru_cell_backward", fused_gru_cell_backward, "Meta")
     choices_of = {"embedding": ["learned", "ngrams", "glove"], "position": choices("position"), "head": choices("head")}
@@ -229,7 +230,7 @@ def main() -> None:
                 for choice in names
             },
             "training_step": {"bilstm": error_of(training_step)},
-            "mistakes": {name: error_of(train_mistaken, mistake) for name, mistake in MISTAKES.items()},
+            "mistakes": {name: error_of(train_with_mistake, mistake) for name, mistake in MISTAKES.items()},
         }
     json.dump(errors, sys.stdout)
 

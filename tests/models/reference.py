@@ -1,4 +1,4 @@
-"""Ragged texts, and attention written out with loops, to hold parts against in float64."""
+"""Random texts of different lengths, and attention computed by loops, as references in float64."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from src.models.types import Encoded
 
 
 def ragged(dim: int, lengths: tuple[int, ...] = (7, 1, 4), seed: int = 0) -> Encoded:
-    """Random texts N×L×dim whose padding holds numbers too, so that a part that reads it is caught."""
+    """Random texts N×L×dim; padding contains numbers too, so that a component that uses them fails its test."""
     generator = torch.Generator().manual_seed(seed)
     longest = max(lengths)
     states = torch.randn(len(lengths), longest, dim, dtype=torch.float64, generator=generator)
@@ -22,9 +22,9 @@ def padded(encoded: Encoded, extra: int) -> Encoded:
     """The same texts with `extra` more tokens of padding."""
     generator = torch.Generator().manual_seed(1)
     texts, _, dim = encoded.states.shape
-    junk = torch.randn(texts, extra, dim, dtype=encoded.states.dtype, generator=generator)
-    more = torch.zeros(texts, extra, dtype=torch.bool)
-    return Encoded(torch.cat([encoded.states, junk], 1), torch.cat([encoded.mask, more], 1), encoded.summary)
+    padding = torch.randn(texts, extra, dim, dtype=encoded.states.dtype, generator=generator)
+    padding_mask = torch.zeros(texts, extra, dtype=torch.bool)
+    return Encoded(torch.cat([encoded.states, padding], 1), torch.cat([encoded.mask, padding_mask], 1), encoded.summary)
 
 
 def softmax(scores: list[float]) -> list[float]:
@@ -35,18 +35,18 @@ def softmax(scores: list[float]) -> list[float]:
 def attend(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, score: Callable[[Tensor, Tensor], float]
 ) -> tuple[Tensor, Tensor]:
-    """Weights N×L×L and mixtures N×L×d of one head, real token by real token; the rest stays zero."""
+    """Weights N×L×L and outputs N×L×d of one head, computed token by token; they are zero for padding."""
     texts, length = mask.shape
     weights = torch.zeros(texts, length, length, dtype=torch.float64)
-    mixed = torch.zeros(texts, length, values.shape[-1], dtype=torch.float64)
+    outputs = torch.zeros(texts, length, values.shape[-1], dtype=torch.float64)
     for n in range(texts):
         real = [t for t in range(length) if mask[n, t]]
         for i in real:
             row = softmax([score(queries[n, i], keys[n, j]) for j in real])
             for j, weight in zip(real, row, strict=True):
                 weights[n, i, j] = weight
-                mixed[n, i] += weight * values[n, j]
-    return weights, mixed
+                outputs[n, i] += weight * values[n, j]
+    return weights, outputs
 
 
 def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-10) -> bool:

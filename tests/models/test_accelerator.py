@@ -16,15 +16,15 @@ STEPS = 3
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What tests/models/fake_accelerator.py prints: the device that it registers must not reach other tests."""
+    """The output of tests/models/fake_accelerator.py, whose separate process alone has the fake device."""
     backends = pytest.importorskip("torch.utils.backend_registration")
     if not hasattr(backends, "_setup_privateuseone_for_python_backend"):
         pytest.skip("this version of torch registers no device from Python")
     (python, *_), options = command(tmp_path_factory.mktemp("accelerator"), "train")
-    line = [python, "-m", "tests.models.fake_accelerator"]
-    done = complete(line, {**options, "cwd": ROOT})
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    arguments = [python, "-m", "tests.models.fake_accelerator"]
+    process = complete(arguments, {**options, "cwd": ROOT})
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def test_every_combination_trains_on_one_device_without_waiting(errors: dict[str, Any]) -> None:
@@ -40,16 +40,16 @@ def test_a_training_step_of_lightning_does_not_wait(errors: dict[str, Any]) -> N
     assert errors["training_step"] == {"bilstm": None}
 
 
-def test_the_fake_accelerator_finds_what_waits_and_what_works_on_two_devices(errors: dict[str, Any]) -> None:
+def test_waiting_for_the_device_and_using_two_devices_are_errors(errors: dict[str, Any]) -> None:
     assert len(errors["mistakes"]) == 12
     assert [name for name, error in errors["mistakes"].items() if error is None] == []
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_every_attention_trains_in_bfloat16_on_the_cpu(encoder: str) -> None:
-    """A few steps of all attentions behind one encoder; weights of a real row sum to 1 within bfloat16's precision."""
+    """After a few steps, the weights of each real token sum to 1 within the precision of bfloat16."""
     torch.manual_seed(0)
-    tokens, mask = texts(width=11)
+    tokens, mask = texts(padded_length=11)
     labels = torch.arange(len(LENGTHS)) % LOGITS
     loss = CrossEntropy([1] * LOGITS)
     models = {name: compose(encoder=encoder, attention=name, pooling="mean_max", dropout=0.1) for name in ATTENTIONS}

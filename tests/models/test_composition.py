@@ -1,4 +1,4 @@
-"""Every encoder × attention × pooling, listed by their YAML files, has the properties that the design promises."""
+"""Properties of all combinations of the encoders, attention mechanisms and poolings that have a YAML file."""
 
 from functools import cache
 from typing import Any
@@ -23,8 +23,8 @@ from tests.models.combinations import (
 
 
 @cache
-def composed(encoder: str, attention: str) -> Classifier:
-    """A model with the pooling of the basis; building takes longer than a test."""
+def build_model(encoder: str, attention: str) -> Classifier:
+    """A model with mean pooling, cached because building takes longer than a test."""
     torch.manual_seed(0)
     return compose(encoder=encoder, attention=attention).double()
 
@@ -32,20 +32,20 @@ def composed(encoder: str, attention: str) -> Classifier:
 @cache
 def pooling_and_head(pooling: str, input_dim: int) -> tuple[Any, Any]:
     torch.manual_seed(0)
-    built = component("pooling", pooling, input_dim).double()
-    return built, component("head", "linear", built.output_dim, LOGITS).double()
+    module = component("pooling", pooling, input_dim).double()
+    return module, component("head", "linear", module.output_dim, LOGITS).double()
 
 
 @cache
-def contributing(encoder: str, attention: str) -> frozenset[str]:
-    """The parameters that change the states or the summary; some attentions and poolings use only one of them."""
-    model = composed(encoder, attention).train()
+def contributing_parameters(encoder: str, attention: str) -> frozenset[str]:
+    """The parameters that affect the states or the summary; some components use only one of them."""
+    model = build_model(encoder, attention).train()
     tokens, mask = texts()
     model.zero_grad()
     encoded = model.encode(model.embed(tokens, mask), mask)
-    attended = model.attention(encoded)
-    flow = (encoded.states, encoded.summary, attended.states, attended.summary)
-    torch.stack([tensor.square().sum() for tensor in flow]).sum().backward()
+    output = model.attention(encoded)
+    outputs = (encoded.states, encoded.summary, output.states, output.summary)
+    torch.stack([tensor.square().sum() for tensor in outputs]).sum().backward()
     gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
     for name, gradient in gradients.items():
         assert torch.isfinite(gradient).all(), name
@@ -54,16 +54,16 @@ def contributing(encoder: str, attention: str) -> frozenset[str]:
 
 @cache
 @torch.no_grad()
-def attended(encoder: str, attention: str) -> tuple[list[Encoded], Encoded, Encoded]:
-    """What a pooling reads: of each text alone, of the texts beside a longer one, and of empty texts."""
-    model = composed(encoder, attention).eval()
+def attention_outputs(encoder: str, attention: str) -> tuple[list[Encoded], Encoded, Encoded]:
+    """Inputs of a pooling: from each text alone, from the texts with a longer text, and from empty texts."""
+    model = build_model(encoder, attention).eval()
     tokens, mask = texts()
 
     def attend(tokens: Tensor, mask: Tensor) -> Encoded:
         return model.attention(model.encode(model.embed(tokens, mask), mask))
 
     alone = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
-    return alone, attend(*texts((*LENGTHS, 13), width=17)), attend(tokens, torch.zeros_like(mask))
+    return alone, attend(*texts((*LENGTHS, 13), padded_length=17)), attend(tokens, torch.zeros_like(mask))
 
 
 COMBINATIONS = [
@@ -75,8 +75,10 @@ COMBINATIONS = [
 
 
 @pytest.mark.parametrize(("encoder", "attention", "pooling"), COMBINATIONS)
-def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
-    model = composed(encoder, attention)
+def test_padding_does_not_change_the_logits_and_each_parameter_affects_the_output(
+    encoder: str, attention: str, pooling: str
+) -> None:
+    model = build_model(encoder, attention)
     model = with_pooling(model, *pooling_and_head(pooling, model.attention.output_dim))
     tokens, mask = texts()
 
@@ -84,7 +86,7 @@ def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
     logits = model(tokens, mask)
     assert logits.shape == (len(LENGTHS), LOGITS)
     assert torch.isfinite(logits).all()
-    contributing_without_pooling = contributing(encoder, attention)
+    contributing_without_pooling = contributing_parameters(encoder, attention)
     model.zero_grad()
     logits.square().sum().backward()
     for name, parameter in model.named_parameters():
@@ -94,7 +96,7 @@ def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
             assert torch.isfinite(parameter.grad).all(), name
 
     model.eval()
-    alone, together, empty = attended(encoder, attention)
+    alone, together, empty = attention_outputs(encoder, attention)
     with torch.no_grad():
         expected = torch.cat([model.head(model.pooling(encoded)) for encoded in alone])
         logits = model.head(model.pooling(together))[: len(LENGTHS)]
@@ -105,8 +107,8 @@ def test_every_combination(encoder: str, attention: str, pooling: str) -> None:
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> None:
-    model = composed(encoder, attention).eval()
-    tokens, mask = texts(width=11)
+    model = build_model(encoder, attention).eval()
+    tokens, mask = texts(padded_length=11)
     with torch.no_grad():
         weights = model.weights(tokens, mask)  # N×H×T×L
         logits, same_weights = model.forward_with_weights(tokens, mask)
@@ -116,7 +118,7 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
         if attention == "none":
             with pytest.raises(NotImplementedError, match="NoAttention cannot compute its output from weights"):
                 model.classify_mixed(encoded, weights)
-        else:  # the same weights give the same logits, and others change them
+        else:  # the same weights give the same logits, and other weights give other logits
             assert torch.allclose(model.classify_mixed(encoded, weights), logits, rtol=0, atol=1e-10)
             assert not torch.allclose(model.classify_mixed(encoded, weights.roll(1, 3)), logits, rtol=0, atol=1e-8)
     assert weights.shape[0] == len(LENGTHS)
@@ -127,5 +129,5 @@ def test_weights_sum_to_one_over_real_tokens(encoder: str, attention: str) -> No
     real = mask if weights.shape[2] == mask.shape[1] else torch.ones(len(LENGTHS), 1, dtype=torch.bool)
     expected = real[:, None, :].expand_as(rows).double()
     assert torch.allclose(rows, expected, rtol=0, atol=1e-10)
-    tokens_weights = mean_weights(weights)  # N×L
-    assert torch.allclose(tokens_weights.sum(1), torch.ones(len(LENGTHS), dtype=torch.float64), rtol=0, atol=1e-10)
+    token_weights = mean_weights(weights)  # N×L
+    assert torch.allclose(token_weights.sum(1), torch.ones(len(LENGTHS), dtype=torch.float64), rtol=0, atol=1e-10)

@@ -25,30 +25,30 @@ def test_label_smoothing_spreads_the_target() -> None:
     assert smoothed.item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_balanced_weights_are_inverse_to_the_class_shares() -> None:
+def test_balanced_weights_are_inverse_to_the_class_frequencies() -> None:
     weights = CrossEntropy([6, 3, 1], class_weights="balanced").class_weights
     assert weights is not None
     assert weights.tolist() == pytest.approx([10 / 18, 10 / 9, 10 / 3])
 
 
-def test_class_weights_are_a_weighted_mean() -> None:
+def test_class_weights_give_a_weighted_mean() -> None:
     weighted = CrossEntropy([1, 1, 1], class_weights=[3.0, 1.0, 2.0])(LOGITS, LABELS)
     assert weighted.item() == pytest.approx((2 * math.log(2) + 3 * math.log(10)) / 5, abs=1e-6)
 
 
-def test_binary_equals_cross_entropy_of_two_logits() -> None:
-    """One logit z is the two logits (0, z)."""
-    one, labels = tensor([[0.7], [-1.3], [0.2]]), tensor([1, 1, 0])
-    two = torch.cat([torch.zeros_like(one), one], 1)
+def test_binary_cross_entropy_equals_cross_entropy_of_two_logits() -> None:
+    """One logit z is equivalent to the two logits (0, z)."""
+    single, labels = tensor([[0.7], [-1.3], [0.2]]), tensor([1, 1, 0])
+    pairs = torch.cat([torch.zeros_like(single), single], 1)
     weights = {"class_weights": [2.0, 3.0]}
     for options in ({}, {"label_smoothing": 0.2}, weights, {"label_smoothing": 0.2, **weights}):
         binary, multi = BinaryCrossEntropy([1, 1], **options), CrossEntropy([1, 1], **options)  # type: ignore[arg-type]
-        assert binary(one, labels).item() == pytest.approx(multi(two, labels).item(), abs=1e-6)
-        assert torch.allclose(binary.probabilities(one), multi.probabilities(two), atol=1e-6)
+        assert binary(single, labels).item() == pytest.approx(multi(pairs, labels).item(), abs=1e-6)
+        assert torch.allclose(binary.probabilities(single), multi.probabilities(pairs), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [BinaryCrossEntropy, CrossEntropy])
-def test_class_weights_weigh_each_term_of_a_smoothed_target(kind: type[Loss]) -> None:
+def test_class_weights_apply_to_each_term_of_a_smoothed_target(kind: type[Loss]) -> None:
     """By hand for p = (1/3, 2/3) and (4/5, 1/5), labels 1 and 0, ε = 0.1, w = (1, 3)."""
     logits = tensor([[math.log(2.0)], [-math.log(4.0)]])
     if kind is CrossEntropy:
@@ -59,7 +59,7 @@ def test_class_weights_weigh_each_term_of_a_smoothed_target(kind: type[Loss]) ->
     assert loss(logits, tensor([1, 0])).item() == pytest.approx((first + second) / (3 + 1), abs=1e-6)
 
 
-def test_binary_stays_finite_and_learns_far_from_the_label() -> None:
+def test_binary_cross_entropy_far_from_the_label_is_finite_and_has_gradients() -> None:
     logits = tensor([[1000.0], [-1000.0]], requires_grad=True)
     value = BinaryCrossEntropy([1, 1], label_smoothing=0.1, class_weights=[1.0, 3.0])(logits, tensor([0, 1]))
     assert value.item() == pytest.approx((950 + 3 * 950) / 4)
@@ -67,7 +67,7 @@ def test_binary_stays_finite_and_learns_far_from_the_label() -> None:
     assert logits.grad is not None and torch.isfinite(logits.grad).all() and logits.grad.all()
 
 
-def test_binary_refuses_more_classes() -> None:
+def test_binary_cross_entropy_of_more_than_two_classes_is_refused() -> None:
     with pytest.raises(ValueError, match="one logit separates 2 classes, but there are 3: use loss=cross_entropy"):
         BinaryCrossEntropy([1, 1, 1])
 

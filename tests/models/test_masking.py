@@ -1,4 +1,4 @@
-"""Masking arithmetic by hand: padding holds numbers that would show."""
+"""Masking arithmetic by hand; the numbers at padded positions would change the results if they were included."""
 
 import math
 
@@ -16,7 +16,7 @@ STATES = tensor(
 MASK = tensor([[True, True, False], [True, False, False], [False, False, False]])
 
 
-def test_sum_mean_max_and_ends() -> None:
+def test_sum_mean_maximum_first_and_last_state_by_hand() -> None:
     assert masking.masked_sum(STATES, MASK).tolist() == [[4, -12], [2, 4], [0, 0]]
     assert masking.masked_mean(STATES, MASK).tolist() == [[2, -6], [2, 4], [0, 0]]
     assert masking.masked_max(STATES, MASK).tolist() == [[3, -5], [2, 4], [0, 0]]
@@ -25,7 +25,7 @@ def test_sum_mean_max_and_ends() -> None:
 
 
 @pytest.mark.parametrize("value", [-1e30, 1e30])
-def test_padding_of_any_finite_value_leaves_the_sum_alone(value: float) -> None:
+def test_finite_values_of_padding_do_not_change_the_results(value: float) -> None:
     states = STATES.masked_fill(~MASK.unsqueeze(-1), value)
     assert torch.equal(masking.zero_padding(states, MASK), masking.zero_padding(STATES, MASK))
     assert torch.equal(masking.masked_mean(states, MASK), masking.masked_mean(STATES, MASK))
@@ -37,11 +37,11 @@ def test_softmax_by_hand() -> None:
     expected = tensor([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     assert torch.allclose(masking.masked_softmax(scores, MASK), expected, atol=1e-6)
     assert masking.masked_softmax(scores, MASK)[~MASK].abs().sum() == 0
-    across = masking.masked_softmax(scores.T, MASK.T, dim=0)
-    assert torch.allclose(across.T, expected, atol=1e-6)
+    column_weights = masking.masked_softmax(scores.T, MASK.T, dim=0)
+    assert torch.allclose(column_weights.T, expected, atol=1e-6)
 
 
-def test_softmax_survives_half_precision_and_large_scores() -> None:
+def test_softmax_is_correct_for_large_scores_in_half_precision() -> None:
     scores = tensor([[6e4, -6e4, 0.0]], dtype=torch.float16)
     assert masking.masked_softmax(scores, tensor([[True, True, False]])).tolist() == [[1.0, 0.0, 0.0]]
 

@@ -1,4 +1,4 @@
-"""A component of the user's own that returns a wrong shape is named before the data are read."""
+"""A component of a user that returns a wrong shape is reported before the data are read."""
 
 from pathlib import Path
 
@@ -29,13 +29,13 @@ def overrides(group: str, name: str) -> list[str]:
 
 ENCODED = "it must return src.models.types.Encoded(states N×T×D, mask N×T, summary N×D)"
 BOOL = "a mask must be torch.bool, True for a real token"
-WRONG = [  # group, class, what it returned, what is required
+WRONG = [  # group, class, returned value, required value
     ("attention", "ScorePerFeature", "score returned a tensor of shape 3×7×11", "N×T = 3×7"),
     ("attention", "ScorePerText", "score returned a tensor of shape 3", "N×T = 3×7"),
     ("attention", "ScoreOfAll", "score returned a tensor of shape () (a single number)", "N×T = 3×7"),
     ("attention", "ScoreTransposed", "score returned a tensor of shape 7×3", "N×T = 3×7"),
     ("attention", "ScoreUnsqueezed", "score returned a tensor of shape 3×7×1", "N×T = 3×7"),
-    ("attention", "ScoreForgotten", "score returned a NoneType, not a tensor", "N×T = 3×7"),
+    ("attention", "ScoreWithoutReturn", "score returned a NoneType, not a tensor", "N×T = 3×7"),
     ("attention", "TransformPooled", "transform returned a tensor of shape 3×11", "N×L×D' = 3×7×11"),
     ("attention", "TransformDoubled", "transform returned a tensor of shape 3×7×22", "N×L×D' = 3×7×11"),
     ("attention", "WeightsWithoutHeads", "weights returned a tensor of shape 3×7", "N×H×T×L = 3×H×T×7"),
@@ -63,10 +63,10 @@ WRONG = [  # group, class, what it returned, what is required
 
 
 @pytest.mark.parametrize(("group", "name", "result", "required"), WRONG, ids=[row[1] for row in WRONG])
-def test_a_wrong_shape_is_named(group: str, name: str, result: str, required: str) -> None:
-    with pytest.raises(UserError) as caught:
+def test_a_wrong_shape_is_reported(group: str, name: str, result: str, required: str) -> None:
+    with pytest.raises(UserError) as error:
         dry_build(small_config(Path("unused"), overrides(group, name)))
-    first, message = str(caught.value).splitlines()
+    first, message = str(error.value).splitlines()
     assert first == "1 mistake in the configuration; nothing was started."
     assert message.startswith(f"  model   tests.models.wrong_shapes.{name}.{result}; ")
     assert message.endswith(required)
@@ -77,26 +77,26 @@ def test_a_wrong_shape_is_named(group: str, name: str, result: str, required: st
     [
         ("attention", "AttentionWithoutOutputDim", "None"),
         ("encoder", "EncoderWithoutOutputDim", "None"),
-        ("encoder", "EncoderWithAWrittenOutputDim", "'11'"),
+        ("encoder", "EncoderWithATextAsOutputDim", "'11'"),
     ],
 )
-def test_a_component_without_output_dim_is_named(group: str, name: str, value: str) -> None:
-    with pytest.raises(UserError) as caught:
+def test_a_component_without_output_dim_is_reported(group: str, name: str, value: str) -> None:
+    with pytest.raises(UserError) as error:
         dry_build(small_config(Path("unused"), overrides(group, name)))
-    assert str(caught.value).splitlines()[1:] == [
+    assert str(error.value).splitlines()[1:] == [
         f"  model.{group}   tests.models.wrong_shapes.{name} must set self.output_dim to the number of features that "
         f"it returns, an integer; it is {value}"
     ]
 
 
-def test_training_does_not_begin(tmp_path: Path) -> None:
-    chosen = [line for line in overrides("attention", "ScorePerFeature") if line != "model/encoder=identity"]
+def test_a_wrong_shape_prevents_training(tmp_path: Path) -> None:
+    options = [line for line in overrides("attention", "ScorePerFeature") if line != "model/encoder=identity"]
     with pytest.raises(UserError, match=r"ScorePerFeature\.score returned a tensor of shape 3×7×12; the shape must be"):
-        train(tmp_path / "run", *chosen)
+        train(tmp_path / "run", *options)
     assert not (tmp_path / "cache").exists()
 
 
-def test_what_cannot_run_on_tiny_sizes_is_named_in_training() -> None:
+def test_a_component_that_cannot_run_on_the_meta_device_is_checked_in_training() -> None:
     attention = wrong_shapes.ScoreReadsNumbers(D)
     dry_build(small_config(Path("unused"), overrides("attention", "ScoreReadsNumbers")))
     states = torch.randn(3, 7, D)
@@ -104,9 +104,9 @@ def test_what_cannot_run_on_tiny_sizes_is_named_in_training() -> None:
         attention(Encoded(states, torch.ones(3, 7, dtype=torch.bool), states.mean(1)))
 
 
-def test_right_shapes_pass_and_other_errors_are_not_reported_here() -> None:
+def test_correct_shapes_and_other_errors_are_not_reported() -> None:
     cfg = small_config(Path("unused"), SIZES)
     model = build.classifier(cfg, ("<pad>", "<unk>"), num_logits=1)
     check_shapes(model, num_logits=1)
-    model.head = torch.nn.Linear(D + 2, 1)  # its own error names it better, in training
+    model.head = torch.nn.Linear(D + 2, 1)  # in training, its error is more specific
     check_shapes(model, num_logits=1)

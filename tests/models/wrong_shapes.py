@@ -1,4 +1,4 @@
-"""Components as a user may write them, each with one wrong output: for tests/models/test_shapes.py."""
+"""Components of a user, each with one wrong output, for tests/models/test_shape_check.py."""
 
 from typing import Any
 
@@ -43,13 +43,13 @@ class ScoreUnsqueezed(QueryAttention):
         return keys @ query.unsqueeze(-1)  # N×T×1
 
 
-class ScoreForgotten(QueryAttention):
+class ScoreWithoutReturn(QueryAttention):
     def score(self, query: Tensor, keys: Tensor) -> Any:
         keys @ query.unsqueeze(-1)
 
 
 class ScoreReadsNumbers(QueryAttention):
-    """It cannot run on the meta device, so training finds its mistake."""
+    """It cannot run on the meta device, so its mistake is reported in training."""
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return (query.unsqueeze(1) * keys) / max(1.0, keys.abs().max().item())
@@ -142,8 +142,8 @@ class EncoderOfTokensFirst(Identity):
 
 class EncoderOfBothDirections(Identity):
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
-        both = torch.cat([states, states.flip(1)], -1)
-        return Encoded(both, mask, both.mean(1))
+        states = torch.cat([states, states.flip(1)], -1)
+        return Encoded(states, mask, states.mean(1))
 
 
 class EncoderWithoutOutputDim(Encoder):
@@ -154,7 +154,7 @@ class EncoderWithoutOutputDim(Encoder):
     def forward(self, states: Tensor, mask: Tensor) -> Any: ...
 
 
-class EncoderWithAWrittenOutputDim(Identity):
+class EncoderWithATextAsOutputDim(Identity):
     def __init__(self, input_dim: int) -> None:
         super().__init__(input_dim)
         self.output_dim = str(input_dim)  # type: ignore[assignment]

@@ -9,23 +9,23 @@ from tests.models.reference import close, padded, ragged
 D = 5
 
 
-def test_error_padding_enters_the_global_vector() -> None:
-    """softmax(A, dim=1) over all N×L rows, as the document writes it, gives padding its share of E."""
+def test_error_the_global_vector_includes_padding() -> None:
+    """softmax(A, dim=1), as in the document, includes the padding in E."""
     texts = ragged(D, (7, 7))
     longer = padded(texts, 4)
     attention = ElementwiseAttention(D, norm="none", vector_norm="none").double()
     vector = attention.mixing.vector
 
-    def documented(states: torch.Tensor) -> torch.Tensor:
+    def compute_documented(states: torch.Tensor) -> torch.Tensor:
         return (vector.scores(states).softmax(1) * vector.values(states)).sum(1)
 
-    assert close(documented(texts.states), attention(texts).summary)
-    assert not torch.allclose(documented(longer.states), documented(texts.states), atol=0.01)
+    assert close(compute_documented(texts.states), attention(texts).summary)
+    assert not torch.allclose(compute_documented(longer.states), compute_documented(texts.states), atol=0.01)
     assert close(attention(longer).summary, attention(texts).summary)
 
 
 def test_error_the_formula_of_e_lacks_its_sum() -> None:
-    """softmax(A, dim=1) * V is N×L×De; E, said to be N×1×De, is its sum over the tokens."""
+    """softmax(A, dim=1) * V is N×L×De; E, which the document describes as N×1×De, is the sum over the tokens."""
     texts = ragged(D, (7, 7))
     vector = ElementwiseAttention(D, norm="none", vector_norm="none").double().mixing.vector
     product = vector.scores(texts.states).softmax(1) * vector.values(texts.states)
@@ -33,9 +33,9 @@ def test_error_the_formula_of_e_lacks_its_sum() -> None:
     assert close(vector(texts.states, texts.mask), product.sum(1))
 
 
-def test_error_the_stack_reads_a_bag_of_words() -> None:
-    """Nothing tells tokens' positions, so that E of a text and of its reverse are the same."""
+def test_error_the_stack_ignores_the_order_of_words() -> None:
+    """There is no positional encoding, so a text and its reverse have the same E."""
     texts = ragged(D, (7, 7))
     encoder = Elementwise(D).double().eval()
-    turned = encoder(texts.states.flip(1), texts.mask)
-    assert close(turned.summary, encoder(texts.states, texts.mask).summary)
+    reversed_output = encoder(texts.states.flip(1), texts.mask)
+    assert close(reversed_output.summary, encoder(texts.states, texts.mask).summary)

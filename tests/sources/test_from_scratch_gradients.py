@@ -1,7 +1,7 @@
-"""The from-scratch document's forward and backward pass in NumPy, its errors one by one, and autograd.
+"""The from-scratch document's forward and backward pass in NumPy, its errors, and autograd.
 
-As in the document a text is d×n, one column a token; the last row of x is the token's index. Q, K, V, W are
-the weights and Qb, Kb, Vb, b the biases of queries, keys, values and the classifier.
+As in the document, a text is d×n with one column per token; the last row of x is the index of the token. Q, K, V and W
+are the weights and Qb, Kb, Vb and b the biases of queries, keys, values and the classifier.
 """
 
 import csv
@@ -28,18 +28,18 @@ class Pass(NamedTuple):
     q: Array  # d×n
     k: Array
     v: Array
-    alpha: Array  # n×n, a row a query
+    alpha: Array  # n×n, one row per query
     z: Array  # d×n
     p: Array  # C×1
-    root: float  # what scores are divided by
+    root: float  # the divisor of the scores
 
 
-def case(n: int, spread: float = 0.7) -> tuple[Array, Array, dict[str, Array]]:
+def make_case(n: int, std: float = 0.7) -> tuple[Array, Array, dict[str, Array]]:
     random = np.random.default_rng(n)
     x = np.vstack([random.normal(size=(D - 1, n)), np.arange(n, dtype=float)])
     shapes = {"Q": (D, D), "K": (D, D), "V": (D, D), "W": (CLASSES, D)}
-    weights = {name: spread * random.normal(size=shape) for name, shape in shapes.items()}
-    biases = {f"{name}b": spread * random.normal(size=(D, 1)) for name in "QKV"}
+    weights = {name: std * random.normal(size=shape) for name, shape in shapes.items()}
+    biases = {f"{name}b": std * random.normal(size=(D, 1)) for name in "QKV"}
     y = np.eye(CLASSES)[:, [1]]
     return x, y, {**weights, **biases, "b": random.normal(size=(CLASSES, 1))}
 
@@ -59,13 +59,13 @@ def forward(x: Array, w: dict[str, Array], scale: str) -> Pass:
 
 
 def row_jacobians(alpha: Array, d_alpha: Array) -> Array:
-    """Right: each query's row of scores has the Jacobian of its own row of weights."""
+    """Correct gradients of the scores: the Jacobian of each row of scores depends on its row of weights."""
     rows = [(np.diag(row) - np.outer(row, row)) @ d for row, d in zip(alpha, d_alpha, strict=True)]
     return np.array(rows)
 
 
 def first_column_jacobian(alpha: Array, d_alpha: Array) -> Array:
-    """The document's: α[j] counts down the matrix's first column, and one Jacobian serves every query."""
+    """The document's gradients of the scores: α[j] is an element of the first column, for every query."""
     column = alpha.flatten(order="F")[: len(alpha)]
     jacobian = np.empty_like(alpha)
     for k in range(len(alpha)):
@@ -75,13 +75,13 @@ def first_column_jacobian(alpha: Array, d_alpha: Array) -> Array:
 
 
 def backward(
-    x: Array, y: Array, w: dict[str, Array], result: Pass, *, own_rows: bool = True, scaled: bool = True
+    x: Array, y: Array, w: dict[str, Array], result: Pass, *, by_row: bool = True, scaled: bool = True
 ) -> tuple[dict[str, Array], Array]:
-    """Gradients by hand, and that of the scores; with both options off they are the document's."""
+    """Gradients of the parameters and of the scores; with both options False, they are those of the document."""
     d_f = (result.p - y) @ np.full((1, x.shape[1]), 1 / x.shape[1])  # C×n
     d_z = w["W"].T @ d_f
     d_alpha = d_z.T @ result.v
-    d_e = (row_jacobians if own_rows else first_column_jacobian)(result.alpha, d_alpha)
+    d_e = (row_jacobians if by_row else first_column_jacobian)(result.alpha, d_alpha)
     root = result.root if scaled else 1.0
     d = {"Q": (d_e @ result.k.T).T / root, "K": (d_e.T @ result.q.T).T / root, "V": d_z @ result.alpha}
     biases = {f"{name}b": gradient.sum(1, keepdims=True) for name, gradient in d.items()}
@@ -89,12 +89,12 @@ def backward(
     return {**weights, **biases, "W": d_f @ result.z.T, "b": d_f.sum(1, keepdims=True)}, d_e
 
 
-def document(x: Array, y: Array, w: dict[str, Array]) -> dict[str, Array]:
-    return backward(x, y, w, forward(x, w, "numel"), own_rows=False, scaled=False)[0]
+def document_gradients(x: Array, y: Array, w: dict[str, Array]) -> dict[str, Array]:
+    return backward(x, y, w, forward(x, w, "numel"), by_row=False, scaled=False)[0]
 
 
 def heed(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encoded, torch.Tensor]:
-    """Our part with the same weights, its text, and the logits behind mean pooling and the linear head."""
+    """Heed's component with the same weights, the text, and the logits after mean pooling and the linear head."""
     attention = QkvAttention(D, scale=scale).double()  # type: ignore[arg-type]
     with torch.no_grad():
         for name, linear in zip("QKV", (attention.queries, attention.keys, attention.values), strict=True):
@@ -106,7 +106,7 @@ def heed(x: Array, w: dict[str, Array], scale: str) -> tuple[QkvAttention, Encod
     return attention, text, attention(text).summary @ head.T + bias
 
 
-def autograd(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
+def autograd_gradients(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, Array]:
     attention, _, logits = heed(x, w, scale)
     torch.nn.functional.cross_entropy(logits, torch.from_numpy(y.argmax(0))).backward()
     gradients = {}
@@ -117,116 +117,116 @@ def autograd(x: Array, y: Array, w: dict[str, Array], scale: str) -> dict[str, A
     return gradients
 
 
-def same(actual: Array, expected: Array, tolerance: float = 1e-10) -> bool:
+def is_close(actual: Array, expected: Array, tolerance: float = 1e-10) -> bool:
     return actual.shape == expected.shape and bool(np.allclose(actual, expected, rtol=0, atol=tolerance))
 
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("scale", ["dim", "numel"])
-def test_our_part_is_the_documents_forward_pass(scale: str, n: int) -> None:
-    x, _, w = case(n)
+def test_the_component_equals_the_documents_forward_pass(scale: str, n: int) -> None:
+    x, _, w = make_case(n)
     result = forward(x, w, scale)
     attention, text, logits = heed(x, w, scale)
-    assert same(attention.weights(text)[0, 0].detach().numpy(), result.alpha)
-    assert same(attention(text).states[0].detach().numpy().T, result.z)
-    assert same(logits.softmax(-1).detach().numpy().T, result.p)
+    assert is_close(attention.weights(text)[0, 0].detach().numpy(), result.alpha)
+    assert is_close(attention(text).states[0].detach().numpy().T, result.z)
+    assert is_close(logits.softmax(-1).detach().numpy().T, result.p)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("scale", ["dim", "numel"])
-def test_the_corrected_derivation_is_autograd(scale: str, n: int) -> None:
-    x, y, w = case(n)
-    by_hand, _ = backward(x, y, w, forward(x, w, scale))
-    automatic = autograd(x, y, w, scale)
+def test_the_corrected_gradients_equal_those_of_autograd(scale: str, n: int) -> None:
+    x, y, w = make_case(n)
+    gradients, _ = backward(x, y, w, forward(x, w, scale))
+    automatic = autograd_gradients(x, y, w, scale)
     for name in ATTENTION:
-        assert same(by_hand[name], automatic[name]), name
+        assert is_close(gradients[name], automatic[name]), name
 
 
 @pytest.mark.parametrize("n", LENGTHS)
-def test_the_documents_gradients_of_values_and_classifier_are_right(n: int) -> None:
-    x, y, w = case(n)
-    by_hand = document(x, y, w)
-    right, _ = backward(x, y, w, forward(x, w, "numel"))
+def test_the_documents_gradients_of_values_and_classifier_are_correct(n: int) -> None:
+    x, y, w = make_case(n)
+    gradients = document_gradients(x, y, w)
+    correct, _ = backward(x, y, w, forward(x, w, "numel"))
     for name in ("V", "Vb", "W", "b"):
-        assert same(by_hand[name], right[name]), name
+        assert is_close(gradients[name], correct[name]), name
 
 
 def test_error_the_scale_counts_every_element_of_q() -> None:
-    """√length(q) is √(d n) and not √d: scores shrink with the length of the text."""
-    x, _, w = case(7)
+    """√length(q) is √(d n), not √d: the scores shrink as the text gets longer."""
+    x, _, w = make_case(7)
     documented, paper = forward(x, w, "numel"), forward(x, w, "dim")
     assert documented.root == pytest.approx(np.sqrt(D * 7))
     assert paper.root == pytest.approx(np.sqrt(D))
-    assert not same(documented.alpha, paper.alpha, 1e-3)
+    assert not is_close(documented.alpha, paper.alpha, 1e-3)
 
 
 @pytest.mark.parametrize("scale", ["dim", "numel"])
 def test_error_one_softmax_jacobian_for_every_query(scale: str) -> None:
-    x, y, w = case(7)
+    x, y, w = make_case(7)
     result = forward(x, w, scale)
-    right, d_e = backward(x, y, w, result)
-    wrong, wrong_d_e = backward(x, y, w, result, own_rows=False)
+    correct, d_e = backward(x, y, w, result)
+    wrong, wrong_d_e = backward(x, y, w, result, by_row=False)
     for name in ("Q", "K", "Qb", "Kb"):
-        assert not same(wrong[name], right[name], 1e-3), name
-    # Softmax ignores a row's scores rising together: right gradients cancel, the document's do not.
-    assert same(d_e.sum(1), np.zeros(7))
+        assert not is_close(wrong[name], correct[name], 1e-3), name
+    # Softmax is invariant to a constant added to a row: correct gradients sum to 0, and the document's do not.
+    assert is_close(d_e.sum(1), np.zeros(7))
     assert np.abs(wrong_d_e.sum(1)).max() > 1e-3
 
 
-def test_that_jacobian_is_right_where_all_weights_are_equal() -> None:
-    """At n = 1, and where queries are zero: near there the document starts, with weights of size 1/100."""
-    for n, zeroed in ((1, ()), (7, ("Q", "Qb"))):
-        x, y, w = case(n)
-        w.update({name: np.zeros_like(w[name]) for name in zeroed})
+def test_the_single_jacobian_is_correct_for_equal_weights() -> None:
+    """Weights are equal for n = 1 and for queries of zero; the document's initial weights, about 1/100, are similar."""
+    for n, zero_names in ((1, ()), (7, ("Q", "Qb"))):
+        x, y, w = make_case(n)
+        w.update({name: np.zeros_like(w[name]) for name in zero_names})
         result = forward(x, w, "numel")
-        right, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, own_rows=False)[0]
+        correct, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, by_row=False)[0]
         for name in ATTENTION:
-            assert same(wrong[name], right[name]), name
+            assert is_close(wrong[name], correct[name]), name
 
 
 @pytest.mark.parametrize("n", [2, 7])
-def test_error_the_score_gradient_forgets_the_scale(n: int) -> None:
-    """∂e/∂q = k and ∂e/∂k = q lack 1/√(d n): queries and keys learn √(d n) times too fast."""
-    x, y, w = case(n)
+def test_error_the_gradients_of_queries_and_keys_lack_the_scale(n: int) -> None:
+    """∂e/∂q = k and ∂e/∂k = q lack 1/√(d n): the gradients of queries and keys are √(d n) times too large."""
+    x, y, w = make_case(n)
     result = forward(x, w, "numel")
-    right, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, scaled=False)[0]
+    correct, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, scaled=False)[0]
     for name in ("Q", "K", "Qb"):
-        assert same(wrong[name], np.sqrt(D * n) * right[name]), name
-        assert np.abs(right[name]).max() > 1e-6
+        assert is_close(wrong[name], np.sqrt(D * n) * correct[name]), name
+        assert np.abs(correct[name]).max() > 1e-6
 
 
-def test_error_the_key_bias_seems_to_learn() -> None:
-    """b_k adds q·b_k to every score of a query, which softmax ignores: its gradient is 0."""
-    x, y, w = case(7)
-    assert same(autograd(x, y, w, "numel")["Kb"], np.zeros((D, 1)))
-    assert np.abs(document(x, y, w)["Kb"]).max() > 1e-3
-    moved = {**w, "Kb": w["Kb"] + 3.0}
-    assert same(forward(x, moved, "numel").alpha, forward(x, w, "numel").alpha)
+def test_error_the_key_bias_has_a_gradient() -> None:
+    """b_k adds q·b_k to every score of a query, and softmax is invariant to this constant: its gradient is 0."""
+    x, y, w = make_case(7)
+    assert is_close(autograd_gradients(x, y, w, "numel")["Kb"], np.zeros((D, 1)))
+    assert np.abs(document_gradients(x, y, w)["Kb"]).max() > 1e-3
+    changed = {**w, "Kb": w["Kb"] + 3.0}
+    assert is_close(forward(x, changed, "numel").alpha, forward(x, w, "numel").alpha)
 
 
 def test_error_p_minus_y_is_the_gradient_of_the_logits() -> None:
-    """The text calls it ∂L/∂p; that would be -y/p."""
-    x, y, w = case(7)
+    """The document calls p - y the gradient ∂L/∂p, which is -y/p."""
+    x, y, w = make_case(7)
     logits = torch.from_numpy((w["W"] @ forward(x, w, "numel").z + w["b"]).mean(1)).requires_grad_()
     p = logits.softmax(0)
     p.retain_grad()
     loss = -(torch.from_numpy(y[:, 0]) * p.log()).sum()
     loss.backward()
     assert logits.grad is not None and p.grad is not None
-    assert same(logits.grad.numpy(), (p.detach().numpy() - y[:, 0]))
-    assert same(p.grad.numpy(), -y[:, 0] / p.detach().numpy())
+    assert is_close(logits.grad.numpy(), (p.detach().numpy() - y[:, 0]))
+    assert is_close(p.grad.numpy(), -y[:, 0] / p.detach().numpy())
 
 
 def test_error_the_cosine_similarity_is_not_normalized() -> None:
-    """Twice the query and key are four times the score; a cosine would stay, between -1 and 1."""
-    x, _, w = case(7)
+    """Twice the query and key give four times the score; a cosine would be unchanged and between -1 and 1."""
+    x, _, w = make_case(7)
     result = forward(x, w, "numel")
-    assert same((2 * result.q).T @ (2 * result.k) / result.root, 4 * result.q.T @ result.k / result.root)
+    assert is_close((2 * result.q).T @ (2 * result.k) / result.root, 4 * result.q.T @ result.k / result.root)
     assert np.abs(result.q.T @ result.k / result.root).max() > 1
 
 
 def test_error_the_norms_in_the_text_do_not_explain_the_scale() -> None:
-    """√d is the spread of q·k for independent unit features; q·k of the document's example grows as d."""
+    """√d is the standard deviation of q·k for independent features of variance 1; q·k in the example grows as d."""
     random = np.random.default_rng(0)
     for d in (16, 256):
         q, k = random.normal(size=(2, 20_000, d))
@@ -234,53 +234,53 @@ def test_error_the_norms_in_the_text_do_not_explain_the_scale() -> None:
     assert [np.full(d, 2.0) @ np.full(d, 2.0) for d in (2, 3)] == [8.0, 12.0]
 
 
-def test_values_start_as_keys_and_part_at_the_first_step() -> None:
-    """V = K names one matrix twice, but the update makes new ones: V is not tied to K by 'keys = values'."""
-    x, y, w = case(7, spread=0.01)
+def test_values_start_equal_to_keys_and_differ_after_the_first_step() -> None:
+    """V = K assigns the same matrix, but the update creates new matrices, so V is not tied to K."""
+    x, y, w = make_case(7, std=0.01)
     w["V"] = w["K"]
-    gradients = document(x, y, w)
-    assert not same(w["K"] - 0.001 * gradients["K"], w["V"] - 0.001 * gradients["V"], 1e-6)
+    gradients = document_gradients(x, y, w)
+    assert not is_close(w["K"] - 0.001 * gradients["K"], w["V"] - 0.001 * gradients["V"], 1e-6)
 
 
 @pytest.fixture(scope="module")
-def speakers() -> list[tuple[Array, Array]]:
-    """The document's texts as it prepares them, words outside its 10,000 dropped: x (51×n) and one-hot y."""
+def texts() -> list[tuple[Array, Array]]:
+    """The document's texts without words outside its vocabulary of 10,000: x (51×n) and one-hot y."""
     with SMALL_CSV.open(encoding="utf-8") as file:
         rows = [(row["sentiments"], row["cleaned_review"].split()) for row in csv.DictReader(file)]
     words, vectors = read_glove(None, {word for _, text in rows for word in text})
-    known = {word: vector.astype(float) for word, vector in zip(words, vectors, strict=True)}
+    vectors_by_word = {word: vector.astype(float) for word, vector in zip(words, vectors, strict=True)}
     texts = []
     for label, text in rows:
-        columns = np.array([known[word] for word in text if word in known]).T  # 50×n
+        columns = np.array([vectors_by_word[word] for word in text if word in vectors_by_word]).T  # 50×n
         y = np.eye(CLASSES)[:, [("negative", "neutral", "positive").index(label)]]
         texts.append((np.vstack([columns, np.arange(columns.shape[1], dtype=float)]), y))
     return texts
 
 
-def test_error_the_raw_index_outgrows_the_words(speakers: list[tuple[Array, Array]]) -> None:
-    """For two tokens in five the index alone is longer than all 50 features of the word."""
-    longer = np.concatenate([x[-1] > np.linalg.norm(x[:-1], axis=0) for x, _ in speakers])
-    assert 0.4 < longer.mean() < 0.45
+def test_error_the_raw_index_is_larger_than_the_word_vectors(texts: list[tuple[Array, Array]]) -> None:
+    """For two tokens in five, the index is larger than the norm of the 50 features of the word."""
+    is_larger = np.concatenate([x[-1] > np.linalg.norm(x[:-1], axis=0) for x, _ in texts])
+    assert 0.4 < is_larger.mean() < 0.45
 
 
-def spread_after(texts: list[tuple[Array, Array]], epochs: int, right: bool) -> float:
-    """Effective number of tokens, exp(entropy) / n: the mean over queries, after the document's training."""
+def train_and_measure_spread(texts: list[tuple[Array, Array]], epochs: int, correct: bool) -> float:
+    """Effective fraction of tokens, exp(entropy) / n, averaged over queries and texts after training."""
     random = np.random.default_rng(0)
     w = {name: random.normal(size=(rows, 51)) / 100 for name, rows in (("Q", 51), ("K", 51), ("W", CLASSES))}
     w |= {"V": w["K"], "b": np.zeros((CLASSES, 1)), **{f"{name}b": np.zeros((51, 1)) for name in "QKV"}}
     for _ in range(epochs):
         for x, y in texts:
-            step = backward(x, y, w, forward(x, w, "numel"), own_rows=right, scaled=right)[0]
+            step = backward(x, y, w, forward(x, w, "numel"), by_row=correct, scaled=correct)[0]
             w |= {name: w[name] - 0.001 * step[name] for name in ATTENTION}
-    shares = []
+    fractions = []
     for x, _ in texts:
         alpha = forward(x, w, "numel").alpha
         entropy = -(alpha * np.log(alpha)).sum(1)
-        shares.append(np.exp(entropy).mean() / len(alpha))
-    return float(np.mean(shares))
+        fractions.append(np.exp(entropy).mean() / len(alpha))
+    return float(np.mean(fractions))
 
 
-def test_the_errors_alone_make_the_documents_weights_focus(speakers: list[tuple[Array, Array]]) -> None:
-    """With right gradients of the same loss, weights stay all but equal over the same training."""
-    assert spread_after(speakers, 200, right=False) < 0.9
-    assert spread_after(speakers, 200, right=True) > 0.999
+def test_only_the_errors_concentrate_the_weights(texts: list[tuple[Array, Array]]) -> None:
+    """With correct gradients of the same loss, the weights remain nearly uniform in the same training."""
+    assert train_and_measure_spread(texts, 200, correct=False) < 0.9
+    assert train_and_measure_spread(texts, 200, correct=True) > 0.999

@@ -1,4 +1,4 @@
-"""The simple and the full self-attention of the report: Heed's components against its model, and its errors."""
+"""The report on simple and full self-attention: Heed's components against its model, and its errors."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from src.models.masking import masked_max, masked_mean, masked_sum
 from src.models.types import Encoded
 from tests.models.reference import close, padded, ragged
 
-H, W = 2, 5
+H, W = 2, 5  # heads, features of a head
 D = H * W
 POOLINGS = {
     "max": (masked_max, lambda states: states.amax(1)),
@@ -20,15 +20,15 @@ POOLINGS = {
 }
 
 
-def part(**options: float) -> MultiHeadAttention:
+def build_attention(**options: float) -> MultiHeadAttention:
     torch.manual_seed(0)
     return MultiHeadAttention(D, heads=H, residual=True, norm="both", **options).double()  # type: ignore[arg-type]
 
 
-def report(attention: MultiHeadAttention, states: Tensor) -> tuple[Tensor, Tensor]:
-    """The report's model before pooling, N×L×D, and its weights N×H×L×L, without a mask as there."""
-    normed = F.layer_norm(states, [D])
-    queries, keys, values = attention.projections(normed).chunk(3, -1)
+def compute_report(attention: MultiHeadAttention, states: Tensor) -> tuple[Tensor, Tensor]:
+    """States N×L×D of the report's model before pooling, and its weights N×H×L×L, without a mask as in the report."""
+    normalized = F.layer_norm(states, [D])
+    queries, keys, values = attention.projections(normalized).chunk(3, -1)
     weights, contexts = [], []
     for h in range(H):
         head = slice(h * W, (h + 1) * W)
@@ -39,27 +39,27 @@ def report(attention: MultiHeadAttention, states: Tensor) -> tuple[Tensor, Tenso
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_our_parts_are_the_reports_model_where_nothing_is_padded(pooling: str) -> None:
-    texts, attention = ragged(D, (7, 7, 7)), part()
-    states, weights = report(attention, texts.states)
-    heed, document = POOLINGS[pooling]
+def test_the_component_equals_the_reports_model_without_padding(pooling: str) -> None:
+    texts, attention = ragged(D, (7, 7, 7)), build_attention()
+    states, weights = compute_report(attention, texts.states)
+    pool, pool_all = POOLINGS[pooling]
     assert close(attention(texts).states, states)
     assert close(attention.weights(texts), weights)
-    assert close(heed(attention(texts).states, texts.mask), document(states))
+    assert close(pool(attention(texts).states, texts.mask), pool_all(states))
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_error_padding_is_attended_to_and_pooled(pooling: str) -> None:
-    texts, attention = ragged(D, (7, 7, 7)), part()
+    texts, attention = ragged(D, (7, 7, 7)), build_attention()
     longer = padded(texts, 4)
-    heed, document = POOLINGS[pooling]
-    changed = document(report(attention, longer.states)[0])
-    assert not torch.allclose(changed, document(report(attention, texts.states)[0]), atol=0.01)
-    assert close(heed(attention(longer).states, longer.mask), heed(attention(texts).states, texts.mask))
+    pool, pool_all = POOLINGS[pooling]
+    changed = pool_all(compute_report(attention, longer.states)[0])
+    assert not torch.allclose(changed, pool_all(compute_report(attention, texts.states)[0]), atol=0.01)
+    assert close(pool(attention(longer).states, longer.mask), pool(attention(texts).states, texts.mask))
 
 
-def test_error_padding_takes_a_share_of_every_weight() -> None:
-    """A zero vector scores 0 against every token, and exp(0) is not nothing."""
+def test_error_zero_vectors_of_padding_have_weight() -> None:
+    """The score of a zero vector is 0 for every token, and exp(0) is 1."""
     texts = ragged(D, (7,))
     longer = Encoded(F.pad(texts.states, (0, 0, 0, 11)), F.pad(texts.mask, (0, 11)), texts.summary)
     unmasked = (longer.states @ longer.states.transpose(1, 2) / D**0.5).softmax(-1)
@@ -67,25 +67,25 @@ def test_error_padding_takes_a_share_of_every_weight() -> None:
     assert not SimpleSelfAttention(D).weights(longer)[..., 7:].any()
 
 
-def test_error_pictures_show_weights_after_dropout() -> None:
-    """The report's weights do not sum to 1 while training; ours are asked for apart, and do."""
-    texts, attention = ragged(D, (7, 7, 7)), part(dropout=0.5)
-    dropped = F.dropout(report(attention, texts.states)[1], 0.5)
+def test_error_weights_include_dropout() -> None:
+    """The report's weights do not sum to 1 in training; those of Heed are computed separately and sum to 1."""
+    texts, attention = ragged(D, (7, 7, 7)), build_attention(dropout=0.5)
+    dropped = F.dropout(compute_report(attention, texts.states)[1], 0.5)
     assert (dropped.sum(-1) - 1).abs().max() > 0.1
     assert close(attention.train().weights(texts).sum(-1), torch.ones(3, H, 7, dtype=torch.float64))
 
 
-def test_error_relations_between_words_without_their_order() -> None:
-    """No position enters: a text and its reverse have the same pooled features, negation or not."""
-    texts, attention = ragged(D, (7, 7, 7)), part()
-    turned = texts._replace(states=texts.states.flip(1))
+def test_error_pooled_features_ignore_the_order_of_words() -> None:
+    """There is no positional encoding, so a text and its reverse have the same pooled features."""
+    texts, attention = ragged(D, (7, 7, 7)), build_attention()
+    reversed_texts = texts._replace(states=texts.states.flip(1))
     for pool, _ in POOLINGS.values():
-        assert close(pool(attention(turned).states, texts.mask), pool(attention(texts).states, texts.mask))
+        assert close(pool(attention(reversed_texts).states, texts.mask), pool(attention(texts).states, texts.mask))
 
 
-def test_error_the_top_ten_of_fourteen_words_are_all_but_equal() -> None:
-    """The report's own figures: 14 words get 0.071 each by chance, the ten listed have 0.064 to 0.117."""
-    listed = {
+def test_error_the_ten_largest_of_fourteen_weights_are_nearly_uniform() -> None:
+    """In the report, the ten listed weights lie between 0.064 and 0.117; the uniform weight of 14 words is 0.071."""
+    weights_by_word = {
         "boring": 0.1172,
         "see": 0.1002,
         "roll": 0.0794,
@@ -97,8 +97,8 @@ def test_error_the_top_ten_of_fourteen_words_are_all_but_equal() -> None:
         "i": 0.0654,
         "long": 0.0637,
     }
-    missing = ["never", "have", "glad", "to"]  # the negation that it was chosen for is among them
-    left = (1 - sum(listed.values())) / len(missing)
-    shares = torch.tensor([*listed.values(), *[left] * len(missing)], dtype=torch.float64)
-    effective = float((-(shares * shares.log()).sum()).exp())
+    missing = ["never", "have", "glad", "to"]  # they include the negation, of which the text is an example
+    remaining = (1 - sum(weights_by_word.values())) / len(missing)
+    weights = torch.tensor([*weights_by_word.values(), *[remaining] * len(missing)], dtype=torch.float64)
+    effective = float((-(weights * weights.log()).sum()).exp())
     assert effective == pytest.approx(13.6, abs=0.05)

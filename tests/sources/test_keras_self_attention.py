@@ -1,4 +1,4 @@
-"""Heed's components against the Keras document's model in Keras, and the errors of the document."""
+"""Heed's components against the document's model in Keras, and the errors of the document."""
 
 import inspect
 import math
@@ -23,37 +23,37 @@ D = 5
 FLOAT32 = 1e-6  # Keras' torch backend multiplies matrices in float32
 
 
-def pooled(texts: Encoded) -> torch.Tensor:
-    """The document's attention, sum with the embedding, layer norm and average, of our parts: N×D."""
+def heed_features(texts: Encoded) -> torch.Tensor:
+    """The document's attention, residual connection, layer norm and mean, computed by Heed's components: N×D."""
     attention = KerasAttention(D, residual=True, norm="post", norm_eps=1e-6).double()
     with torch.no_grad():
         return masked_mean(attention(texts).states, texts.mask)
 
 
-def kerass(states: torch.Tensor) -> torch.Tensor:
-    """The same of Keras' layers, which get no mask."""
+def keras_features(states: torch.Tensor) -> torch.Tensor:
+    """The same features, computed by Keras' layers without a mask."""
     layers = keras().layers
     with torch.no_grad():
         attended = layers.Attention(dtype="float64")([states, states])
-        normed = layers.LayerNormalization(epsilon=1e-6, dtype="float64")(attended.double() + states)
-        return layers.GlobalAveragePooling1D(dtype="float64")(normed)
+        normalized = layers.LayerNormalization(epsilon=1e-6, dtype="float64")(attended.double() + states)
+        return layers.GlobalAveragePooling1D(dtype="float64")(normalized)
 
 
-def test_our_parts_are_the_documents_model_where_nothing_is_padded() -> None:
+def test_the_components_equal_the_documents_model_without_padding() -> None:
     texts = ragged(D, (7, 7, 7))
-    assert close(pooled(texts), kerass(texts.states).double(), FLOAT32)
+    assert close(heed_features(texts), keras_features(texts.states).double(), FLOAT32)
 
 
-def test_error_padding_is_read_and_averaged() -> None:
-    """Without mask_zero the embedding of token 0 is attended to and counted in the average."""
+def test_error_padding_is_attended_to_and_averaged() -> None:
+    """Without mask_zero, attention and mean include the embedding of token 0."""
     texts = ragged(D, (7, 7, 7))
     longer = padded(texts, 4)
-    assert not torch.allclose(kerass(longer.states), kerass(texts.states), atol=0.01)
-    assert close(pooled(longer), pooled(texts))
+    assert not torch.allclose(keras_features(longer.states), keras_features(texts.states), atol=0.01)
+    assert close(heed_features(longer), heed_features(texts))
 
 
 def test_error_the_heat_map_shows_outputs() -> None:
-    """`attention_layer.output` is L×D, positions × features; weights are L×L and have to be asked for."""
+    """`attention_layer.output` is L×D, positions × features; weights are L×L and are returned only on request."""
     texts = ragged(D, (7, 7, 7))
     layer = keras().layers.Attention()
     outputs = layer([texts.states, texts.states])
@@ -61,13 +61,13 @@ def test_error_the_heat_map_shows_outputs() -> None:
     assert not torch.allclose(outputs.sum(-1), torch.ones(3, 7), atol=0.01)
     weights = layer([texts.states, texts.states], return_attention_scores=True)[1]
     assert weights.shape == (3, 7, 7)
-    heed = KerasAttention(D).weights(texts)[:, 0]
-    assert close(heed, weights.double(), FLOAT32)
-    assert close(heed.sum(-1), torch.ones(3, 7, dtype=torch.float64))
+    heed_weights = KerasAttention(D).weights(texts)[:, 0]
+    assert close(heed_weights, weights.double(), FLOAT32)
+    assert close(heed_weights.sum(-1), torch.ones(3, 7, dtype=torch.float64))
 
 
 def test_error_scores_are_not_scaled() -> None:
-    """The document's formula divides by √d_k; Attention() as it calls it divides by nothing."""
+    """The document's formula divides by √d_k, but its call of Attention() does not divide."""
     texts = ragged(D, (7, 7, 7))
     layer = keras().layers.Attention()
     assert layer.use_scale is False
@@ -78,20 +78,20 @@ def test_error_scores_are_not_scaled() -> None:
 
 
 @pytest.mark.parametrize("score_mode", ["general", "additive"])
-def test_error_score_modes_that_do_not_exist(score_mode: str) -> None:
+def test_error_two_of_the_score_modes_do_not_exist(score_mode: str) -> None:
     with pytest.raises(ValueError, match="Invalid value for argument score_mode"):
         keras().layers.Attention(score_mode=score_mode)
 
 
-def test_error_the_first_approach_names_its_weights_where_the_shape_belongs() -> None:
-    """`add_weight("W_q", shape=…)` was TensorFlow's; Keras 3 takes the shape first, and refuses."""
+def test_error_the_first_approach_passes_a_name_in_place_of_a_shape() -> None:
+    """`add_weight("W_q", shape=…)` fails in Keras 3, where the first argument is the shape."""
     layer = keras().layers.Layer()
     with pytest.raises((TypeError, ValueError)):
         layer.add_weight("W_q", shape=(D, 3))
 
 
 def test_error_the_second_approach_classifies_every_position() -> None:
-    """Nothing pools: one distribution a token, where several classes of a text were wanted."""
+    """Without pooling, there is one distribution per token instead of one per text."""
     layers = keras().layers
     inputs = torch.randn(2, 20, 10)
     query, key, value = (layers.Dense(64)(inputs) for _ in range(3))
@@ -100,7 +100,7 @@ def test_error_the_second_approach_classifies_every_position() -> None:
     assert outputs.shape == (2, 20, 5)
 
 
-def test_error_key_and_value_change_places() -> None:
+def test_error_keys_and_values_are_swapped() -> None:
     """The document passes [query, key, value], but Keras reads [query, value, key]."""
     query, key, value = torch.randn(3, 2, 7, D).double()
     outputs = keras().layers.Attention()([query, key, value]).double()
@@ -108,19 +108,19 @@ def test_error_key_and_value_change_places() -> None:
     assert close(outputs, weights @ key, FLOAT32)
 
 
-def test_error_the_prediction_forgets_the_offset_of_word_ids() -> None:
-    """load_data adds 3 to every id, 1 is the start and 2 a rarer word; predict_sentiment knows none of it."""
+def test_error_the_prediction_omits_the_offset_of_word_ids() -> None:
+    """load_data adds 3 to every id; 1 is the start and 2 a rarer word. predict_sentiment uses none of these ids."""
     defaults = inspect.signature(keras().datasets.imdb.load_data).parameters
     assert [defaults[name].default for name in ("index_from", "start_char", "oov_char")] == [3, 1, 2]
 
 
 def keras_schedule(losses: list[float], rate: float) -> tuple[list[float], int | None]:
-    """The rate after each epoch by the document's callbacks, and the epoch in which they stop the training."""
+    """The rate after each epoch with the document's callbacks, and the epoch in which they stop the training."""
     model = keras().Sequential([keras().Input((1,)), keras().layers.Dense(1)])
     model.compile(keras().optimizers.Adam(rate), "mse")
     reduce = keras().callbacks.ReduceLROnPlateau("val_loss", factor=0.2, patience=2, min_lr=1e-5)
     stop = keras().callbacks.EarlyStopping("val_loss", patience=3)
-    rates, stopped = [], None
+    rates, last_epoch = [], None
     for callback in (stop, reduce):
         callback.set_model(model)
         callback.on_train_begin()
@@ -128,76 +128,76 @@ def keras_schedule(losses: list[float], rate: float) -> tuple[list[float], int |
         for callback in (stop, reduce):
             callback.on_epoch_end(epoch, {"val_loss": loss})
         rates.append(float(model.optimizer.learning_rate))
-        if stopped is None and stop.stopped_epoch:
-            stopped = epoch
-    return rates, stopped
+        if last_epoch is None and stop.stopped_epoch:
+            last_epoch = epoch
+    return rates, last_epoch
 
 
-def preset(name: str) -> tuple[Any, Classifier]:
+def build_preset(name: str) -> tuple[Any, Classifier]:
     cfg = small_config(Path("unused"), [f"experiment={name}"])
     return cfg, build.classifier(cfg, [f"word{i}" for i in range(997)], num_logits=1)
 
 
-def preset_schedule(losses: list[float]) -> tuple[list[float], int | None]:
-    """The same of our preset."""
-    cfg, model = preset("keras_self_attention")
+def heed_schedule(losses: list[float]) -> tuple[list[float], int | None]:
+    """The same values for Heed's preset."""
+    cfg, model = build_preset("keras_self_attention")
     optimizer = build.optimizer(cfg, model)
     scheduler: Any = build.scheduler(cfg, optimizer, steps=1)
     stop = build.make(cfg, "callbacks.early_stopping")
-    rates, stopped = [], None
+    rates, last_epoch = [], None
     for epoch, loss in enumerate(losses):
         optimizer.step()
         scheduler["scheduler"].step(loss)
         rates.append({group["lr"] for group in optimizer.param_groups}.pop())
         should_stop, _ = stop._evaluate_stopping_criteria(torch.tensor(loss, dtype=torch.float64))
-        if stopped is None and should_stop:
-            stopped = epoch
-    return rates, stopped
+        if last_epoch is None and should_stop:
+            last_epoch = epoch
+    return rates, last_epoch
 
 
-@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
+@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # raised in Keras
 @pytest.mark.parametrize(
     "losses",
     [
         [0.3, 0.31, 0.32, 0.33],
         [0.3, 0.31, 0.32, 0.29, 0.3, 0.31, 0.32],
-        [3.0 - i * 1.2e-4 for i in range(7)],  # gains below 1e-4 of the loss, above 1e-4
-        [0.01, 0.00995, 0.0099, 0.00985, 0.0098],  # gains above 1e-4 of the loss, below 1e-4
+        [3.0 - i * 1.2e-4 for i in range(7)],  # gains above 1e-4, but below 1e-4 of the loss
+        [0.01, 0.00995, 0.0099, 0.00985, 0.0098],  # gains below 1e-4, but above 1e-4 of the loss
         [0.5, 0.4] + [0.41 + i / 100 for i in range(11)],  # down to min_lr
         (0.4 + np.random.default_rng(0).normal(0, 2e-4, 37)).tolist(),
     ],
-    ids=["worse", "reduced_twice", "small_share", "small_difference", "min_lr", "random"],
+    ids=["worse", "reduced_twice", "small_ratio", "small_difference", "min_lr", "random"],
 )
-def test_the_rate_falls_and_the_training_stops_in_keras_epochs(losses: list[float]) -> None:
-    rates, stopped = preset_schedule(losses)
+def test_the_rate_falls_and_the_training_stops_in_the_same_epochs_as_in_keras(losses: list[float]) -> None:
+    rates, last_epoch = heed_schedule(losses)
     expected, expected_stop = keras_schedule(losses, rate=0.001)
     assert rates == pytest.approx(expected, rel=1e-5)
-    assert stopped == expected_stop
+    assert last_epoch == expected_stop
 
 
 def test_the_rate_falls_an_epoch_before_the_training_stops() -> None:
-    """By hand: two epochs without gain reduce the rate, the third ends the run."""
-    rates, stopped = preset_schedule([0.3, 0.31, 0.32, 0.33])
+    """By hand: the second epoch without improvement reduces the rate, and the third ends the run."""
+    rates, last_epoch = heed_schedule([0.3, 0.31, 0.32, 0.33])
     assert rates == pytest.approx([0.001, 0.001, 0.0002, 0.0002])
-    assert stopped == 3
+    assert last_epoch == 3
 
 
-def assert_same_distribution(heed: torch.Tensor, reference: Any) -> None:
-    """Uniform of one bound: both reach it, and both have the standard deviation that belongs to it."""
-    other = torch.from_numpy(np.array(reference))
-    bound = other.abs().max().item()
-    assert heed.abs().max().item() == pytest.approx(bound, rel=0.01)
-    for numbers in (heed, other):
+def assert_same_distribution(values: torch.Tensor, reference: Any) -> None:
+    """Both are uniform with the same bound: they reach it, and their standard deviation is that of this bound."""
+    expected = torch.from_numpy(np.array(reference))
+    bound = expected.abs().max().item()
+    assert values.abs().max().item() == pytest.approx(bound, rel=0.01)
+    for numbers in (values, expected):
         assert numbers.mean().item() == pytest.approx(0, abs=4 * bound / math.sqrt(3 * numbers.numel()))
         assert numbers.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
 
 
-@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
+@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # raised in Keras
 @pytest.mark.parametrize("name", ["keras_self_attention", "keras_projected_attention"])
-def test_embeddings_and_dense_layers_start_as_keras_layers_do(name: str) -> None:
+def test_embeddings_and_dense_layers_are_initialized_as_in_keras(name: str) -> None:
     torch.manual_seed(0)
     keras().utils.set_random_seed(0)
-    _, model = preset(name)
+    _, model = build_preset(name)
     table = model.embedding.table.weight.detach()
     embedding = keras().layers.Embedding(*table.shape)
     embedding.build()
@@ -214,11 +214,11 @@ def test_embeddings_and_dense_layers_start_as_keras_layers_do(name: str) -> None
             assert_same_distribution(linear.weight.detach(), weights)
 
 
-def test_the_unscaled_attention_starts_uniform() -> None:
-    """From U(-0.05, 0.05) it does, as in Keras; from torch's N(0, 1) a token attends to itself alone."""
+def test_the_unscaled_attention_is_initially_uniform() -> None:
+    """With U(-0.05, 0.05), as in Keras, it is uniform; with torch's N(0, 1), a token attends only to itself."""
     torch.manual_seed(0)
-    _, model = preset("keras_self_attention")
-    tokens = torch.arange(2, 2 + 2 * 53).view(2, 53)  # each once
+    _, model = build_preset("keras_self_attention")
+    tokens = torch.arange(2, 2 + 2 * 53).view(2, 53)  # each token once
     mask = torch.ones_like(tokens, dtype=torch.bool)
     with torch.no_grad():
         weights = model.weights(tokens, mask)[:, 0] * 53
@@ -227,8 +227,8 @@ def test_the_unscaled_attention_starts_uniform() -> None:
         assert model.weights(tokens, mask)[:, 0].diagonal(dim1=1, dim2=2).min() > 0.999
 
 
-@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # Keras' own
+@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # raised in Keras
 def test_error_the_rate_falls_by_80_percent() -> None:
-    """`factor=0.2` leaves 20 % of the rate; the text says that it takes 20 % away."""
+    """`factor=0.2` leaves 20 % of the rate; the document says that it subtracts 20 %."""
     rates, _ = keras_schedule([1.0, 1.0, 1.0], rate=1.0)
     assert rates[-1] == pytest.approx(0.2)

@@ -12,36 +12,38 @@ D, E = 5, 11
 GATES = {"tanh": math.tanh, "sigmoid": lambda x: 1 / (1 + math.exp(-x)), "linear": lambda x: x}
 
 
-def gathered(vector: GlobalVector, states: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """E before its norm, N×De, and the weights N×De×L, by loops."""
-    attention, values = states @ vector.scores.weight.T, states @ vector.values.weight.T  # N×L×De each
+def compute_vectors(
+    module: GlobalVector, states: torch.Tensor, mask: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """E before its norm, N×De, and the weights N×De×L, computed by loops."""
+    attention, values = states @ module.scores.weight.T, states @ module.values.weight.T  # N×L×De each
     weights = torch.zeros(len(mask), attention.shape[2], mask.shape[1], dtype=torch.float64)
-    gathered = torch.zeros(weights.shape[:2], dtype=torch.float64)
+    vectors = torch.zeros(weights.shape[:2], dtype=torch.float64)
     for n in range(len(mask)):
         real = [t for t in range(mask.shape[1]) if mask[n, t]]
         for e in range(attention.shape[2]):
             for t, weight in zip(real, softmax([float(attention[n, t, e]) for t in real]), strict=True):
                 weights[n, e, t] = weight
-                gathered[n, e] += weight * values[n, t, e]
-    return gathered, weights
+                vectors[n, e] += weight * values[n, t, e]
+    return vectors, weights
 
 
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.parametrize("vector_norm", ["none", "layer", "batch"])
-@pytest.mark.parametrize("width", [None, E])
-def test_formula(gate: str, vector_norm: str, width: int | None) -> None:
+@pytest.mark.parametrize("expanded_dim", [None, E])
+def test_states_and_weights_follow_the_formula(gate: str, vector_norm: str, expanded_dim: int | None) -> None:
     texts = ragged(D)
     torch.manual_seed(0)
     attention = ElementwiseAttention(
         D,
-        expanded_dim=width,
+        expanded_dim=expanded_dim,
         gate=gate,  # type: ignore[arg-type]
         vector_norm=vector_norm,  # type: ignore[arg-type]
         norm="none",
         residual=True,
     ).double()
     with torch.no_grad():
-        vector, weights = gathered(attention.mixing.vector, texts.states, texts.mask)
+        vector, weights = compute_vectors(attention.mixing.vector, texts.states, texts.mask)
         if vector_norm != "none":
             axis = 1 if vector_norm == "layer" else 0
             centred = vector - vector.mean(axis, keepdim=True)
@@ -49,53 +51,53 @@ def test_formula(gate: str, vector_norm: str, width: int | None) -> None:
         gated = vector.clone().apply_(GATES[gate])
         expected = texts.states.clone()
         for n, t in texts.mask.nonzero().tolist():
-            read = attention.mixing.retrieval.weight @ texts.states[n, t] + attention.mixing.retrieval.bias
-            expected[n, t] += attention.mixing.output.weight @ (read * gated[n])
+            retrieved = attention.mixing.retrieval.weight @ texts.states[n, t] + attention.mixing.retrieval.bias
+            expected[n, t] += attention.mixing.output.weight @ (retrieved * gated[n])
         expected[~texts.mask] = 0.0
-        out = attention(texts)
-        assert close(out.states, expected)
+        output = attention(texts)
+        assert close(output.states, expected)
         projected = attention.summary(vector)
-        assert isinstance(attention.summary, nn.Linear) == (width is not None)
-        assert close(out.summary, projected)
+        assert isinstance(attention.summary, nn.Linear) == (expanded_dim is not None)
+        assert close(output.summary, projected)
         assert close(attention.weights(texts)[:, :, 0], weights)
-    assert attention.weights(texts).shape == (3, width or D, 1, 7)
+    assert attention.weights(texts).shape == (3, expanded_dim or D, 1, 7)
     assert attention.output_dim == D
 
 
-def test_prenorm_is_read_by_the_vector_the_retrieval_and_the_weights() -> None:
+def test_the_vector_the_retrieval_and_the_weights_use_normalized_states() -> None:
     texts = ragged(D)
     attention = ElementwiseAttention(D, norm="pre", residual=False).double()
-    bare = ElementwiseAttention(D, norm="none", residual=False).double()
-    bare.load_state_dict({k: v for k, v in attention.state_dict().items() if not k.startswith("around")})
-    normed = texts._replace(states=nn.functional.layer_norm(texts.states, [D]))
+    without_norm = ElementwiseAttention(D, norm="none", residual=False).double()
+    without_norm.load_state_dict({k: v for k, v in attention.state_dict().items() if not k.startswith("around")})
+    normalized = texts._replace(states=nn.functional.layer_norm(texts.states, [D]))
     with torch.no_grad():
-        assert close(attention(texts).states, bare(normed).states)
-        assert close(attention(texts).summary, bare(normed).summary)
-        assert close(attention.weights(texts), bare.weights(normed))
+        assert close(attention(texts).states, without_norm(normalized).states)
+        assert close(attention(texts).summary, without_norm(normalized).summary)
+        assert close(attention.weights(texts), without_norm.weights(normalized))
 
 
-def test_batch_norm_sees_no_padding_and_survives_a_batch_of_one() -> None:
+def test_batch_norm_ignores_padding_and_is_not_updated_by_a_single_text() -> None:
     torch.manual_seed(0)
     texts = ragged(D)
     attention = ElementwiseAttention(D, vector_norm="batch").double()
-    short = attention(texts)
-    assert close(attention(padded(texts, 4)).summary, short.summary)
+    output = attention(texts)
+    assert close(attention(padded(texts, 4)).summary, output.summary)
     norm = attention.mixing.vector.norm
     assert isinstance(norm, nn.BatchNorm1d) and norm.running_mean is not None
     before = norm.running_mean.clone()
-    one = ragged(D, (3,))
-    trained = attention(one)
+    single_text = ragged(D, (3,))
+    output = attention(single_text)
     assert torch.equal(norm.running_mean, before)
-    assert close(trained.summary, attention.eval()(one).summary)
+    assert close(output.summary, attention.eval()(single_text).summary)
 
 
-def test_order_of_tokens_does_not_matter() -> None:
+def test_reversed_tokens_have_reversed_states_and_the_same_summary() -> None:
     texts = ragged(D, (7, 7))
     attention = ElementwiseAttention(D).double()
-    turned = texts._replace(states=texts.states.flip(1))
+    reversed_texts = texts._replace(states=texts.states.flip(1))
     with torch.no_grad():
-        assert close(attention(turned).states, attention(texts).states.flip(1))
-        assert close(attention(turned).summary, attention(texts).summary)
+        assert close(attention(reversed_texts).states, attention(texts).states.flip(1))
+        assert close(attention(reversed_texts).summary, attention(texts).summary)
 
 
 def test_options_out_of_range_are_refused() -> None:

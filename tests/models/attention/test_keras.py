@@ -1,7 +1,7 @@
-"""Keras' scores against loops in float64, and against Keras itself on its torch backend.
+"""Keras' scores against loops in float64 and against Keras on its torch backend.
 
-That backend multiplies matrices in float32 even where all is float64, so the comparison with its
-`Attention` holds to 1e-6; its `MultiHeadAttention` goes by einsum, in float64.
+This backend multiplies matrices in float32 even if all inputs are float64, so the comparison with Keras' `Attention`
+has a tolerance of 1e-6. Keras' `MultiHeadAttention` uses einsum, which computes in float64.
 """
 
 import pytest
@@ -18,7 +18,7 @@ FLOAT32 = 1e-6
 MODES = [("dot", False), ("dot", True), ("concat", False), ("concat", True)]
 
 
-def made(score_mode: str, use_scale: bool) -> KerasAttention:
+def build_attention(score_mode: str, use_scale: bool) -> KerasAttention:
     attention = KerasAttention(D, score_mode=score_mode, use_scale=use_scale).double()  # type: ignore[arg-type]
     with torch.no_grad():
         if attention.scale is not None:
@@ -31,8 +31,8 @@ def made(score_mode: str, use_scale: bool) -> KerasAttention:
 
 
 @pytest.mark.parametrize(("score_mode", "use_scale"), MODES)
-def test_formula(score_mode: str, use_scale: bool) -> None:
-    texts, attention = ragged(D), made(score_mode, use_scale)
+def test_states_and_weights_follow_the_formula(score_mode: str, use_scale: bool) -> None:
+    texts, attention = ragged(D), build_attention(score_mode, use_scale)
     s = 0.7 if use_scale else 1.0
 
     def score(query: torch.Tensor, key: torch.Tensor) -> float:
@@ -41,15 +41,15 @@ def test_formula(score_mode: str, use_scale: bool) -> None:
         return -1.3 * sum(float(torch.tanh(s * (query[d] + key[d]))) for d in range(D))
 
     x = texts.states
-    weights, mixed = attend(x, x, x, texts.mask, score)
+    weights, expected = attend(x, x, x, texts.mask, score)
     with torch.no_grad():
         assert close(attention.weights(texts)[:, 0], weights)
-        assert close(attention(texts).states, mixed)
+        assert close(attention(texts).states, expected)
 
 
 @pytest.mark.parametrize(("score_mode", "use_scale"), MODES)
-def test_against_keras(score_mode: str, use_scale: bool) -> None:
-    texts, attention = ragged(D), made(score_mode, use_scale)
+def test_states_and_weights_equal_those_of_keras(score_mode: str, use_scale: bool) -> None:
+    texts, attention = ragged(D), build_attention(score_mode, use_scale)
     layer = keras().layers.Attention(score_mode=score_mode, use_scale=use_scale, dtype="float64")
     layer.build([texts.states.shape, texts.states.shape])
     if use_scale:
@@ -57,16 +57,16 @@ def test_against_keras(score_mode: str, use_scale: bool) -> None:
     if score_mode == "concat":
         layer.concat_score_weight.assign(-1.3)
     with torch.no_grad():
-        mixed, weights = layer(
+        expected, weights = layer(
             [texts.states, texts.states], mask=[texts.mask, texts.mask], return_attention_scores=True
         )
-        assert close(attention(texts).states, mixed.double(), FLOAT32)
-        real = texts.mask.unsqueeze(-1)  # Keras leaves weights in rows of padding
+        assert close(attention(texts).states, expected.double(), FLOAT32)
+        real = texts.mask.unsqueeze(-1)  # Keras does not set the rows of padding to zero
         assert close(attention.weights(texts)[:, 0], weights.double() * real, FLOAT32)
 
 
-def test_projected_approach_against_keras() -> None:
-    """The document's second approach: three Dense layers of A units, then Attention() without a scale."""
+def test_projected_attention_equals_keras() -> None:
+    """The second example of the Keras document: three Dense layers of A units, then Attention() without a scale."""
     texts, units = ragged(D), 11
     attention = QkvAttention(D, attention_units=units, scale="none").double()
     layers = []
@@ -81,7 +81,7 @@ def test_projected_approach_against_keras() -> None:
         assert close(attention(texts).states, expected.double(), FLOAT32)
 
 
-def test_multi_head_against_keras() -> None:
+def test_multi_head_attention_equals_keras() -> None:
     heads, dim = 3, 15
     texts = ragged(dim)
     attention = MultiHeadAttention(dim, heads=heads).double()
@@ -89,19 +89,19 @@ def test_multi_head_against_keras() -> None:
     layer.build(texts.states.shape, texts.states.shape)
     weight = attention.projections.weight.detach().unflatten(0, (3, heads, dim // heads))  # 3×H×d×D
     bias = attention.projections.bias.detach().unflatten(0, (3, heads, dim // heads))
-    copied = [tensor for kind in range(3) for tensor in (weight[kind].permute(2, 0, 1), bias[kind])]
+    parameters = [tensor for kind in range(3) for tensor in (weight[kind].permute(2, 0, 1), bias[kind])]
     output = attention.output
-    copied += [output.weight.detach().T.unflatten(0, (heads, dim // heads)), output.bias.detach()]
-    layer.set_weights([tensor.numpy() for tensor in copied])
+    parameters += [output.weight.detach().T.unflatten(0, (heads, dim // heads)), output.bias.detach()]
+    layer.set_weights([tensor.numpy() for tensor in parameters])
     with torch.no_grad():
-        mixed, weights = layer(
+        expected, weights = layer(
             texts.states, texts.states, attention_mask=texts.mask[:, None], return_attention_scores=True
         )
         real = texts.mask[:, :, None]
-        assert close(attention(texts).states, mixed * real)
+        assert close(attention(texts).states, expected * real)
         assert close(attention.weights(texts), weights * real[:, None])
 
 
-def test_score_modes_are_keras_own() -> None:
+def test_other_score_modes_are_refused() -> None:
     with pytest.raises(ValueError, match="score_mode='general' must be one of dot, concat"):
         KerasAttention(D, score_mode="general")  # type: ignore[arg-type]

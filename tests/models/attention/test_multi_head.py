@@ -1,4 +1,4 @@
-"""Against loops, and against torch's own module with copied weights."""
+"""Multi-head attention against loops, and against torch's module with the same weights."""
 
 import math
 
@@ -9,12 +9,12 @@ from torch import nn
 from src.models.attention.multi_head import MultiHeadAttention
 from tests.models.reference import attend, close, ragged
 
-H, W = 3, 5
+H, W = 3, 5  # heads, features of a head
 D = H * W
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_formula(bias: bool) -> None:
+def test_states_and_weights_follow_the_formula(bias: bool) -> None:
     texts = ragged(D)
     attention = MultiHeadAttention(D, heads=H, bias=bias).double()
     with torch.no_grad():
@@ -22,30 +22,30 @@ def test_formula(bias: bool) -> None:
         contexts = []
         for h in range(H):
             queries, keys, values = (projected[..., k * D + h * W : k * D + (h + 1) * W] for k in range(3))
-            weights, mixed = attend(queries, keys, values, texts.mask, lambda q, k: float(q @ k) / math.sqrt(W))
+            weights, context = attend(queries, keys, values, texts.mask, lambda q, k: float(q @ k) / math.sqrt(W))
             assert close(attention.weights(texts)[:, h], weights)
-            contexts.append(mixed)
+            contexts.append(context)
         expected = attention.output(torch.cat(contexts, -1))
         expected[~texts.mask] = 0.0
         assert close(attention(texts).states, expected)
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_against_torch(bias: bool) -> None:
+def test_states_and_weights_equal_those_of_torch(bias: bool) -> None:
     texts = ragged(D)
     torch.manual_seed(0)
-    peer = nn.MultiheadAttention(D, H, bias=bias, batch_first=True, dtype=torch.float64)
+    reference = nn.MultiheadAttention(D, H, bias=bias, batch_first=True, dtype=torch.float64)
     attention = MultiHeadAttention(D, heads=H, bias=bias).double()
     with torch.no_grad():
-        attention.projections.weight.copy_(peer.in_proj_weight)
-        attention.output.weight.copy_(peer.out_proj.weight)
+        attention.projections.weight.copy_(reference.in_proj_weight)
+        attention.output.weight.copy_(reference.out_proj.weight)
         if bias:
-            attention.projections.bias.copy_(peer.in_proj_bias.normal_())
-            attention.output.bias.copy_(peer.out_proj.bias.normal_())
+            attention.projections.bias.copy_(reference.in_proj_bias.normal_())
+            attention.output.bias.copy_(reference.out_proj.bias.normal_())
         states = texts.states
-        mixed, weights = peer(states, states, states, key_padding_mask=~texts.mask, average_attn_weights=False)
+        expected, weights = reference(states, states, states, key_padding_mask=~texts.mask, average_attn_weights=False)
     real = texts.mask.unsqueeze(-1)
-    assert close(attention(texts).states, mixed * real)
+    assert close(attention(texts).states, expected * real)
     assert close(attention.weights(texts), weights * real.unsqueeze(1))
 
 

@@ -12,7 +12,7 @@ LENGTHS = (3, 1, 2)
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("scale", ["dim", "numel", "none"])
-def test_formula(scale: str, bias: bool) -> None:
+def test_states_and_weights_follow_the_formula(scale: str, bias: bool) -> None:
     texts = ragged(D, LENGTHS)
     torch.manual_seed(0)
     attention = QkvAttention(D, attention_units=A, scale=scale, bias=bias).double()  # type: ignore[arg-type]
@@ -25,29 +25,31 @@ def test_formula(scale: str, bias: bool) -> None:
             texts.states @ linear.weight.T + (linear.bias if bias else 0.0)
             for linear in (attention.queries, attention.keys, attention.values)
         )
-        out, all_weights = attention(texts).states, attention.weights(texts)[:, 0]
-        for n, length in enumerate(LENGTHS):  # one text at a time: numel's scale is the text's own
+        states, all_weights = attention(texts).states, attention.weights(texts)[:, 0]
+        for n, length in enumerate(LENGTHS):  # one text at a time, because the scale of numel depends on its length
             root = {"dim": math.sqrt(A), "numel": math.sqrt(A * length), "none": 1.0}[scale]
-            one = slice(n, n + 1)
-            asked = queries[one] / root
-            weights, mixed = attend(asked, keys[one], values[one], texts.mask[one], lambda q, k: float(q @ k))
-            assert close(all_weights[one], weights)
-            assert close(out[one], mixed)
+            row = slice(n, n + 1)
+            scaled_queries = queries[row] / root
+            weights, expected = attend(
+                scaled_queries, keys[row], values[row], texts.mask[row], lambda q, k: float(q @ k)
+            )
+            assert close(all_weights[row], weights)
+            assert close(states[row], expected)
     assert attention.output_dim == A
 
 
-def test_values_may_start_equal_to_keys_and_then_part() -> None:
+def test_values_from_keys_start_equal_to_keys_and_are_not_tied_to_them() -> None:
     attention = QkvAttention(D, values_from_keys=True, init_std=0.01)
     assert torch.equal(attention.values.weight, attention.keys.weight)
     optimizer = torch.optim.SGD(attention.parameters(), lr=0.1)
     attention.double()(ragged(D)).states.pow(2).sum().backward()
     optimizer.step()
     assert not torch.equal(attention.values.weight, attention.keys.weight)
-    apart = QkvAttention(D)
-    assert not torch.equal(apart.values.weight, apart.keys.weight)
+    separate = QkvAttention(D)
+    assert not torch.equal(separate.values.weight, separate.keys.weight)
 
 
-def test_initial_spread() -> None:
+def test_init_std_is_the_initial_standard_deviation_of_the_weights() -> None:
     torch.manual_seed(0)
     attention = QkvAttention(101, init_std=0.01)
     for linear in (attention.queries, attention.keys, attention.values):

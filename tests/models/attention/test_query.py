@@ -1,4 +1,4 @@
-"""Query attentions against their formulas, written out with loops, in float64."""
+"""Attention mechanisms with a single query against their formulas, computed by loops in float64."""
 
 import math
 from collections.abc import Callable
@@ -31,8 +31,8 @@ def encoded() -> Encoded:
     return Encoded(states, mask, summary)
 
 
-def by_loops(encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> tuple[Tensor, Tensor]:
-    """Weights N×T and contexts N×D of a score of one query and one state, token by token."""
+def compute_by_loops(encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> tuple[Tensor, Tensor]:
+    """Weights N×T and contexts N×D for a score of one query and one state, computed token by token."""
     weights, contexts = torch.zeros(N, T, dtype=torch.float64), torch.zeros(N, D, dtype=torch.float64)
     for n in range(N):
         real = [t for t in range(T) if encoded.mask[n, t]]
@@ -43,20 +43,22 @@ def by_loops(encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> tupl
     return weights, contexts
 
 
-def holds(attention: QueryAttention, encoded: Encoded, score: Callable[[Tensor, Tensor], float]) -> None:
+def assert_follows_formula(
+    attention: QueryAttention, encoded: Encoded, score: Callable[[Tensor, Tensor], float]
+) -> None:
     with torch.no_grad():
-        weights, contexts = by_loops(encoded, score)
-        out = attention(encoded)
+        weights, contexts = compute_by_loops(encoded, score)
+        output = attention(encoded)
         assert torch.allclose(attention.weights(encoded)[:, 0, 0], weights, rtol=0, atol=1e-10)
-    assert torch.allclose(out.states[:, 0], contexts, rtol=0, atol=1e-10)
-    assert torch.equal(out.summary, out.states[:, 0])
-    assert out.mask.tolist() == [[True]] * N
+    assert torch.allclose(output.states[:, 0], contexts, rtol=0, atol=1e-10)
+    assert torch.equal(output.summary, output.states[:, 0])
+    assert output.mask.tolist() == [[True]] * N
 
 
-def additive(attention: AdditiveAttention, query: Tensor, state: Tensor) -> float:
-    """vᵀ tanh(W [h; s] + b), with W glued together from the two projections."""
-    joined = torch.cat([attention.keys.weight, attention.query.weight], 1)  # A×2D
-    inside = joined @ torch.cat([state, query])
+def additive_score(attention: AdditiveAttention, query: Tensor, state: Tensor) -> float:
+    """vᵀ tanh(W [h; s] + b), where W concatenates the two projections."""
+    concatenated = torch.cat([attention.keys.weight, attention.query.weight], 1)  # A×2D
+    inside = concatenated @ torch.cat([state, query])
     if attention.keys.bias is not None:
         inside = inside + attention.keys.bias
     return float(attention.energy.weight[0] @ torch.tanh(inside))
@@ -64,22 +66,22 @@ def additive(attention: AdditiveAttention, query: Tensor, state: Tensor) -> floa
 
 @pytest.mark.parametrize("kind", [BahdanauAttention, LuongConcatAttention])
 @pytest.mark.parametrize("bias", [True, False])
-def test_additive_score(kind: type[AdditiveAttention], bias: bool, encoded: Encoded) -> None:
+def test_additive_scores_follow_the_formula(kind: type[AdditiveAttention], bias: bool, encoded: Encoded) -> None:
     attention = kind(D, attention_dim=A, bias=bias).double()
     assert sum(p.numel() for p in attention.parameters()) == 2 * D * A + A + (A if bias else 0)
-    holds(attention, encoded, lambda q, h: additive(attention, q, h))
+    assert_follows_formula(attention, encoded, lambda q, h: additive_score(attention, q, h))
 
 
-def test_additive_hidden_size_defaults_to_the_states() -> None:
+def test_the_hidden_size_of_additive_attention_defaults_to_the_size_of_a_state() -> None:
     assert BahdanauAttention(D).energy.in_features == D
 
 
-def test_dot_score(encoded: Encoded) -> None:
-    holds(LuongDotAttention(D), encoded, lambda q, h: float(q @ h))
+def test_dot_scores_follow_the_formula(encoded: Encoded) -> None:
+    assert_follows_formula(LuongDotAttention(D), encoded, lambda q, h: float(q @ h))
 
 
-def test_dot_score_by_hand() -> None:
-    """Scores ln 2 and ln 6 weigh 1/4 and 3/4; the third state is padding."""
+def test_weights_of_dot_scores_by_hand() -> None:
+    """Scores of ln 2 and ln 6 give weights of 1/4 and 3/4; the third state is padding."""
     states = torch.tensor([[[math.log(2.0), 1.0], [math.log(6.0), 3.0], [99.0, 99.0]]], dtype=torch.float64)
     encoded = Encoded(states, torch.tensor([[True, True, False]]), torch.tensor([[1.0, 0.0]], dtype=torch.float64))
     attention = LuongDotAttention(2)
@@ -88,29 +90,29 @@ def test_dot_score_by_hand() -> None:
     assert attention(encoded).states[0, 0, 1].item() == pytest.approx(0.25 * 1 + 0.75 * 3, abs=1e-12)
 
 
-def test_general_score_asks_with_the_query_on_the_left(encoded: Encoded) -> None:
+def test_general_scores_have_the_query_on_the_left(encoded: Encoded) -> None:
     attention = LuongGeneralAttention(D).double()
-    holds(attention, encoded, lambda q, h: float(q @ attention.general.weight @ h))
+    assert_follows_formula(attention, encoded, lambda q, h: float(q @ attention.general.weight @ h))
 
 
-def test_scaled_divides_by_the_root_of_the_size(encoded: Encoded) -> None:
-    holds(LuongDotAttention(D, scaled=True), encoded, lambda q, h: float(q @ h) / math.sqrt(D))
+def test_scaled_dot_scores_are_divided_by_the_root_of_the_size(encoded: Encoded) -> None:
+    assert_follows_formula(LuongDotAttention(D, scaled=True), encoded, lambda q, h: float(q @ h) / math.sqrt(D))
 
 
-def test_uniform_gives_every_real_token_the_same(encoded: Encoded) -> None:
-    holds(UniformAttention(D), encoded, lambda q, h: 0.0)
+def test_uniform_attention_gives_every_real_token_the_same_weight(encoded: Encoded) -> None:
+    assert_follows_formula(UniformAttention(D), encoded, lambda q, h: 0.0)
 
 
-def test_learned_query(encoded: Encoded) -> None:
+def test_learned_query_attention_is_initially_uniform_and_follows_the_formula(encoded: Encoded) -> None:
     attention = LearnedQueryAttention(D).double()
-    assert torch.equal(attention.weights(encoded), UniformAttention(D).weights(encoded))  # before it has learned
+    assert torch.equal(attention.weights(encoded), UniformAttention(D).weights(encoded))  # before training
     with torch.no_grad():
         attention.question.copy_(torch.linspace(-1, 2, D))
-    holds(attention, encoded, lambda q, h: float(attention.question @ h))
+    assert_follows_formula(attention, encoded, lambda q, h: float(attention.question @ h))
 
 
 @pytest.mark.parametrize("steps", [1, 3, 9])
-def test_a_learned_query_may_ask_how_far_either_end_is(steps: int) -> None:
+def test_scores_of_a_learned_query_include_the_distance_to_either_end(steps: int) -> None:
     generator = torch.Generator().manual_seed(1)
     states = torch.randn(2, 13, D, dtype=torch.float64, generator=generator)
     lengths = (13, 6)
@@ -156,17 +158,17 @@ def test_a_reference_length_outside_its_range_is_refused(length: float) -> None:
         LearnedQueryAttention(D, reference_length=length)
 
 
-def test_attentional_vector(encoded: Encoded) -> None:
+def test_the_attentional_vector_follows_the_formula(encoded: Encoded) -> None:
     """Luong et al. 2015, eq. 5: tanh(W_c [c; q])."""
     attention = LuongDotAttention(D, attentional=True).double()
-    _, contexts = by_loops(encoded, lambda q, h: float(q @ h))
+    _, contexts = compute_by_loops(encoded, lambda q, h: float(q @ h))
     assert attention.combine is not None
     with torch.no_grad():
         expected = torch.tanh(torch.cat([contexts, encoded.summary], 1) @ attention.combine.weight.T)
         assert torch.allclose(attention(encoded).summary, expected, rtol=0, atol=1e-10)
 
 
-def test_no_attention_hands_on_what_came_in(encoded: Encoded) -> None:
+def test_no_attention_returns_its_input(encoded: Encoded) -> None:
     attention = NoAttention(D)
     assert attention(encoded) is encoded
     weights = attention.weights(encoded)[:, 0]  # N×T×T
@@ -174,14 +176,14 @@ def test_no_attention_hands_on_what_came_in(encoded: Encoded) -> None:
     assert torch.equal(weights @ encoded.states, states)
 
 
-def test_dropout_touches_training_alone(encoded: Encoded) -> None:
+def test_dropout_applies_only_in_training_and_preserves_the_mean(encoded: Encoded) -> None:
     torch.manual_seed(0)
     attention = UniformAttention(D, dropout=0.5)
-    trained = torch.stack([attention(encoded).summary for _ in range(2000)])
+    training_summaries = torch.stack([attention(encoded).summary for _ in range(2000)])
     attention.eval()
-    settled = attention(encoded).summary
-    assert not torch.allclose(trained[0], settled)
-    assert torch.allclose(trained.mean(0), settled, atol=0.1)
+    expected = attention(encoded).summary
+    assert not torch.allclose(training_summaries[0], expected)
+    assert torch.allclose(training_summaries.mean(0), expected, atol=0.1)
 
 
 @pytest.mark.parametrize("kind", [BahdanauAttention, LuongConcatAttention, LuongDotAttention, LuongGeneralAttention])

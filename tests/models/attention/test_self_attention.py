@@ -1,4 +1,4 @@
-"""What holds for every self-attention, whatever its score."""
+"""Properties that all self-attention mechanisms share."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ KINDS: dict[str, Callable[..., SelfAttention]] = {
 PAIRWISE = [kind for kind in KINDS if kind != "elementwise"]
 
 
-def made(kind: str, **options: object) -> SelfAttention:
+def build_attention(kind: str, **options: object) -> SelfAttention:
     torch.manual_seed(0)
     return KINDS[kind](D, **options).double()
 
@@ -46,38 +46,38 @@ def texts() -> Encoded:
 
 @pytest.mark.parametrize("kind", PAIRWISE)
 @pytest.mark.parametrize("norm", ["none", "pre"])
-def test_weights_times_values_is_what_forward_mixes(kind: str, norm: str, texts: Encoded) -> None:
-    attention = made(kind, norm=norm)
+def test_states_are_the_product_of_weights_and_values(kind: str, norm: str, texts: Encoded) -> None:
+    attention = build_attention(kind, norm=norm)
     assert isinstance(attention, DotProductAttention)
     with torch.no_grad():
-        read = F.layer_norm(texts.states, [D]) if norm == "pre" else texts.states
-        values = attention.project(read, texts.mask)[2]  # N×H×L×d
-        mixed = attention.merge(attention.weights(texts) @ values)
-        mixed = mixed.masked_fill(~texts.mask.unsqueeze(-1), 0.0)
-        assert close(attention(texts).states, mixed)
+        inputs = F.layer_norm(texts.states, [D]) if norm == "pre" else texts.states
+        values = attention.project(inputs, texts.mask)[2]  # N×H×L×d
+        expected = attention.merge(attention.weights(texts) @ values)
+        expected = expected.masked_fill(~texts.mask.unsqueeze(-1), 0.0)
+        assert close(attention(texts).states, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_padding_is_neither_read_nor_written(kind: str, texts: Encoded) -> None:
-    attention = made(kind, residual=True, norm="both").eval()
+def test_padding_changes_no_output_and_has_zero_states(kind: str, texts: Encoded) -> None:
+    attention = build_attention(kind, residual=True, norm="both").eval()
     with torch.no_grad():
-        out, weights = attention(texts), attention.weights(texts)
-        more = attention(padded(texts, 4))
-        wide = attention.weights(padded(texts, 4))
-    assert close(more.states[:, :L], out.states)
-    assert close(more.summary, out.summary)
-    assert torch.equal(wide[..., L:], torch.zeros_like(wide[..., L:]))
+        output, weights = attention(texts), attention.weights(texts)
+        padded_output = attention(padded(texts, 4))
+        padded_weights = attention.weights(padded(texts, 4))
+    assert close(padded_output.states[:, :L], output.states)
+    assert close(padded_output.summary, output.summary)
+    assert torch.equal(padded_weights[..., L:], torch.zeros_like(padded_weights[..., L:]))
     rows = slice(None) if kind == "elementwise" else slice(L)
-    assert close(wide[:, :, rows, :L], weights)
-    assert torch.equal(out.states[~texts.mask], torch.zeros(9, D, dtype=torch.float64))
-    assert out.mask is texts.mask
+    assert close(padded_weights[:, :, rows, :L], weights)
+    assert torch.equal(output.states[~texts.mask], torch.zeros(9, D, dtype=torch.float64))
+    assert output.mask is texts.mask
 
 
 @pytest.mark.parametrize("kind", PAIRWISE)
-def test_rows_of_weights(kind: str, texts: Encoded) -> None:
-    """Rows of real tokens sum to 1 over real tokens, rows of padding are zero."""
+def test_weights_of_a_real_token_sum_to_one_and_others_are_zero(kind: str, texts: Encoded) -> None:
+    """Rows of real tokens sum to 1 over real tokens; rows of padding are zero."""
     with torch.no_grad():
-        weights = made(kind).weights(texts)
+        weights = build_attention(kind).weights(texts)
     assert weights.shape[0] == N and weights.shape[2:] == (L, L)
     assert (weights >= 0).all()
     assert close(weights.sum(-1), texts.mask.double()[:, None].expand(-1, weights.shape[1], -1))
@@ -85,40 +85,40 @@ def test_rows_of_weights(kind: str, texts: Encoded) -> None:
 
 
 @pytest.mark.parametrize("kind", PAIRWISE)
-def test_the_summary_is_the_mean_of_the_result(kind: str, texts: Encoded) -> None:
+def test_the_summary_is_the_mean_of_the_output_states(kind: str, texts: Encoded) -> None:
     with torch.no_grad():
-        out = made(kind, residual=True)(texts)
-    assert close(out.summary, masked_mean(out.states, texts.mask))
+        output = build_attention(kind, residual=True)(texts)
+    assert close(output.summary, masked_mean(output.states, texts.mask))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_empty_text_gives_zeros_and_harms_no_other(kind: str) -> None:
-    attention = made(kind, residual=True, norm="both")
+def test_an_empty_text_gives_zeros_and_does_not_change_other_texts(kind: str) -> None:
+    attention = build_attention(kind, residual=True, norm="both")
     texts = ragged(D, lengths=(7, 0, 4))
-    out = attention(texts)
-    assert torch.equal(out.states[1], torch.zeros(L, D, dtype=torch.float64))
-    assert torch.equal(out.summary[1], torch.zeros(D, dtype=torch.float64))
+    output = attention(texts)
+    assert torch.equal(output.states[1], torch.zeros(L, D, dtype=torch.float64))
+    assert torch.equal(output.summary[1], torch.zeros(D, dtype=torch.float64))
     assert torch.equal(attention.weights(texts)[1], torch.zeros_like(attention.weights(texts)[1]))
     alone = attention(Encoded(texts.states[::2], texts.mask[::2], texts.summary[::2]))
-    assert close(out.states[::2], alone.states)
-    (out.states.sum() + out.summary.sum()).backward()
+    assert close(output.states[::2], alone.states)
+    (output.states.sum() + output.summary.sum()).backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in attention.parameters())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_learns(kind: str, texts: Encoded) -> None:
-    attention = made(kind, residual=True, norm="both")
-    out = attention(texts)
-    (out.states.pow(3).sum() + out.summary.pow(3).sum()).backward()
+def test_every_parameter_has_a_gradient(kind: str, texts: Encoded) -> None:
+    attention = build_attention(kind, residual=True, norm="both")
+    output = attention(texts)
+    (output.states.pow(3).sum() + output.summary.pow(3).sum()).backward()
     for name, parameter in attention.named_parameters():
         assert parameter.grad is not None, name
-        if name != "keys.bias":  # it adds the same to all scores of a query
+        if name != "keys.bias":  # its gradient is 0: it adds the same number to all scores of a query
             assert parameter.grad.abs().max() > 1e-6, name
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_match_finite_differences(kind: str) -> None:
-    attention = made(kind, residual=True, norm="pre")
+    attention = build_attention(kind, residual=True, norm="pre")
     texts = ragged(D, lengths=(3, 2))
 
     def states(inputs: Tensor) -> Tensor:
@@ -133,46 +133,46 @@ def test_gradients_match_finite_differences(kind: str) -> None:
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_norms_and_residual(kind: str, residual: bool, norm: str, texts: Encoded) -> None:
-    attention = made(kind, residual=residual, norm=norm)
+    attention = build_attention(kind, residual=residual, norm=norm)
     for layer in (attention.around.before, attention.around.after):
         if isinstance(layer, nn.LayerNorm):
             nn.init.normal_(layer.weight)
             nn.init.normal_(layer.bias)
 
-    def normed(states: Tensor, layer: nn.Module) -> Tensor:
+    def normalize(states: Tensor, layer: nn.Module) -> Tensor:
         assert isinstance(layer, nn.LayerNorm)
         centred = states - states.mean(-1, keepdim=True)
         scaled = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
         return scaled * layer.weight + layer.bias
 
     with torch.no_grad():
-        read = normed(texts.states, attention.around.before) if norm in ("pre", "both") else texts.states
-        expected = attention.transform(read, texts.mask) + (texts.states if residual else 0.0)
+        inputs = normalize(texts.states, attention.around.before) if norm in ("pre", "both") else texts.states
+        expected = attention.transform(inputs, texts.mask) + (texts.states if residual else 0.0)
         if norm in ("post", "both"):
-            expected = normed(expected, attention.around.after)
+            expected = normalize(expected, attention.around.after)
         expected = expected.masked_fill(~texts.mask.unsqueeze(-1), 0.0)
         assert close(attention(texts).states, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rate", ["dropout", "output_dropout"])
-def test_dropout_touches_training_alone(kind: str, rate: str, texts: Encoded) -> None:
-    attention = made(kind, **{rate: 0.5})
-    settled = made(kind)(texts).states
+@pytest.mark.parametrize("option", ["dropout", "output_dropout"])
+def test_dropout_changes_only_the_states_and_only_in_training(kind: str, option: str, texts: Encoded) -> None:
+    attention = build_attention(kind, **{option: 0.5})
+    expected = build_attention(kind)(texts).states
     torch.manual_seed(0)
-    assert not torch.allclose(attention(texts).states, settled)
-    assert close(attention.weights(texts), made(kind).weights(texts))
-    assert close(attention.eval()(texts).states, settled)
+    assert not torch.allclose(attention(texts).states, expected)
+    assert close(attention.weights(texts), build_attention(kind).weights(texts))
+    assert close(attention.eval()(texts).states, expected)
 
 
 def test_output_dropout_is_the_last_step(texts: Encoded) -> None:
-    """A dropped feature is 0 in the result, residual and post-norm included; the others are doubled."""
+    """A dropped feature is 0 in the output, even with residual and post-norm; the others are doubled."""
     torch.manual_seed(0)
     attention = SimpleSelfAttention(D, residual=True, norm="post", output_dropout=0.5).double()
     dropped = attention(texts).states[texts.mask]
-    kept = dropped != 0
-    assert 0.2 < kept.double().mean() < 0.8
-    assert close(dropped[kept], 2 * attention.eval()(texts).states[texts.mask][kept])
+    remaining = dropped != 0
+    assert 0.2 < remaining.double().mean() < 0.8
+    assert close(dropped[remaining], 2 * attention.eval()(texts).states[texts.mask][remaining])
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,4 @@ def test_output_dropout_is_the_last_step(texts: Encoded) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_options_out_of_range_are_refused(kind: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        made(kind, **options)
+        build_attention(kind, **options)

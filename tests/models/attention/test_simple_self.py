@@ -9,19 +9,19 @@ from tests.models.reference import attend, close, ragged
 D = 11
 
 
-def test_formula() -> None:
+def test_states_and_weights_follow_the_formula() -> None:
     texts = ragged(D)
     attention = SimpleSelfAttention(D)
     x = texts.states
-    weights, mixed = attend(x, x, x, texts.mask, lambda q, k: float(q @ k) / math.sqrt(D))
+    weights, expected = attend(x, x, x, texts.mask, lambda q, k: float(q @ k) / math.sqrt(D))
     assert close(attention.weights(texts)[:, 0], weights)
-    assert close(attention(texts).states, mixed)
+    assert close(attention(texts).states, expected)
     assert list(attention.parameters()) == []
     assert attention.output_dim == D
 
 
-def test_by_hand() -> None:
-    """Four equal features: √D = 2, x₁·x₁/2 = 2a² and x₁·x₂/2 = 0, so x₁ weighs 3/4 where 2a² = ln 3."""
+def test_weights_and_states_by_hand() -> None:
+    """Four equal features: √D = 2, x₁·x₁/2 = 2a² and x₁·x₂/2 = 0, so the weight of x₁ is 3/4 if 2a² = ln 3."""
     a = math.sqrt(math.log(3) / 2)
     states = torch.tensor([[[a, a, a, a], [0, 0, 0, 0]]], dtype=torch.float64)
     texts = Encoded(states, torch.ones(1, 2, dtype=torch.bool), states[:, 0])

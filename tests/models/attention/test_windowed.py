@@ -7,19 +7,19 @@ from src.models.attention.multi_head import MultiHeadAttention
 from src.models.attention.windowed import WindowedAttention
 from tests.models.reference import close, ragged, softmax
 
-H, W, L = 2, 5, 11
+H, W, L = 2, 5, 11  # heads, features of a head, tokens
 D = H * W
 
 
-def made(window: int) -> WindowedAttention:
+def build_attention(window: int) -> WindowedAttention:
     torch.manual_seed(0)
     return WindowedAttention(D, heads=H, window=window).double()
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 4, 7, 10, 11, 13])
-def test_formula(window: int) -> None:
-    """Every window, whether it divides the length or not, whether its chunks reach over the ends or not."""
-    texts, attention = ragged(D, (L, 1, 6)), made(window)
+def test_states_follow_the_formula(window: int) -> None:
+    """Windows that divide the length, windows whose chunks extend beyond it, and windows as long as the text."""
+    texts, attention = ragged(D, (L, 1, 6)), build_attention(window)
     with torch.no_grad():
         projected = attention.projections(texts.states)
         context = torch.zeros_like(texts.states)
@@ -39,7 +39,7 @@ def test_formula(window: int) -> None:
 
 @pytest.mark.parametrize("window", [1, 3, 10, 11])
 def test_weights_beyond_the_window_are_zero(window: int) -> None:
-    texts, attention = ragged(D, (L, 1, 6)), made(window)
+    texts, attention = ragged(D, (L, 1, 6)), build_attention(window)
     steps = torch.arange(L)
     far = (steps[:, None] - steps).abs() > window
     with torch.no_grad():
@@ -51,8 +51,8 @@ def test_weights_beyond_the_window_are_zero(window: int) -> None:
 
 @pytest.mark.parametrize("window", [L - 1, L])
 def test_a_window_as_long_as_the_text_is_full_attention(window: int) -> None:
-    """L - 1 goes by chunks, L by the full kernel."""
-    texts, attention = ragged(D, (L, 1, 6)), made(window)
+    """A window of L - 1 is computed in chunks, and a window of L by the kernel of full attention."""
+    texts, attention = ragged(D, (L, 1, 6)), build_attention(window)
     full = MultiHeadAttention(D, heads=H).double()
     full.load_state_dict(attention.state_dict())
     with torch.no_grad():
@@ -60,13 +60,13 @@ def test_a_window_as_long_as_the_text_is_full_attention(window: int) -> None:
         assert close(attention.weights(texts), full.weights(texts))
 
 
-def test_no_token_by_token_tensor_is_made() -> None:
-    """100,000 tokens would need 10¹⁰ scores a head."""
+def test_a_long_text_needs_no_tensor_of_all_pairs_of_tokens() -> None:
+    """The pairs of 100,000 tokens would have 10¹⁰ scores per head."""
     length = 100_000
     states = torch.randn(1, length, 2)
-    out = WindowedAttention(2, heads=1, window=4).transform(states, torch.ones(1, length, dtype=torch.bool))
-    assert out.shape == (1, length, 2)
-    assert torch.isfinite(out).all()
+    output = WindowedAttention(2, heads=1, window=4).transform(states, torch.ones(1, length, dtype=torch.bool))
+    assert output.shape == (1, length, 2)
+    assert torch.isfinite(output).all()
 
 
 def test_window_must_be_positive() -> None:

@@ -1,4 +1,4 @@
-"""GloVe's vectors in a model: which words have one, and what becomes of the others."""
+"""GloVe vectors in a model, and the treatment of words without a vector."""
 
 import pytest
 import torch
@@ -15,33 +15,34 @@ from src.models.position.index import Index
 VOCABULARY = ("<pad>", "<unk>", "red", "xylographic", "price")
 
 
-def loaded(unknown: str) -> GloveEmbedding:
+def load_embedding(unknown: str) -> GloveEmbedding:
     embedding = GloveEmbedding(VOCABULARY, unknown=unknown)  # type: ignore[arg-type]
     embedding.load_pretrained()
     return embedding
 
 
-def test_known_words_have_the_vectors_as_published() -> None:
-    red = loaded("keep").table.weight[2]
-    assert red[:4].tolist() == pytest.approx([-0.12878, 0.8798, -0.60694, 0.12934], abs=1e-6)  # in the source document
-    assert loaded("keep").has_vector.tolist() == [False, False, True, False, True]
+def test_words_of_glove_have_the_published_vectors() -> None:
+    red = load_embedding("keep").table.weight[2]
+    published = [-0.12878, 0.8798, -0.60694, 0.12934]  # as in the source document
+    assert red[:4].tolist() == pytest.approx(published, abs=1e-6)
+    assert load_embedding("keep").has_vector.tolist() == [False, False, True, False, True]
 
 
-def test_a_dropped_word_is_as_if_it_were_not_there() -> None:
-    """Position, logits and weights of 'red xylographic price' are those of 'red price'."""
-    embedding = loaded("drop")
-    parts = (Index(50), Identity(51), SimpleSelfAttention(51), Mean(51), nn.Linear(51, 3))
-    model = Classifier(embedding, *parts).eval()
+def test_a_dropped_word_changes_neither_logits_nor_weights() -> None:
+    """The logits and weights of 'red xylographic price', which depend on positions, are those of 'red price'."""
+    embedding = load_embedding("drop")
+    components = (Index(50), Identity(51), SimpleSelfAttention(51), Mean(51), nn.Linear(51, 3))
+    model = Classifier(embedding, *components).eval()
     tokens, mask = torch.tensor([[2, 3, 4]]), torch.ones(1, 3, dtype=torch.bool)
-    without = torch.tensor([[2, 4]])
+    other_tokens = torch.tensor([[2, 4]])
     with torch.no_grad():
-        assert torch.allclose(model(tokens, mask), model(without, mask[:, :2]), atol=1e-6)
-        weights, expected = model.weights(tokens, mask), model.weights(without, mask[:, :2])
+        assert torch.allclose(model(tokens, mask), model(other_tokens, mask[:, :2]), atol=1e-6)
+        weights, expected = model.weights(tokens, mask), model.weights(other_tokens, mask[:, :2])
     assert torch.allclose(weights[:, :, ::2, ::2], expected, atol=1e-6)
     assert weights[:, :, 1].abs().sum() == 0
     assert weights[:, :, :, 1].abs().sum() == 0
 
 
-def test_a_wrong_size_names_the_right_one() -> None:
+def test_the_message_about_a_wrong_size_states_the_correct_size() -> None:
     with pytest.raises(UserError, match=r"have 50 features; write model\.embedding\.dim=50"):
         GloveEmbedding(VOCABULARY, dim=100).load_pretrained()

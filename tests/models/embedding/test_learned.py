@@ -11,7 +11,7 @@ VOCABULARY = [f"word{i}" for i in range(997)]
 D = 13
 
 
-def test_vectors_start_from_the_standard_normal_distribution_as_torchs_do() -> None:
+def test_the_default_initial_vectors_equal_those_of_torch() -> None:
     torch.manual_seed(3)
     table = LearnedEmbedding(VOCABULARY, dim=D).table.weight
     torch.manual_seed(3)

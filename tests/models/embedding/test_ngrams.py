@@ -1,4 +1,4 @@
-"""N-grams: which vectors a token gets, with dictionaries in place of hashed rows."""
+"""The embedding of n-grams, compared with dictionaries instead of hashed rows."""
 
 from typing import Any
 
@@ -13,114 +13,114 @@ TOKENS = torch.tensor([[2, 3, 4, 3, 4], [5, 2, 3, 0, 0]])
 MASK = TOKENS > 0
 
 
-def embedding(**options: Any) -> NgramEmbedding:
+def build_embedding(**options: Any) -> NgramEmbedding:
     torch.manual_seed(0)
-    made = NgramEmbedding(VOCABULARY, **{"dim": 7, "max_order": 3, "buckets": 1_000_003, **options}).double()
+    embedding = NgramEmbedding(VOCABULARY, **{"dim": 7, "max_order": 3, "buckets": 1_000_003, **options}).double()
     with torch.no_grad():
-        made.table.weight.normal_()
-    return made
+        embedding.table.weight.normal_()
+    return embedding
 
 
 def ngrams(row: Tensor, order: int) -> list[tuple[int, ...]]:
-    """That end at each token; padding stands before the text."""
-    before = [0] * (order - 1) + row.tolist()
-    return [tuple(before[i : i + order]) for i in range(len(row))]
+    """The n-gram of this order that ends at each token; padding precedes the text."""
+    padded = [0] * (order - 1) + row.tolist()
+    return [tuple(padded[i : i + order]) for i in range(len(row))]
 
 
-def test_a_token_has_its_own_vector_and_those_of_the_ngrams_it_ends() -> None:
-    made = embedding()
-    rows = made.rows(TOKENS)
-    numbered: dict[tuple[int, ...], set[int]] = {}
+def test_the_output_of_a_token_is_the_sum_of_the_vectors_of_ngrams_that_end_there() -> None:
+    embedding = build_embedding()
+    rows = embedding.rows(TOKENS)
+    rows_by_ngram: dict[tuple[int, ...], set[int]] = {}
     for n, row in enumerate(TOKENS):
         for order in (1, 2, 3):
-            for at, ngram in enumerate(ngrams(row, order)):
-                numbered.setdefault(ngram, set()).add(int(rows[n, at, order - 1]))
-    assert all(len(found) == 1 for found in numbered.values())  # the same n-gram, the same row
-    assert len(set.union(*numbered.values())) == len(numbered)  # another n-gram, another row
-    assert all(numbered[word,] == {word} for word in (2, 3, 4, 5))
-    assert min(min(found) for ngram, found in numbered.items() if len(ngram) > 1) >= len(VOCABULARY)
+            for index, ngram in enumerate(ngrams(row, order)):
+                rows_by_ngram.setdefault(ngram, set()).add(int(rows[n, index, order - 1]))
+    assert all(len(ngram_rows) == 1 for ngram_rows in rows_by_ngram.values())  # equal n-grams have the same row
+    assert len(set.union(*rows_by_ngram.values())) == len(rows_by_ngram)  # different n-grams have different rows
+    assert all(rows_by_ngram[word,] == {word} for word in (2, 3, 4, 5))
+    assert min(min(ngram_rows) for ngram, ngram_rows in rows_by_ngram.items() if len(ngram) > 1) >= len(VOCABULARY)
 
-    out = made(TOKENS, MASK)
+    out = embedding(TOKENS, MASK)
     for n, row in enumerate(TOKENS):
-        for at in range(len(row)):
-            own = [min(numbered[ngrams(row, order)[at]]) for order in (1, 2, 3)]
-            expected = made.table.weight[own].sum(0) * MASK[n, at]
-            assert torch.allclose(out[n, at], expected, rtol=0, atol=1e-12)
+        for index in range(len(row)):
+            token_rows = [min(rows_by_ngram[ngrams(row, order)[index]]) for order in (1, 2, 3)]
+            expected = embedding.table.weight[token_rows].sum(0) * MASK[n, index]
+            assert torch.allclose(out[n, index], expected, rtol=0, atol=1e-12)
 
 
 def test_hashed_rows_are_spread_evenly() -> None:
-    """χ² of 40,000 bigrams in 97 rows lies where chance puts it: 96 ± 4 √192."""
-    made = NgramEmbedding(range(300), dim=1, buckets=97)  # type: ignore[arg-type]
+    """χ² of 40,000 bigrams in 97 rows lies in the range of random rows, 96 ± 4 √192."""
+    embedding = NgramEmbedding(range(300), dim=1, buckets=97)  # type: ignore[arg-type]
     first, second = torch.meshgrid(torch.arange(100, 300), torch.arange(50, 250), indexing="ij")
-    rows = made.rows(torch.stack([first.flatten(), second.flatten()], 1))[:, 1, 1] - 300
+    rows = embedding.rows(torch.stack([first.flatten(), second.flatten()], 1))[:, 1, 1] - 300
     counts = torch.bincount(rows, minlength=97).double()
     expected = 40_000 / 97
     assert counts.sum() == 40_000
     assert ((counts - expected) ** 2 / expected).sum().item() == pytest.approx(96, abs=4 * 192**0.5)
 
 
-def test_what_training_never_showed_says_nothing() -> None:
-    made = NgramEmbedding(VOCABULARY, dim=7, max_order=2, buckets=101)
-    assert made.table.weight[len(VOCABULARY) :].abs().sum() == 0
-    assert torch.equal(made(TOKENS, MASK)[0], made.table.weight[TOKENS[0]])
+def test_rows_of_longer_ngrams_are_initially_zero() -> None:
+    embedding = NgramEmbedding(VOCABULARY, dim=7, max_order=2, buckets=101)
+    assert embedding.table.weight[len(VOCABULARY) :].abs().sum() == 0
+    assert torch.equal(embedding(TOKENS, MASK)[0], embedding.table.weight[TOKENS[0]])
 
 
-def test_order_one_is_words_alone() -> None:
-    made = embedding(max_order=1)
-    assert made.table.weight.shape == (len(VOCABULARY), 7)
-    assert torch.equal(made(TOKENS, MASK)[0], made.table.weight[TOKENS[0]])
+def test_a_maximum_order_of_one_gives_only_vectors_of_words() -> None:
+    embedding = build_embedding(max_order=1)
+    assert embedding.table.weight.shape == (len(VOCABULARY), 7)
+    assert torch.equal(embedding(TOKENS, MASK)[0], embedding.table.weight[TOKENS[0]])
 
 
-def test_sparse_gradients_are_the_dense_ones() -> None:
+def test_sparse_gradients_equal_dense_gradients() -> None:
     gradients = []
     for sparse in (False, True):
-        made = embedding(sparse=sparse, buckets=211)
-        made(TOKENS, MASK).square().sum().backward()
-        assert made.table.weight.grad is not None
-        assert made.table.weight.grad.is_sparse is sparse
-        gradients.append(made.table.weight.grad.to_dense())
+        embedding = build_embedding(sparse=sparse, buckets=211)
+        embedding(TOKENS, MASK).square().sum().backward()
+        assert embedding.table.weight.grad is not None
+        assert embedding.table.weight.grad.is_sparse is sparse
+        gradients.append(embedding.table.weight.grad.to_dense())
     assert torch.allclose(*gradients, rtol=0, atol=1e-12)
 
 
-def test_a_dropped_word_is_unknown_in_its_ngrams_too() -> None:
-    made = embedding(word_dropout=0.999999).train()
-    assert torch.equal(made(TOKENS, MASK), made.eval()(torch.ones_like(TOKENS), MASK))
+def test_a_dropped_word_is_also_unknown_in_its_ngrams() -> None:
+    embedding = build_embedding(word_dropout=0.999999).train()
+    assert torch.equal(embedding(TOKENS, MASK), embedding.eval()(torch.ones_like(TOKENS), MASK))
 
 
 def test_binary_counts_an_ngram_at_its_first_occurrence_only() -> None:
-    made, counting = embedding(), embedding(binary=True)
-    counting.load_state_dict(made.state_dict())
-    out = counting(TOKENS, MASK)
-    rows = made.rows(TOKENS)
+    plain, binary = build_embedding(), build_embedding(binary=True)
+    binary.load_state_dict(plain.state_dict())
+    out = binary(TOKENS, MASK)
+    rows = plain.rows(TOKENS)
     for n, row in enumerate(TOKENS):
-        seen: set[tuple[int, ...]] = set()
-        for place in range(len(row)):
-            ends = [ngrams(row, order)[place] for order in (1, 2, 3)]
-            new = [order for order, ngram in enumerate(ends) if ngram not in seen]
-            seen.update(ends)
-            expected = made.table.weight[rows[n, place, new]].sum(0) * MASK[n, place]
-            assert torch.allclose(out[n, place], expected, rtol=0, atol=1e-12)
-    assert torch.equal(out[0, :3], made(TOKENS, MASK)[0, :3])  # nothing is repeated in the first three tokens
-    assert not torch.equal(out[0, 3:], made(TOKENS, MASK)[0, 3:])  # words 3 and 4, and the bigram 3 4, are
+        previous: set[tuple[int, ...]] = set()
+        for position in range(len(row)):
+            ngrams_at_position = [ngrams(row, order)[position] for order in (1, 2, 3)]
+            new_orders = [order for order, ngram in enumerate(ngrams_at_position) if ngram not in previous]
+            previous.update(ngrams_at_position)
+            expected = plain.table.weight[rows[n, position, new_orders]].sum(0) * MASK[n, position]
+            assert torch.allclose(out[n, position], expected, rtol=0, atol=1e-12)
+    assert torch.equal(out[0, :3], plain(TOKENS, MASK)[0, :3])  # no n-gram is repeated
+    assert not torch.equal(out[0, 3:], plain(TOKENS, MASK)[0, 3:])  # words 3 and 4 and the bigram 3 4 are repeated
 
 
-def test_binary_gradients_reach_first_occurrences_only() -> None:
-    made = embedding(binary=True, sparse=True)
-    made(TOKENS[:1], MASK[:1]).sum().backward()
-    assert made.table.weight.grad is not None
-    gradient = made.table.weight.grad.to_dense()
+def test_binary_gradients_come_from_first_occurrences_only() -> None:
+    embedding = build_embedding(binary=True, sparse=True)
+    embedding(TOKENS[:1], MASK[:1]).sum().backward()
+    assert embedding.table.weight.grad is not None
+    gradient = embedding.table.weight.grad.to_dense()
     assert torch.equal(gradient[[2, 3, 4]], torch.ones(3, 7, dtype=torch.float64))  # words 3 and 4 occur twice
     assert gradient.sum() == 7 * 12  # of 15 n-grams, words 3 and 4 and the bigram 3 4 are repeated
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"max_order": 0}, r"max_order=0 must lie in \[1, 64\]"),
         ({"buckets": 0}, "buckets=0 must be at least 1"),
         ({"init_std": -1.0}, "init_std=-1.0 must not be negative"),
     ],
 )
-def test_an_option_outside_its_range_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_an_option_outside_its_range_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         NgramEmbedding(VOCABULARY, **options)

@@ -10,14 +10,14 @@ from tests.models.reference import close, padded, ragged
 D, E = 7, 11
 
 
-def normed(layer: nn.Module, states: Tensor) -> Tensor:
+def normalize(layer: nn.Module, states: Tensor) -> Tensor:
     assert isinstance(layer, nn.LayerNorm)
     centred = states - states.mean(-1, keepdim=True)
     return centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt() * layer.weight + layer.bias
 
 
-def test_the_documents_stack() -> None:
-    """x + attention(norm(x)), then x + W₂ relu(norm(W₁ norm(x))); E of the final states is the summary."""
+def test_states_and_summary_follow_the_document() -> None:
+    """A block computes x + attention(norm(x)), then x + W₂ relu(norm(W₁ norm(x))); the summary is E of the states."""
     texts = ragged(D)
     torch.manual_seed(0)
     encoder = Elementwise(D, layers=2, expanded_dim=E, dropout=0.0).double()
@@ -29,35 +29,35 @@ def test_the_documents_stack() -> None:
             assert isinstance(block, Block)
             (around,) = block.attentions
             assert isinstance(around, AttentionSublayer) and isinstance(around.attention, ElementwiseMixing)
-            x = x + around.attention.transform(normed(around.before, x), texts.mask)
+            x = x + around.attention.transform(normalize(around.before, x), texts.mask)
             first, inner, _, _, second = block.feed_forward.layers
-            hidden = torch.relu(normed(inner, first(normed(block.around.before, x))))
+            hidden = torch.relu(normalize(inner, first(normalize(block.around.before, x))))
             assert hidden.shape[-1] == E
             x = x + second(hidden)
-        x = normed(encoder.leave, x)
-        out = encoder(texts.states, texts.mask)
+        x = normalize(encoder.leave, x)
+        output = encoder(texts.states, texts.mask)
         real = texts.mask.unsqueeze(-1)
-        assert close(out.states, x * real)
+        assert close(output.states, x * real)
         scores = (x @ encoder.vector.scores.weight.T).masked_fill(~real, -torch.inf)
         vector = (scores.softmax(1) * (x @ encoder.vector.values.weight.T)).sum(1)
-        assert close(out.summary, normed(encoder.vector.norm, vector))
+        assert close(output.summary, normalize(encoder.vector.norm, vector))
 
 
-def test_padding_is_neither_read_nor_written() -> None:
+def test_padding_changes_no_output_and_has_zero_states() -> None:
     texts, encoder = ragged(5), Elementwise(5, dim=D).double().eval()
-    more = padded(texts, 4)
-    short, long = encoder(texts.states, texts.mask), encoder(more.states, more.mask)
-    assert close(long.states[:, :7], short.states)
-    assert close(long.summary, short.summary)
-    assert not long.states[~more.mask].any()
+    padded_texts = padded(texts, 4)
+    output, padded_output = encoder(texts.states, texts.mask), encoder(padded_texts.states, padded_texts.mask)
+    assert close(padded_output.states[:, :7], output.states)
+    assert close(padded_output.summary, output.summary)
+    assert not padded_output.states[~padded_texts.mask].any()
     assert encoder.output_dim == D
 
 
-def test_the_summary_alone_trains_every_parameter() -> None:
+def test_the_summary_gives_every_parameter_a_gradient() -> None:
     texts, encoder = ragged(5, (7, 0, 4)), Elementwise(5, dim=D).double()
-    out = encoder(texts.states, texts.mask)
-    assert not out.states[1].any() and not out.summary[1].any()
-    out.summary.pow(3).sum().backward()
+    output = encoder(texts.states, texts.mask)
+    assert not output.states[1].any() and not output.summary[1].any()
+    output.summary.pow(3).sum().backward()
     for name, parameter in encoder.named_parameters():
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().max() > 1e-9, name
@@ -65,10 +65,10 @@ def test_the_summary_alone_trains_every_parameter() -> None:
 
 @pytest.mark.parametrize("gate", ["tanh", "sigmoid", "linear"])
 @pytest.mark.parametrize("vector_norm", ["none", "layer", "batch"])
-def test_options_reach_every_block(gate: str, vector_norm: str) -> None:
+def test_options_apply_to_every_block(gate: str, vector_norm: str) -> None:
     encoder = Elementwise(D, gate=gate, vector_norm=vector_norm)  # type: ignore[arg-type]
-    attentions = [part for part in encoder.modules() if isinstance(part, ElementwiseMixing)]
+    attentions = [module for module in encoder.modules() if isinstance(module, ElementwiseMixing)]
     kind = {"none": nn.Identity, "layer": nn.LayerNorm, "batch": nn.BatchNorm1d}[vector_norm]
-    same = ElementwiseMixing(D, gate=gate).gate  # type: ignore[arg-type]
+    expected_gate = ElementwiseMixing(D, gate=gate).gate  # type: ignore[arg-type]
     assert len(attentions) == 2
-    assert all(attention.gate is same and isinstance(attention.vector.norm, kind) for attention in attentions)
+    assert all(attention.gate is expected_gate and isinstance(attention.vector.norm, kind) for attention in attentions)

@@ -10,21 +10,21 @@ from src.models.encoder.transformer import Transformer
 from src.models.masking import masked_mean
 from tests.models.reference import close, padded, ragged
 
-H, W, L = 2, 5, 7
+H, W, L = 2, 5, 7  # heads, features of a head, tokens
 D = H * W
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("window", [L - 1, L, 100])
-def test_with_a_wide_window_and_no_global_vector_it_is_the_transformer(window: int, norm: str) -> None:
+def test_a_hybrid_with_a_wide_window_and_no_global_vector_equals_the_transformer(window: int, norm: str) -> None:
     texts = ragged(D)
     options = {"heads": H, "norm": norm, "feed_forward_dim": 11}
     encoder = Hybrid(D, window=window, global_vector=False, **options).double().eval()  # type: ignore[arg-type]
-    peer = Transformer(D, **options).double().eval()  # type: ignore[arg-type]
-    peer.load_state_dict(encoder.state_dict())
-    ours, theirs = encoder(texts.states, texts.mask), peer(texts.states, texts.mask)
-    assert close(ours.states, theirs.states)
-    assert close(ours.summary, theirs.summary)
+    transformer = Transformer(D, **options).double().eval()  # type: ignore[arg-type]
+    transformer.load_state_dict(encoder.state_dict())
+    output, expected = encoder(texts.states, texts.mask), transformer(texts.states, texts.mask)
+    assert close(output.states, expected.states)
+    assert close(output.summary, expected.summary)
 
 
 def test_a_block_is_windowed_attention_then_global_vector_then_feed_forward() -> None:
@@ -32,7 +32,7 @@ def test_a_block_is_windowed_attention_then_global_vector_then_feed_forward() ->
     encoder = Hybrid(D, heads=H, window=2, layers=2).double().eval()
     x = texts.states
 
-    def normed(states: torch.Tensor) -> torch.Tensor:
+    def normalize(states: torch.Tensor) -> torch.Tensor:
         return nn.functional.layer_norm(states, [D])
 
     with torch.no_grad():
@@ -40,45 +40,45 @@ def test_a_block_is_windowed_attention_then_global_vector_then_feed_forward() ->
             assert isinstance(block, Block)
             windowed, elementwise = (around.attention for around in block.attentions)
             assert isinstance(windowed, WindowedAttention) and isinstance(elementwise, ElementwiseMixing)
-            x = x + windowed.transform(normed(x), texts.mask)
-            x = x + elementwise.transform(normed(x), texts.mask)
-            x = x + block.feed_forward(normed(x))
-        expected = normed(x) * texts.mask.unsqueeze(-1)
-        out = encoder(texts.states, texts.mask)
-    assert close(out.states, expected)
-    assert close(out.summary, masked_mean(expected, texts.mask))
+            x = x + windowed.transform(normalize(x), texts.mask)
+            x = x + elementwise.transform(normalize(x), texts.mask)
+            x = x + block.feed_forward(normalize(x))
+        expected = normalize(x) * texts.mask.unsqueeze(-1)
+        output = encoder(texts.states, texts.mask)
+    assert close(output.states, expected)
+    assert close(output.summary, masked_mean(expected, texts.mask))
 
 
-def reach(encoder: Hybrid) -> set[int]:
-    """The tokens that the first token's state depends on."""
+def used_tokens(encoder: Hybrid) -> set[int]:
+    """The tokens on which the state of the first token depends."""
     states = ragged(D, (L,)).states.requires_grad_()
     encoder(states, torch.ones(1, L, dtype=torch.bool)).states[0, 0].pow(3).sum().backward()
     assert states.grad is not None
     return set(states.grad[0].abs().sum(-1).nonzero().flatten().tolist())
 
 
-def test_the_window_limits_and_the_global_vector_lifts_the_reach() -> None:
+def test_a_state_depends_on_its_windows_or_on_all_tokens_through_the_global_vector() -> None:
     local = {"heads": H, "window": 2, "global_vector": False}
-    assert reach(Hybrid(D, layers=1, **local).double()) == {0, 1, 2}  # type: ignore[arg-type]
-    assert reach(Hybrid(D, layers=2, **local).double()) == {0, 1, 2, 3, 4}  # type: ignore[arg-type]
-    assert reach(Hybrid(D, heads=H, window=2, layers=1).double()) == set(range(L))
+    assert used_tokens(Hybrid(D, layers=1, **local).double()) == {0, 1, 2}  # type: ignore[arg-type]
+    assert used_tokens(Hybrid(D, layers=2, **local).double()) == {0, 1, 2, 3, 4}  # type: ignore[arg-type]
+    assert used_tokens(Hybrid(D, heads=H, window=2, layers=1).double()) == set(range(L))
 
 
-def test_padding_is_neither_read_nor_written() -> None:
+def test_padding_changes_no_output_and_has_zero_states() -> None:
     texts, encoder = ragged(3), Hybrid(3, dim=D, heads=H, window=2).double().eval()
-    more = padded(texts, 4)
-    short, long = encoder(texts.states, texts.mask), encoder(more.states, more.mask)
-    assert close(long.states[:, :L], short.states)
-    assert close(long.summary, short.summary)
-    assert not long.states[~more.mask].any()
+    padded_texts = padded(texts, 4)
+    output, padded_output = encoder(texts.states, texts.mask), encoder(padded_texts.states, padded_texts.mask)
+    assert close(padded_output.states[:, :L], output.states)
+    assert close(padded_output.summary, output.summary)
+    assert not padded_output.states[~padded_texts.mask].any()
     assert encoder.output_dim == D
 
 
-def test_every_parameter_learns_and_an_empty_text_gives_zeros() -> None:
+def test_every_parameter_has_a_gradient_and_an_empty_text_gives_zeros() -> None:
     texts, encoder = ragged(3, (7, 0, 4)), Hybrid(3, dim=D, heads=H, window=2).double()
-    out = encoder(texts.states, texts.mask)
-    assert not out.states[1].any() and not out.summary[1].any()
-    out.states.pow(3).sum().backward()
+    output = encoder(texts.states, texts.mask)
+    assert not output.states[1].any() and not output.summary[1].any()
+    output.states.pow(3).sum().backward()
     for name, parameter in encoder.named_parameters():
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().max() > 1e-9, name

@@ -1,4 +1,4 @@
-"""Recurrent encoders equal torch's own over packed sequences, which they never use."""
+"""Recurrent encoders, which do not pack sequences, equal torch's recurrent layers on packed sequences."""
 
 import pytest
 import torch
@@ -11,60 +11,62 @@ N, L, D, HIDDEN = 5, 11, 3, 7
 LENGTHS = torch.tensor([11, 1, 4, 7, 2])
 
 
-def packed(encoder: Recurrent, cell: str, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same weights in torch's own stacked module: states N×L×D' and the top layer's final ones N×D'."""
-    both = len(encoder.backwards) > 0
+def compute_packed(encoder: Recurrent, cell: str, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """States N×L×D' and final states N×D' of the top layer of torch's stacked module with the same weights."""
+    bidirectional = len(encoder.backwards) > 0
     layers = len(encoder.forwards)
-    reference = CELLS[cell](D, HIDDEN, num_layers=layers, bidirectional=both, batch_first=True).double()
+    reference = CELLS[cell](D, HIDDEN, num_layers=layers, bidirectional=bidirectional, batch_first=True).double()
     for layer in range(layers):
-        ways = [(encoder.forwards[layer], "")] + ([(encoder.backwards[layer], "_reverse")] if both else [])
-        for module, suffix in ways:
+        directions = [(encoder.forwards[layer], "")] + (
+            [(encoder.backwards[layer], "_reverse")] if bidirectional else []
+        )
+        for module, suffix in directions:
             for name, parameter in module.named_parameters():
                 getattr(reference, name.replace("_l0", f"_l{layer}{suffix}")).data.copy_(parameter.data)
     with torch.no_grad():
-        out, last = reference(pack_padded_sequence(states, LENGTHS, batch_first=True, enforce_sorted=False))
+        output, last = reference(pack_padded_sequence(states, LENGTHS, batch_first=True, enforce_sorted=False))
     hidden = last[0] if isinstance(last, tuple) else last  # layers·directions×N×HIDDEN
-    top = hidden[-2:] if both else hidden[-1:]
-    return pad_packed_sequence(out, batch_first=True, total_length=L)[0], torch.cat(list(top), -1)
+    top = hidden[-2:] if bidirectional else hidden[-1:]
+    return pad_packed_sequence(output, batch_first=True, total_length=L)[0], torch.cat(list(top), -1)
 
 
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("layers", [1, 3])
-def test_equals_packed_sequences(cell: str, both: bool, layers: int) -> None:
+def test_states_and_summary_equal_those_of_packed_sequences(cell: str, bidirectional: bool, layers: int) -> None:
     torch.manual_seed(0)
-    encoder = Recurrent(D, cell=cell, hidden_dim=HIDDEN, layers=layers, bidirectional=both).double()  # type: ignore[arg-type]
+    encoder = Recurrent(D, cell=cell, hidden_dim=HIDDEN, layers=layers, bidirectional=bidirectional).double()  # type: ignore[arg-type]
     states = torch.randn(N, L, D, dtype=torch.float64)
     mask = torch.arange(L) < LENGTHS.unsqueeze(1)
-    expected_states, expected_summary = packed(encoder, cell, states)
+    expected_states, expected_summary = compute_packed(encoder, cell, states)
     with torch.no_grad():
         encoded = encoder(states, mask)
-    assert encoder.output_dim == HIDDEN * (2 if both else 1)
+    assert encoder.output_dim == HIDDEN * (2 if bidirectional else 1)
     assert torch.allclose(encoded.states, expected_states, rtol=0, atol=1e-10)
     assert torch.allclose(encoded.summary, expected_summary, rtol=0, atol=1e-10)
 
 
-def test_never_packs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_sequence_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **kwargs: object) -> None:
         raise AssertionError("packed")
 
     monkeypatch.setattr(nn.utils.rnn, "pack_padded_sequence", refuse)
     monkeypatch.setattr(nn.utils.rnn, "pack_sequence", refuse)
-    seen: list[type] = []
+    input_types: list[type] = []
     encoder = Recurrent(D, bidirectional=True)
     for module in encoder.modules():
         if isinstance(module, nn.RNNBase):
-            module.register_forward_pre_hook(lambda _, inputs: seen.append(type(inputs[0])))
+            module.register_forward_pre_hook(lambda _, inputs: input_types.append(type(inputs[0])))
     encoder(torch.randn(N, L, D), torch.arange(L) < LENGTHS.unsqueeze(1))
-    assert seen == [torch.Tensor, torch.Tensor]
+    assert input_types == [torch.Tensor, torch.Tensor]
 
 
-def test_dropout_acts_on_one_layer_too() -> None:
+def test_dropout_applies_to_a_single_layer() -> None:
     torch.manual_seed(0)
     encoder = Recurrent(D, hidden_dim=HIDDEN, dropout=0.5)
     encoded = encoder(torch.randn(N, L, D), torch.ones(N, L, dtype=torch.bool))
-    share = (encoded.states == 0).float().mean().item()
-    assert 0.35 < share < 0.65
+    dropped_fraction = (encoded.states == 0).float().mean().item()
+    assert 0.35 < dropped_fraction < 0.65
 
 
 def test_options_out_of_range_are_refused() -> None:

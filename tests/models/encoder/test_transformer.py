@@ -1,4 +1,4 @@
-"""Against torch's own encoder layers with copied weights."""
+"""The transformer encoder against torch's encoder layers with the same weights."""
 
 import pytest
 import torch
@@ -8,22 +8,22 @@ from src.models.encoder.transformer import Transformer
 from src.models.masking import masked_mean
 from tests.models.reference import close, padded, ragged
 
-H, W, F, LAYERS = 3, 5, 11, 2
+H, W, F, LAYERS = 3, 5, 11, 2  # W: features of a head, F: of the hidden layer
 D = H * W
 
 
-def torchs(norm: str, activation: str) -> nn.TransformerEncoder:
+def build_reference(norm: str, activation: str) -> nn.TransformerEncoder:
     layer = nn.TransformerEncoderLayer(
         D, H, F, 0.0, activation, batch_first=True, norm_first=norm == "pre", dtype=torch.float64
     )
     last = nn.LayerNorm(D, dtype=torch.float64) if norm == "pre" else None
-    peer = nn.TransformerEncoder(layer, LAYERS, last, enable_nested_tensor=False)
-    for parameter in peer.parameters():  # norms and biases start alike: make every copy tell
+    reference = nn.TransformerEncoder(layer, LAYERS, last, enable_nested_tensor=False)
+    for parameter in reference.parameters():  # random, because norms and biases are initially all equal
         nn.init.normal_(parameter, std=0.3)
-    return peer
+    return reference
 
 
-def copied(peer: nn.TransformerEncoder, **options: object) -> Transformer:
+def copy_reference(reference: nn.TransformerEncoder, **options: object) -> Transformer:
     encoder = Transformer(D, heads=H, layers=LAYERS, feed_forward_dim=F, dropout=0.0, **options).double()  # type: ignore[arg-type]
     names = {
         "attentions.0.attention.projections.": "self_attn.in_proj_",
@@ -35,34 +35,34 @@ def copied(peer: nn.TransformerEncoder, **options: object) -> Transformer:
         "feed_forward.layers.0.": "linear1.",
         "feed_forward.layers.4.": "linear2.",
     }
-    theirs = peer.state_dict()
+    reference_weights = reference.state_dict()
 
-    def source(ours: str) -> Tensor:
-        for mine, yours in names.items():
-            ours = ours.replace(mine, yours)
-        return theirs[ours.replace("blocks.", "layers.").replace("leave.", "norm.")]
+    def reference_weight(name: str) -> Tensor:
+        for component, reference_component in names.items():
+            name = name.replace(component, reference_component)
+        return reference_weights[name.replace("blocks.", "layers.").replace("leave.", "norm.")]
 
-    encoder.load_state_dict({name: source(name) for name in encoder.state_dict()})
-    assert len(theirs) == len(encoder.state_dict())
+    encoder.load_state_dict({name: reference_weight(name) for name in encoder.state_dict()})
+    assert len(reference_weights) == len(encoder.state_dict())
     return encoder
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_against_torch(norm: str, activation: str) -> None:
+def test_states_and_summary_equal_those_of_torch(norm: str, activation: str) -> None:
     texts = ragged(D)
     torch.manual_seed(0)
-    peer = torchs(norm, activation)
-    encoder = copied(peer, norm=norm, activation=activation)
-    out = encoder(texts.states, texts.mask)
+    reference = build_reference(norm, activation)
+    encoder = copy_reference(reference, norm=norm, activation=activation)
+    output = encoder(texts.states, texts.mask)
     with torch.no_grad():
-        expected = peer(texts.states, src_key_padding_mask=~texts.mask) * texts.mask.unsqueeze(-1)
-    assert close(out.states, expected)
-    assert close(out.summary, masked_mean(expected, texts.mask))
-    assert torch.equal(out.mask, texts.mask)
+        expected = reference(texts.states, src_key_padding_mask=~texts.mask) * texts.mask.unsqueeze(-1)
+    assert close(output.states, expected)
+    assert close(output.summary, masked_mean(expected, texts.mask))
+    assert torch.equal(output.mask, texts.mask)
 
 
-def test_states_of_another_width_are_projected() -> None:
+def test_states_of_another_size_are_projected() -> None:
     texts = ragged(7)
     encoder = Transformer(7, dim=D, heads=H).double()
     assert encoder.output_dim == D
@@ -71,20 +71,20 @@ def test_states_of_another_width_are_projected() -> None:
     assert isinstance(Transformer(D, dim=D, heads=H).enter, nn.Identity)
 
 
-def test_padding_is_neither_read_nor_written() -> None:
+def test_padding_changes_no_output_and_has_zero_states() -> None:
     texts, encoder = ragged(7), Transformer(7, dim=D, heads=H).double().eval()
-    more = padded(texts, 4)
-    short, long = encoder(texts.states, texts.mask), encoder(more.states, more.mask)
-    assert close(long.states[:, :7], short.states)
-    assert close(long.summary, short.summary)
-    assert not long.states[~more.mask].any()
+    padded_texts = padded(texts, 4)
+    output, padded_output = encoder(texts.states, texts.mask), encoder(padded_texts.states, padded_texts.mask)
+    assert close(padded_output.states[:, :7], output.states)
+    assert close(padded_output.summary, output.summary)
+    assert not padded_output.states[~padded_texts.mask].any()
 
 
-def test_every_parameter_learns_and_an_empty_text_gives_zeros() -> None:
+def test_every_parameter_has_a_gradient_and_an_empty_text_gives_zeros() -> None:
     texts, encoder = ragged(7, (7, 0, 4)), Transformer(7, dim=D, heads=H).double()
-    out = encoder(texts.states, texts.mask)
-    assert not out.states[1].any() and not out.summary[1].any()
-    out.states.pow(3).sum().backward()
+    output = encoder(texts.states, texts.mask)
+    assert not output.states[1].any() and not output.summary[1].any()
+    output.states.pow(3).sum().backward()
     for name, parameter in encoder.named_parameters():
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().max() > 1e-9, name

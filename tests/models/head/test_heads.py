@@ -7,19 +7,19 @@ from src.models.head.mlp import MlpHead
 N, D, LOGITS = 5, 7, 3
 
 
-def test_linear_is_a_matrix_and_a_bias() -> None:
+def test_the_linear_head_follows_the_formula() -> None:
     head = LinearHead(D, LOGITS, dropout=0.5).eval()
     features = torch.randn(N, D)
     expected = features @ head.linear.weight.T + head.linear.bias
     assert torch.allclose(head(features), expected, atol=1e-6)
 
 
-def test_a_frozen_head_learns_nothing() -> None:
+def test_a_frozen_head_has_no_trainable_parameters() -> None:
     assert not any(p.requires_grad for p in LinearHead(D, LOGITS, freeze=True).parameters())
     assert all(p.requires_grad for p in LinearHead(D, LOGITS).parameters())
 
 
-def test_mlp_layers_by_hand() -> None:
+def test_the_mlp_follows_the_formula() -> None:
     head = MlpHead(D, LOGITS, hidden_dims=[11, 2], activation="tanh").eval()
     features = torch.randn(N, D)
     weights = [m for m in head.layers if isinstance(m, torch.nn.Linear)]
@@ -30,14 +30,14 @@ def test_mlp_layers_by_hand() -> None:
     assert torch.allclose(head(features), hidden @ weights[2].weight.T + weights[2].bias, atol=1e-6)
 
 
-def test_mlp_drops_before_every_linear_layer() -> None:
+def test_the_mlp_has_dropout_before_every_linear_layer() -> None:
     head = MlpHead(D, LOGITS, hidden_dims=[11], dropout=0.4)
     kinds = [type(m).__name__ for m in head.layers]
     assert kinds == ["Dropout", "Linear", "ReLU", "Dropout", "Linear"]
 
 
-def test_mlp_starts_at_torchs_default_or_at_glorot_uniform() -> None:
-    """Bounds 1/√inputs, also of the biases, and √(6 / (inputs + outputs)) with zero biases."""
+def test_the_mlp_is_initialized_by_torch_or_with_glorot_uniform() -> None:
+    """The bound of the weights is 1/√inputs, or √(6 / (inputs + outputs)) with biases of zero."""
     torch.manual_seed(0)
     sizes = [(97, 53), (53, 11)]
     head = MlpHead(97, 11, hidden_dims=[53])

@@ -1,4 +1,4 @@
-"""Poolings by hand; padding holds numbers that would show."""
+"""Poolings by hand; the numbers at padded positions would change the results if they were included."""
 
 import math
 
@@ -36,21 +36,21 @@ ENCODED = Encoded(
         (Concat, [7, 5, 3, -4, 2, -6]),
     ],
 )
-def test_by_hand(kind: type[Pooling], expected: list[float]) -> None:
+def test_poolings_by_hand(kind: type[Pooling], expected: list[float]) -> None:
     pooling = kind(2)
-    out: Tensor = pooling(ENCODED)
-    assert out.tolist() == [expected]
+    output: Tensor = pooling(ENCODED)
+    assert output.tolist() == [expected]
     assert pooling.output_dim == len(expected)
 
 
-def test_attentive_asks_its_question_of_every_state() -> None:
+def test_attentive_pooling_by_hand() -> None:
     pooling = Attentive(2).double()
     with torch.no_grad():
         pooling.hidden.weight.copy_(torch.eye(2))
         pooling.hidden.bias.zero_()
         pooling.question.weight.copy_(tensor([[2.0, 0.0]]))
-        out = pooling(ENCODED)
+        output = pooling(ENCODED)
     first, second = math.exp(2 * math.tanh(1)), math.exp(2 * math.tanh(3))
-    share = second / (first + second)
-    assert out[0, 0].item() == pytest.approx(1 * (1 - share) + 3 * share, abs=1e-12)
-    assert out[0, 1].item() == pytest.approx(-4 * (1 - share) - 8 * share, abs=1e-12)
+    weight = second / (first + second)
+    assert output[0, 0].item() == pytest.approx(1 * (1 - weight) + 3 * weight, abs=1e-12)
+    assert output[0, 1].item() == pytest.approx(-4 * (1 - weight) - 8 * weight, abs=1e-12)

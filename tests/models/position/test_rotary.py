@@ -20,10 +20,10 @@ from src.models.position.rotary import Rotary
 from src.models.types import Encoded
 from tests.models.reference import close, ragged
 
-H, W, L = 3, 4, 7
+H, W, L = 3, 4, 7  # heads, features of a head, tokens
 D = H * W
 
-TURNED: dict[str, Callable[[], DotProductAttention]] = {
+ATTENTIONS: dict[str, Callable[[], DotProductAttention]] = {
     "simple_self": lambda: SimpleSelfAttention(D),
     "qkv": lambda: QkvAttention(D),
     "keras": lambda: KerasAttention(D),
@@ -32,23 +32,23 @@ TURNED: dict[str, Callable[[], DotProductAttention]] = {
 }
 
 
-def test_formula() -> None:
-    """Each pair of features is a complex number, multiplied by exp(i l / base^(2i/d))."""
+def test_the_rotation_follows_the_formula() -> None:
+    """Each pair of features is a complex number; pair k at position l is multiplied by exp(i l / base^(2k/d))."""
     heads = torch.randn(2, H, L, W, dtype=torch.float64)
-    turned = Rotary(D, base=100.0).rotate(heads)
+    rotated = Rotary(D, base=100.0).rotate(heads)
     for position in range(L):
         for pair in range(W // 2):
             angle = position / 100.0 ** (2 * pair / W)
-            one = torch.view_as_complex(heads[:, :, position, 2 * pair : 2 * pair + 2].contiguous())
-            expected = torch.view_as_real(one * complex(math.cos(angle), math.sin(angle)))
-            assert close(turned[:, :, position, 2 * pair : 2 * pair + 2], expected, 1e-12)
+            number = torch.view_as_complex(heads[:, :, position, 2 * pair : 2 * pair + 2].contiguous())
+            expected = torch.view_as_real(number * complex(math.cos(angle), math.sin(angle)))
+            assert close(rotated[:, :, position, 2 * pair : 2 * pair + 2], expected, 1e-12)
 
 
-@pytest.mark.parametrize("kind", TURNED)
-def test_scores_depend_on_distance_alone(kind: str) -> None:
-    """A text of one repeated token: the score of i and j is the same for every pair at the same distance."""
+@pytest.mark.parametrize("kind", ATTENTIONS)
+def test_scores_depend_on_the_distance_only(kind: str) -> None:
+    """In a text of one repeated token, all pairs of tokens at the same distance have the same score."""
     torch.manual_seed(0)
-    attention = TURNED[kind]().double()
+    attention = ATTENTIONS[kind]().double()
     states = torch.randn(1, 1, D, dtype=torch.float64).expand(1, L, D)
     mask = torch.ones(1, L, dtype=torch.bool)
     Rotary(D, base=10.0).attach(attention)
@@ -58,25 +58,25 @@ def test_scores_depend_on_distance_alone(kind: str) -> None:
         diagonal = scores.diagonal(distance, -2, -1)
         assert close(diagonal, diagonal[..., :1].expand_as(diagonal))
     assert scores[0, 0, 0].std() > 1e-3
-    assert close(values[0, 0], values[0, 0, :1].expand(L, -1)), "values must not be turned"
+    assert close(values[0, 0], values[0, 0, :1].expand(L, -1)), "values must not be rotated"
 
 
-@pytest.mark.parametrize("kind", TURNED)
-def test_weights_still_explain_forward(kind: str) -> None:
+@pytest.mark.parametrize("kind", ATTENTIONS)
+def test_states_remain_the_product_of_weights_and_values(kind: str) -> None:
     texts = ragged(D)
     torch.manual_seed(0)
-    attention = TURNED[kind]().double()
+    attention = ATTENTIONS[kind]().double()
     before = attention.weights(texts)
     Rotary(D).attach(attention)
     with torch.no_grad():
         weights = attention.weights(texts)
-        mixed = attention.merge(weights @ attention.project(texts.states, texts.mask)[2])
-        assert close(attention(texts).states, mixed * texts.mask.unsqueeze(-1))
+        expected = attention.merge(weights @ attention.project(texts.states, texts.mask)[2])
+        assert close(attention(texts).states, expected * texts.mask.unsqueeze(-1))
     assert not torch.allclose(weights, before)
 
 
 @pytest.mark.parametrize("kind", [Transformer, Hybrid])
-def test_every_layer_of_an_encoder_is_turned_and_order_matters(kind: type[nn.Module]) -> None:
+def test_every_layer_of_an_encoder_is_rotated_and_depends_on_the_order(kind: type[nn.Module]) -> None:
     torch.manual_seed(0)
     encoder = kind(D, heads=H).double().eval()
     states = ragged(D, (L,)).states
@@ -84,13 +84,13 @@ def test_every_layer_of_an_encoder_is_turned_and_order_matters(kind: type[nn.Mod
     assert close(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
     parameters = list(encoder.state_dict())
     Rotary(D).attach(encoder, NoAttention(D))
-    turned = [part for part in encoder.modules() if isinstance(part, DotProductAttention)]
-    assert len(turned) == 2 and all(part.rotary is not None for part in turned)
+    attentions = [module for module in encoder.modules() if isinstance(module, DotProductAttention)]
+    assert len(attentions) == 2 and all(attention.rotary is not None for attention in attentions)
     assert list(encoder.state_dict()) == parameters
     assert not torch.allclose(encoder(states.flip(1), mask).summary, encoder(states, mask).summary)
 
 
-def test_where_nothing_can_be_turned_it_is_refused() -> None:
+def test_rotary_positions_without_suitable_attention_are_refused() -> None:
     with pytest.raises(ValueError, match="neither encoder nor attention has any"):
         Rotary(D).attach(Identity(D), ElementwiseAttention(D))
     with pytest.raises(ValueError, match="a head must have an even number of features, not 3"):
@@ -101,13 +101,13 @@ def test_where_nothing_can_be_turned_it_is_refused() -> None:
         Rotary(D, base=1.0)
 
 
-def test_states_pass_unchanged() -> None:
+def test_the_states_are_unchanged() -> None:
     texts: Encoded = ragged(D)
     assert Rotary(D)(texts.states, texts.mask) is texts.states
 
 
-def test_half_precision_heads_keep_their_dtype() -> None:
+def test_the_rotation_preserves_half_precision() -> None:
     heads = torch.randn(2, H, 600, W)
-    turned = Rotary(D).rotate(heads.bfloat16())
-    assert turned.dtype == torch.bfloat16
-    assert torch.allclose(turned.float(), Rotary(D).rotate(heads), atol=0.05)
+    rotated = Rotary(D).rotate(heads.bfloat16())
+    assert rotated.dtype == torch.bfloat16
+    assert torch.allclose(rotated.float(), Rotary(D).rotate(heads), atol=0.05)
