@@ -1,4 +1,4 @@
-"""The linear layer with oneDNN's products, against torch's."""
+"""The linear layer with the matrix products of oneDNN, against torch's layer."""
 
 from copy import deepcopy
 
@@ -10,7 +10,7 @@ from src.kernels import linear
 from src.kernels.linear import Linear
 
 
-def results(layer: nn.Linear, inputs: torch.Tensor, upstream: torch.Tensor) -> list[torch.Tensor]:
+def output_and_gradients(layer: nn.Linear, inputs: torch.Tensor, upstream: torch.Tensor) -> list[torch.Tensor]:
     outputs = layer(inputs)
     return [outputs, *torch.autograd.grad(outputs, [inputs, *layer.parameters()], upstream)]
 
@@ -28,12 +28,14 @@ def test_outputs_and_gradients_equal_those_of_torch(
     upstream = torch.randn(*shape[:-1], 13)
     products = []
     monkeypatch.setattr(linear, "multiply", lambda *args, f=linear.multiply: products.append(args) or f(*args))
-    for actual, expected in zip(results(layer, inputs, upstream), results(plain, inputs, upstream), strict=True):
+    for actual, expected in zip(
+        output_and_gradients(layer, inputs, upstream), output_and_gradients(plain, inputs, upstream), strict=True
+    ):
         torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
     assert len(products) == 3  # the output and the gradients of inputs and weight
 
 
-def test_frozen_weights_and_other_number_formats() -> None:
+def test_frozen_weights_have_no_gradients_and_other_formats_are_supported() -> None:
     torch.manual_seed(0)
     layer = Linear(5, 3)
     layer.weight.requires_grad_(False)
@@ -53,7 +55,7 @@ def test_without_texts_the_weights_get_zero_gradients() -> None:
     assert torch.equal(layer.weight.grad, torch.zeros(3, 5))
 
 
-def test_inference_mode_uses_the_same_products_and_plain_evaluation_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inference_mode_uses_onednn_and_other_evaluation_uses_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     layer = Linear(5, 13).eval()
     inputs = torch.randn(3, 7, 5)

@@ -1,4 +1,4 @@
-"""Freed memory that is kept for the next step."""
+"""Reuse of freed memory, and the limit on cached kernels."""
 
 import ctypes
 import os
@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from src.kernels import malloc as memory
+from src.kernels import malloc
 from tests.forks import complete
 from tests.helpers import command
 
-PAGES = 2_000_000 * 4 // 4096  # of the tensor below
+PAGES = 2_000_000 * 4 // 4096  # number of pages of the tensor in STEPS
 STEPS = """
 import resource, torch
 from src.kernels.malloc import reuse_freed_memory
@@ -39,8 +39,8 @@ with torch.inference_mode():
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the test reads resident memory from /proc")
-def test_new_shapes_do_not_grow_memory(tmp_path: Path) -> None:
-    """Without the limit, 400 new shapes take about 200 MB."""
+def test_new_shapes_need_little_additional_memory(tmp_path: Path) -> None:
+    """Without the limit, 400 new shapes need about 200 MB."""
     (python, *_), options = command(tmp_path, "train")
     process = complete([python, "-c", SHAPES], options)
     assert process.returncode == 0, process.stderr
@@ -49,29 +49,29 @@ def test_new_shapes_do_not_grow_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such option")
-def test_after_some_steps_none_asks_the_system_for_memory(tmp_path: Path) -> None:
+def test_later_steps_reuse_freed_memory(tmp_path: Path) -> None:
     (python, *_), options = command(tmp_path, "train")
     process = complete([python, "-c", STEPS], options)
     assert process.returncode == 0, process.stderr
     faults = [int(line) for line in process.stdout.split()]
-    assert sum(faults[-20:]) < PAGES  # each of them has as many where memory is given back
+    assert sum(faults[-20:]) < PAGES  # without reuse, each step has this many page faults
 
 
 @pytest.mark.parametrize("name", [None, "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"])
-def test_what_the_environment_says_stands(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_take_precedence(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     options = []
     library = SimpleNamespace(mallopt=lambda option, value: options.append(option))
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
-    for known in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
-        monkeypatch.delenv(known, raising=False)
+    for variable in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", "0")
     if name is not None:
         monkeypatch.setenv(name, "1000")
-    memory.reuse_freed_memory()
+    malloc.reuse_freed_memory()
     assert bool(options) == (name is None)
     assert os.environ["THP_MEM_ALLOC_ENABLE"] == "0"
 
 
-def test_a_library_without_the_option_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_c_library_without_mallopt_is_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
-    memory.reuse_freed_memory()
+    malloc.reuse_freed_memory()

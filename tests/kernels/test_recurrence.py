@@ -1,4 +1,4 @@
-"""The training of RNNs and GRUs, against torch's layers."""
+"""States and gradients of RNNs and GRUs in training, against torch's layers."""
 
 import pytest
 import torch
@@ -44,8 +44,8 @@ def test_a_graph_may_be_used_twice(rnn: nn.RNNBase) -> None:
     inputs = torch.randn(3, 11, 5, requires_grad=True)
     total = recurrent_states(rnn, inputs).square().sum()
     first = torch.autograd.grad(total, list(rnn.parameters()), retain_graph=True)
-    for gradient, again in zip(first, torch.autograd.grad(total, list(rnn.parameters())), strict=True):
-        assert torch.equal(gradient, again)
+    for gradient, second_gradient in zip(first, torch.autograd.grad(total, list(rnn.parameters())), strict=True):
+        assert torch.equal(gradient, second_gradient)
 
 
 def test_in_bf16_the_kernel_computes_in_float32(rnn: nn.RNNBase) -> None:
@@ -55,7 +55,7 @@ def test_in_bf16_the_kernel_computes_in_float32(rnn: nn.RNNBase) -> None:
         assert torch.equal(recurrent_states(rnn, inputs), expected)
 
 
-def test_an_evaluation_uses_torchs_layer(rnn: nn.RNNBase) -> None:
+def test_evaluation_and_empty_batches_use_torchs_layer(rnn: nn.RNNBase) -> None:
     inputs = torch.randn(3, 11, 5)
     for states in (recurrent_states(rnn.eval(), inputs), recurrent_states(rnn, inputs[:0])):
         assert torch.equal(states, rnn(inputs[: len(states)])[0])

@@ -1,4 +1,4 @@
-"""Our Adagrad against torch's."""
+"""Heed's Adagrad against torch's."""
 
 import pytest
 import torch
@@ -6,38 +6,38 @@ from torch import Tensor, nn
 
 from src.optim.adagrad import Adagrad
 
-ROWS, WIDTH, STEPS = 11, 3, 7
+ROWS, DIM, STEPS = 11, 3, 7
 
 
-def trained(kind: type, sparse: bool, **options: float) -> list[Tensor]:
-    """Parameters after some steps on rows that repeat within and between them."""
+def train(kind: type, sparse: bool, **options: float) -> list[Tensor]:
+    """Return the parameters after a few steps; rows are repeated within a step and between steps."""
     torch.manual_seed(0)
-    table = nn.Embedding(ROWS, WIDTH, sparse=sparse, dtype=torch.float64)
-    head = nn.Linear(WIDTH, 1, dtype=torch.float64)
+    table = nn.Embedding(ROWS, DIM, sparse=sparse, dtype=torch.float64)
+    head = nn.Linear(DIM, 1, dtype=torch.float64)
     optimizer = kind([{"params": table.parameters()}, {"params": head.parameters(), **options}], lr=0.3)
     for _ in range(STEPS):
         optimizer.zero_grad()
-        rows = torch.randint(ROWS - 2, (13,))  # two rows are never read
+        rows = torch.randint(ROWS - 2, (13,))  # two rows are never used
         (head(table(rows)).squeeze() - rows).square().mean().backward()
         optimizer.step()
     return [table.weight.detach(), head.weight.detach(), head.bias.detach()]
 
 
-@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torch's own
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # raised in torch
 @pytest.mark.parametrize("sparse", [False, True])
-def test_it_does_what_torchs_does(sparse: bool) -> None:
-    for actual, expected in zip(trained(Adagrad, sparse), trained(torch.optim.Adagrad, sparse), strict=True):
+def test_parameters_equal_those_of_torch(sparse: bool) -> None:
+    for actual, expected in zip(train(Adagrad, sparse), train(torch.optim.Adagrad, sparse), strict=True):
         assert torch.allclose(actual, expected, rtol=0, atol=1e-12)
 
 
-def test_weight_decay_of_dense_parameters() -> None:
-    decayed = {"weight_decay": 0.1}
-    pairs = zip(trained(Adagrad, False, **decayed), trained(torch.optim.Adagrad, False, **decayed), strict=True)
+def test_weight_decay_of_dense_parameters_equals_that_of_torch() -> None:
+    options = {"weight_decay": 0.1}
+    pairs = zip(train(Adagrad, False, **options), train(torch.optim.Adagrad, False, **options), strict=True)
     for actual, expected in pairs:
         assert torch.allclose(actual, expected, rtol=0, atol=1e-12)
 
 
-def test_what_a_closure_returns_is_returned() -> None:
+def test_a_step_returns_the_result_of_its_closure() -> None:
     parameter = nn.Parameter(torch.tensor([2.0]))
     optimizer = Adagrad([parameter], lr=0.5)
 
@@ -47,10 +47,10 @@ def test_what_a_closure_returns_is_returned() -> None:
         return loss
 
     assert optimizer.step(closure).item() == 6.0
-    assert parameter.item() == pytest.approx(1.5)  # g / √g² is 1, whatever g
+    assert parameter.item() == pytest.approx(1.5)  # g / √g² is 1 for every g > 0
 
 
-def test_it_goes_on_from_its_state() -> None:
+def test_training_resumes_from_a_state() -> None:
     first, second = (nn.Parameter(torch.tensor([2.0])) for _ in range(2))
     before, after = Adagrad([first], lr=0.5), Adagrad([second], lr=0.5)
     first.grad = torch.tensor([3.0])

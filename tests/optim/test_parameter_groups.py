@@ -13,13 +13,13 @@ def model() -> Classifier:
     return Classifier(nn.Embedding(7, 5), nn.Identity(), frozen, nn.Identity(), nn.Identity(), head)
 
 
-def test_one_group_without_options(model: Classifier) -> None:
+def test_without_options_there_is_one_group(model: Classifier) -> None:
     (group,) = parameter_groups(model, {})
     assert [p.shape for p in group["params"]] == [torch.Size([7, 5]), torch.Size([2, 3]), torch.Size([2])]
     assert group.keys() == {"params"}
 
 
-def test_weight_decay_of_a_part_spares_its_biases(model: Classifier) -> None:
+def test_weight_decay_of_a_component_does_not_apply_to_its_biases(model: Classifier) -> None:
     groups = parameter_groups(model, {"embedding": {"weight_decay": 0.1}, "head": {"weight_decay": 0.1, "lr": 0.5}})
     options_by_shape = {
         tuple(p.shape): {k: v for k, v in g.items() if k != "params"} for g in groups for p in g["params"]
@@ -31,6 +31,6 @@ def test_weight_decay_of_a_part_spares_its_biases(model: Classifier) -> None:
     }
 
 
-def test_an_unknown_part_is_refused(model: Classifier) -> None:
+def test_an_unknown_component_is_refused(model: Classifier) -> None:
     with pytest.raises(ValueError, match="encodr: no such component; the components are embedding, position"):
         parameter_groups(model, {"encodr": {"lr": 1.0}})
