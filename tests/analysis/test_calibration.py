@@ -11,7 +11,7 @@ def test_bins_include_their_lower_edge_and_the_last_includes_one() -> None:
     assert assign_bins(np.array([0.0, 0.24, 0.25, 0.74, 0.75, 1.0]), 4).tolist() == [0, 0, 1, 2, 3, 3]
 
 
-def test_bins_by_hand() -> None:
+def test_calibration_bins_and_error_by_hand() -> None:
     probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.55, 0.45]])
     bins = calibration_bins(probabilities, np.array([0, 0, 1, 0]), bins=4)
     assert bins.count.tolist() == [0, 0, 2, 2]
@@ -21,7 +21,7 @@ def test_bins_by_hand() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_error_equals_torchmetrics(classes: int) -> None:
+def test_the_calibration_error_equals_that_of_torchmetrics(classes: int) -> None:
     probabilities, labels = predictions(307, classes)
     error = calibration_error(calibration_bins(probabilities, labels))
     expected = multiclass_calibration_error(

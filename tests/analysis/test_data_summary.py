@@ -1,4 +1,4 @@
-"""The summary of the data before training, from the cached arrays alone."""
+"""The summary of the data before training, computed from the cached arrays only."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Table:
     return module
 
 
-def test_every_number_of_a_split(data: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_of_splits_by_hand(data: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "read", lambda: pytest.fail("read the texts again"))
     has_vector = np.array([word in ("good", "film") for word in data.vocabulary])
     summary = summarize_data(data, has_vector)
@@ -52,7 +52,7 @@ def test_every_number_of_a_split(data: Table, monkeypatch: pytest.MonkeyPatch) -
     )
     test = summary.splits["test"]
     assert (test.majority_accuracy, test.unknown_share, test.vector_share) == (1 / 3, 3 / 5, 0.0)
-    assert (test.duplicates, test.in_train) == (0, 1)  # Bad is not bad
+    assert (test.duplicates, test.in_train) == (0, 1)  # "Bad" differs from "bad"
     assert (summary.max_length, summary.majority_class, summary.vectors) == (2, "a", 2)
     assert (summary.train, summary.val, summary.test) == (4, 3, 3)
 
@@ -71,13 +71,13 @@ def test_different_texts_of_unknown_words_are_not_duplicates(tmp_path: Path) -> 
     module.setup()
     splits = summarize_data(module).splits
     assert {split.unknown_share for split in splits.values()} == {1.0}
-    assert sum(split.duplicates + (split.in_train or 0) for split in splits.values()) <= 1  # x
+    assert sum(split.duplicates + (split.in_train or 0) for split in splits.values()) <= 1  # the repeated word x
 
 
-def test_unknown_id_of_pretrained_tokenizers() -> None:
+def test_the_id_of_unknown_words_of_pretrained_tokenizers() -> None:
     word_piece = models.WordPiece({"a": 0, "[UNK]": 1}, unk_token="[UNK]")
     unigram = models.Unigram([("a", -1.0), ("b", -1.0), ("<unk>", -9.0)], unk_id=2)
-    without = models.BPE({"a": 0}, [])
-    ids = [Tokenizer(tokenizers.Tokenizer(model)).unknown_id for model in (word_piece, unigram, without)]
+    no_unknown = models.BPE({"a": 0}, [])
+    ids = [Tokenizer(tokenizers.Tokenizer(model)).unknown_id for model in (word_piece, unigram, no_unknown)]
     assert ids == [3, 4, None]
     assert Word().train(["a a"]).unknown_id == 1

@@ -19,25 +19,25 @@ EXTRAS = OmegaConf.create({"trusted_modules": []})
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory: pytest.TempPathFactory) -> list[Member]:
-    """Two models with one tokenizer, and one with another, of other classes' order."""
+    """Two models with the same tokenizer, and one with another tokenizer and the classes in reverse order."""
     folder = tmp_path_factory.mktemp("ensemble")
     options = [("seed=1",), ("seed=2", "model/encoder=gru"), ("seed=3", "data/tokenizer=bpe")]
     paths = [str(trained(folder / str(i), "trainer.max_epochs=1", *line)) for i, line in enumerate(options)]
     first, second, third = build.restore_ensemble(paths, EXTRAS)[1].members
     names = third.codec.class_names
-    with torch.no_grad():  # the classes in reverse order
+    with torch.no_grad():  # reverse the order of the classes
         for parameter in third.model.head.parameters():
             parameter.copy_(parameter.flip(0)) if len(parameter) == len(names) else None
     return [first, second, third._replace(codec=replace(third.codec, class_names=names[::-1]))]
 
 
-def probabilities_of(member: Member) -> np.ndarray:
+def compute_probabilities(member: Member) -> np.ndarray:
     return np.array([each.probabilities for each in explain(member.model, member.loss, member.codec, TEXTS)])
 
 
 def test_probabilities_are_means_by_class_name(members: list[Member]) -> None:
     ensemble = Ensemble(members)
-    first, second, third = map(probabilities_of, members)
+    first, second, third = map(compute_probabilities, members)
     mean = (first + second + third[:, ::-1]) / 3
     assert np.array([each.probabilities for each in ensemble.explain(TEXTS)]) == pytest.approx(mean, abs=1e-6)
     probabilities, is_unknown = ensemble.classify(TEXTS, batch_size=2)
@@ -64,6 +64,6 @@ def test_other_classes_are_refused(members: list[Member]) -> None:
         Ensemble([members[0], members[1]._replace(codec=codec)])
 
 
-def test_a_checkpoint_counts_once(members: list[Member]) -> None:
+def test_a_repeated_checkpoint_is_refused(members: list[Member]) -> None:
     with pytest.raises(UserError, match="twice"):
         build.restore_ensemble([members[0].name, members[0].name], EXTRAS)

@@ -1,4 +1,4 @@
-"""Predictions with the attention weight of every word."""
+"""Predictions with the attention weights of words."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ HEADS = 4
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, Loss]:
+def contents(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, Loss]:
     folder = tmp_path_factory.mktemp("explain") / "run"
     path = trained(folder, "model/attention=multi_head", f"model.attention.heads={HEADS}", "data.max_length=600")
     card, (model, loss) = build.restore(str(path), small_config(folder).extras)
@@ -36,8 +36,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Card, Classifier, L
 
 
 @pytest.fixture(scope="module")
-def explanations(parts: tuple[Card, Classifier, Loss]) -> list[Explanation]:
-    card, model, loss = parts
+def explanations(contents: tuple[Card, Classifier, Loss]) -> list[Explanation]:
+    card, model, loss = contents
     return explain(model, loss, card.codec, TEXTS, batch_size=2)
 
 
@@ -49,8 +49,8 @@ def test_each_word_as_written_has_its_weight(explanations: list[Explanation]) ->
         assert sum(each.weights) == pytest.approx(1, abs=1e-5)
 
 
-def test_batch_and_single_text_agree(parts: tuple[Card, Classifier, Loss], explanations: list[Explanation]) -> None:
-    card, model, loss = parts
+def test_batch_and_single_text_agree(contents: tuple[Card, Classifier, Loss], explanations: list[Explanation]) -> None:
+    card, model, loss = contents
     for text, explanation in zip(TEXTS, explanations, strict=True):
         (alone,) = explain(model, loss, card.codec, [text])
         assert alone.probabilities == pytest.approx(explanation.probabilities, abs=1e-5)
@@ -59,16 +59,16 @@ def test_batch_and_single_text_agree(parts: tuple[Card, Classifier, Loss], expla
 
 
 def test_probabilities_equal_those_of_the_model(
-    parts: tuple[Card, Classifier, Loss], explanations: list[Explanation]
+    contents: tuple[Card, Classifier, Loss], explanations: list[Explanation]
 ) -> None:
-    card, model, loss = parts
+    card, model, loss = contents
     batch = one_batch(card.codec, TEXTS)
     with torch.inference_mode():
         probabilities = loss.probabilities(model.eval()(batch.tokens, batch.mask))
     assert torch.tensor([each.probabilities for each in explanations]) == pytest.approx(probabilities, abs=1e-5)
 
 
-def test_shape_of_maps_by_length_of_the_text(explanations: list[Explanation]) -> None:
+def test_the_shape_of_maps_depends_on_the_length_of_the_text(explanations: list[Explanation]) -> None:
     shapes = [None if each.matrix is None else each.matrix.shape for each in explanations]
     assert shapes == [(HEADS, 5, 5), None, (1, 91, 91), None, None]
     for each in explanations:
@@ -78,17 +78,17 @@ def test_shape_of_maps_by_length_of_the_text(explanations: list[Explanation]) ->
 
 
 @pytest.fixture(scope="module")
-def transformer(parts: tuple[Card, Classifier, Loss]) -> Classifier:
-    card, _, loss = parts
+def transformer(contents: tuple[Card, Classifier, Loss]) -> Classifier:
+    card, _, loss = contents
     sizes = ["model.encoder.layers=3", "model.encoder.heads=2", "model.encoder.dim=6"]
     cfg = small_config(Path("unused"), ["model/encoder=transformer", "model/attention=bahdanau", *sizes])
     return build.classifier(cfg, card.codec.tokenizer.vocabulary, loss.num_logits)
 
 
 def test_encoder_layers_have_maps_for_short_texts(
-    parts: tuple[Card, Classifier, Loss], transformer: Classifier
+    contents: tuple[Card, Classifier, Loss], transformer: Classifier
 ) -> None:
-    card, _, loss = parts
+    card, _, loss = contents
     first, word, long, longer, empty = explain(transformer, loss, card.codec, TEXTS)
     assert list(first.layers) == ["encoder 1", "encoder 2", "encoder 3"]
     for layer in first.layers.values():
@@ -101,9 +101,9 @@ def test_encoder_layers_have_maps_for_short_texts(
 
 
 def test_layer_weights_equal_those_of_its_attention(
-    parts: tuple[Card, Classifier, Loss], transformer: Classifier
+    contents: tuple[Card, Classifier, Loss], transformer: Classifier
 ) -> None:
-    batch = one_batch(parts[0].codec, TEXTS[:2])
+    batch = one_batch(contents[0].codec, TEXTS[:2])
     with torch.inference_mode():
         states = transformer.eval().position(transformer.embedding(batch.tokens, batch.mask), batch.mask)
         encoder: Any = transformer.encoder
@@ -115,13 +115,13 @@ def test_layer_weights_equal_those_of_its_attention(
     assert not first._forward_pre_hooks
 
 
-def test_maps_can_be_disabled(parts: tuple[Card, Classifier, Loss]) -> None:
-    card, model, loss = parts
+def test_maps_can_be_disabled(contents: tuple[Card, Classifier, Loss]) -> None:
+    card, model, loss = contents
     (explanation,) = explain(model, loss, card.codec, TEXTS[:1], maps=False)
     assert explanation.matrix is None and explanation.layers == {}
 
 
-def test_record_is_rounded() -> None:
+def test_numbers_of_the_record_are_rounded() -> None:
     explanation = Explanation("good", [0.25, 0.75], ["a"], [1 / 3], np.full((1, 1, 1), 1 / 3, dtype=np.float32))
     record = explanation.to_dict()
     assert (record["weights"], record["matrix"]) == ([0.333333], [[[0.3333]]])
@@ -141,8 +141,8 @@ def test_one_pass_equals_separate_logits_and_weights() -> None:
         assert torch.equal(weights, model.weights(tokens, mask))
 
 
-def test_truncated_texts_state_what_remains(parts: tuple[Card, Classifier, Loss]) -> None:
-    card, model, loss = parts
+def test_truncated_texts_state_what_remains(contents: tuple[Card, Classifier, Loss]) -> None:
+    card, model, loss = contents
     codec = replace(card.codec, truncation=Truncation(3, "last"))
     short, long = explain(model, loss, codec, ["a b c", "a " * 2000])
     assert (short.cut, long.cut) == ("", "last 3 of 2,000 tokens")

@@ -1,4 +1,4 @@
-"""Scores against values computed by hand and short references; intervals against their coverage and theory."""
+"""Scores against values computed by hand and simple references; intervals against theory and resampling."""
 
 import math
 
@@ -10,7 +10,7 @@ from src.analysis.metrics import class_scores, confusion_matrix, evaluate, wilso
 from src.run_result import ClassScore, Score
 from tests.reports.runs import predictions
 
-ONES = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
+POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
 LABELS = np.array([1, 0, 1, 1, 0])  # predicted: 1 0 0 1 1
 
 
@@ -20,7 +20,7 @@ def names(classes: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def by_hand() -> dict[str, Score]:
-    return evaluate(np.stack([1 - ONES, ONES], 1), LABELS, names(2), majority=1)
+    return evaluate(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS, names(2), majority=1)
 
 
 @pytest.mark.parametrize(
@@ -39,29 +39,33 @@ def by_hand() -> dict[str, Score]:
         ("nll", -math.log(0.91 * 0.77 * 0.41 * 0.82 * 0.43) / 5),
     ],
 )
-def test_values_by_hand(by_hand: dict[str, Score], name: str, value: float) -> None:
+def test_scores_by_hand(by_hand: dict[str, Score], name: str, value: float) -> None:
     assert by_hand[name].value == pytest.approx(value, abs=1e-6)
     assert by_hand[name].n == 5
 
 
-def test_confusion_counts_true_class_by_row() -> None:
-    assert confusion_matrix(np.stack([1 - ONES, ONES], 1), LABELS).tolist() == [[1, 1], [1, 2]]
+def test_rows_of_the_confusion_matrix_are_true_classes() -> None:
+    assert confusion_matrix(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS).tolist() == [[1, 1], [1, 2]]
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5, 20])
-def test_values_against_plain_references(classes: int) -> None:
+def test_scores_equal_simple_references(classes: int) -> None:
     probabilities, labels = predictions(307, classes)
-    p, y, guess = probabilities.astype(np.float64), labels, probabilities.argmax(1)
+    p, y, predicted_classes = probabilities.astype(np.float64), labels, probabilities.argmax(1)
     precision, recall, f1, areas = [], [], [], []
 
-    def one_hot(chosen: np.ndarray) -> np.ndarray:
-        return np.eye(classes)[chosen]
+    def one_hot(classes_of_texts: np.ndarray) -> np.ndarray:
+        return np.eye(classes)[classes_of_texts]
 
     def covariance(a: np.ndarray, b: np.ndarray) -> float:
         return float(((a - a.mean(0)) * (b - b.mean(0))).sum())
 
     for c in range(classes):
-        hits, predicted, true = ((guess == c) & (y == c)).sum(), (guess == c).sum(), (y == c).sum()
+        hits, predicted, true = (
+            ((predicted_classes == c) & (y == c)).sum(),
+            (predicted_classes == c).sum(),
+            (y == c).sum(),
+        )
         precision.append(hits / predicted)
         recall.append(hits / true)
         f1.append(2 * hits / (predicted + true))
@@ -74,30 +78,33 @@ def test_values_against_plain_references(classes: int) -> None:
         "f1_macro": np.mean(f1),
         "balanced_acc": np.mean(recall),
         # the correlation of the indicators of true and predicted class (Gorodkin 2004)
-        "mcc": covariance(one_hot(y), one_hot(guess))
-        / math.sqrt(covariance(one_hot(y), one_hot(y)) * covariance(one_hot(guess), one_hot(guess))),
+        "mcc": covariance(one_hot(y), one_hot(predicted_classes))
+        / math.sqrt(
+            covariance(one_hot(y), one_hot(y)) * covariance(one_hot(predicted_classes), one_hot(predicted_classes))
+        ),
         "auroc": areas[1] if classes == 2 else np.mean(areas),
         "brier": ((p - np.eye(classes)[y]) ** 2).sum(1).mean(),
         "nll": -np.log(p[np.arange(307), y]).mean(),
-        "ece": sum(abs((guess[inside] == y[inside]).sum() - p.max(1)[inside].sum()) for inside in bins) / 307,
+        "ece": sum(abs((predicted_classes[in_bin] == y[in_bin]).sum() - p.max(1)[in_bin].sum()) for in_bin in bins)
+        / 307,
     }
     metrics = evaluate(probabilities, labels, names(classes))
     assert {name: metrics[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
 
 
-def test_wilson_interval_of_eight_out_of_eight() -> None:
+def test_wilson_interval_of_eight_correct_out_of_eight_by_hand() -> None:
     metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
     z = 1.959964
     assert metrics["acc"] == Score(1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
 
 
-def test_intervals_contain_the_value_and_narrow_with_n() -> None:
+def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
     widths = {}
     for n in (8, 80, 800):
         metrics = evaluate(*predictions(n, 3), names(3))
-        known = {name: m for name, m in metrics.items() if m.low is not None}
-        assert all(m.low <= m.value <= m.high for m in known.values())  # type: ignore[operator]
-        widths[n] = {name: m.high - m.low for name, m in known.items()}  # type: ignore[operator]
+        scores_with_intervals = {name: m for name, m in metrics.items() if m.low is not None}
+        assert all(m.low <= m.value <= m.high for m in scores_with_intervals.values())  # type: ignore[operator]
+        widths[n] = {name: m.high - m.low for name, m in scores_with_intervals.items()}  # type: ignore[operator]
     assert widths[8]["acc"] > 0.4
     assert all(widths[800][name] < widths[80][name] for name in widths[80])
 
@@ -133,13 +140,13 @@ def test_auroc_and_nll_intervals_agree_with_theory() -> None:
 
 def test_calibration_interval_extends_to_zero_only_for_a_calibrated_model() -> None:
     rng = np.random.default_rng(3)
-    sure = rng.uniform(0.5, 1, 2003)
-    both = np.stack([1 - sure, sure], 1)
-    calibrated = evaluate(both, (rng.random(2003) < sure).astype(int), names(2))["ece"]
-    overconfident = evaluate(both, (rng.random(2003) < 0.5).astype(int), names(2))["ece"]
+    confidences = rng.uniform(0.5, 1, 2003)
+    probabilities = np.stack([1 - confidences, confidences], 1)
+    calibrated = evaluate(probabilities, (rng.random(2003) < confidences).astype(int), names(2))["ece"]
+    overconfident = evaluate(probabilities, (rng.random(2003) < 0.5).astype(int), names(2))["ece"]
     assert calibrated.low == 0 and calibrated.value is not None and calibrated.value < 0.05
     assert overconfident.low is not None and overconfident.low > 0.2
-    assert overconfident.low < 0.25 < overconfident.high  # type: ignore[operator]  # the mean of sure - 0.5
+    assert overconfident.low < 0.25 < overconfident.high  # type: ignore[operator]  # the mean of confidences - 0.5
 
 
 @pytest.mark.parametrize(("label", "ece"), [(1, 0.0), (0, 1.0)])
@@ -148,7 +155,7 @@ def test_confidence_of_one_is_in_the_last_bin(label: int, ece: float) -> None:
     assert evaluate(probabilities, np.full(7, label), names(2))["ece"].value == pytest.approx(ece, abs=1e-6)
 
 
-def test_a_constant_prediction_correlates_with_nothing() -> None:
+def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
     """Nine texts of class 0 and one of class 1, all predicted as class 0."""
     metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), names(2), majority=0)
     assert metrics["acc"] == metrics["majority_acc"] and metrics["acc"].value == 0.9
@@ -168,7 +175,7 @@ def test_class_scores_by_hand() -> None:
     assert scores == {
         "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
         "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
-        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, and has none
+        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
         "class 3": ClassScore(None, None, None, 0),
     }
 
@@ -195,7 +202,7 @@ def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
     assert metrics["f1_macro"] == Score(1.0, None, None, 8)  # class 0 is neither true nor predicted
 
 
-def test_one_text() -> None:
+def test_the_accuracy_of_a_single_text_has_an_interval() -> None:
     metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]), names(2))
     assert metrics["acc"].value == 0 and metrics["acc"].high == pytest.approx(0.793, abs=1e-3)
 

@@ -1,4 +1,4 @@
-"""A resample as counts has the same scores as the texts repeated by those counts."""
+"""Scores of a resample, represented by counts, equal the scores of texts repeated by these counts."""
 
 import numpy as np
 import pytest
@@ -12,23 +12,23 @@ from tests.reports.runs import predictions
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_counts_equal_repetitions(classes: int) -> None:
+def test_scores_by_counts_equal_scores_of_repeated_texts(classes: int) -> None:
     probabilities, labels = predictions(23, classes)
-    probabilities = probabilities.round(1)  # gives ties
+    probabilities = probabilities.round(1)  # so that there are ties
     counts = np.random.default_rng(1).integers(0, 4, (23, 3))
     areas = auroc(counts.astype(float), probabilities, labels)
     for b in range(3):
-        repeated = np.repeat(np.arange(23), counts[:, b])
-        p, y = torch.from_numpy(probabilities[repeated]), torch.from_numpy(labels[repeated])
+        rows = np.repeat(np.arange(23), counts[:, b])
+        p, y = torch.from_numpy(probabilities[rows]), torch.from_numpy(labels[rows])
         area = tm.binary_auroc(p[:, 1], y) if classes == 2 else tm.multiclass_auroc(p, y, classes)
         assert areas[b] == pytest.approx(area.item(), abs=1e-6)
-        scores = confusion_scores(confusion_matrix(probabilities[repeated], labels[repeated])[None])
-        guess = torch.from_numpy(probabilities[repeated].argmax(1))
+        scores = confusion_scores(confusion_matrix(probabilities[rows], labels[rows])[None])
+        predicted = torch.from_numpy(probabilities[rows].argmax(1))
         expected = {
-            "precision_macro": tm.multiclass_precision(guess, y, classes, "macro"),
-            "recall_macro": tm.multiclass_recall(guess, y, classes, "macro"),
-            "f1_macro": tm.multiclass_f1_score(guess, y, classes, "macro"),
-            "mcc": tm.multiclass_matthews_corrcoef(guess, y, classes),
+            "precision_macro": tm.multiclass_precision(predicted, y, classes, "macro"),
+            "recall_macro": tm.multiclass_recall(predicted, y, classes, "macro"),
+            "f1_macro": tm.multiclass_f1_score(predicted, y, classes, "macro"),
+            "mcc": tm.multiclass_matthews_corrcoef(predicted, y, classes),
         }
         for name, value in expected.items():
             assert scores[name][0] == pytest.approx(value.item(), abs=1e-6), name

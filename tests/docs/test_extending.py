@@ -27,7 +27,7 @@ COMPONENTS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's folder with the files of the page, and with texts of two classes."""
+    """The folder of a user with the files of the page, and with texts of two classes."""
     folder = tmp_path_factory.mktemp("extending")
     for name, content in BLOCK.findall((ROOT / "docs" / "extending.md").read_text(encoding="utf-8")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -59,9 +59,9 @@ def test_padding_does_not_change_the_logits_of_a_component(
     torch.manual_seed(0)
     model = build.classifier(OmegaConf.create(config), VOCABULARY, 3).eval()
     tokens, mask = texts()
-    wide_tokens, wide_mask = (torch.nn.functional.pad(tensor, (0, 6)) for tensor in (tokens, mask))
-    torch.testing.assert_close(model(tokens, mask), model(wide_tokens, wide_mask))
-    for i, length in enumerate(mask.sum(1)):  # alone and without padding
+    padded_tokens, padded_mask = (torch.nn.functional.pad(tensor, (0, 6)) for tensor in (tokens, mask))
+    torch.testing.assert_close(model(tokens, mask), model(padded_tokens, padded_mask))
+    for i, length in enumerate(mask.sum(1)):  # each text alone, without padding
         alone = model(tokens[i : i + 1, :length], mask[i : i + 1, :length])
         torch.testing.assert_close(alone[0], model(tokens, mask)[i])
     encoded = model.encoder(model.position(model.embedding(tokens, mask), mask), mask)

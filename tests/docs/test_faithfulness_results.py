@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import ROOT
 
 PAGE = (ROOT / "docs" / "faithfulness-results.md").read_text(encoding="utf-8")
-RELEASED = ROOT / "docs" / "results" / "faithfulness"
+RESULTS = ROOT / "docs" / "results" / "faithfulness"
 RANKINGS = ("attention", "attention × gradient", "gradient × input", "integrated gradients", "leave-one-out", "random")
 Estimate = tuple[float, float]  # value and half-width of its interval
 
@@ -18,23 +18,25 @@ class Section(NamedTuple):
     """The section of the page about a data set, with its released tables."""
 
     text: str
-    tables: str  # sst2.md
+    tables: str  # the text of sst2.md, for example
     estimates: dict[tuple[str, str, str], Estimate]  # by variant, ranking and measure
 
     def rows(self, head: str) -> list[list[str]]:
-        """Return the cells of the rows below the head that starts with these words."""
+        """Return the cells of the rows below the table header that starts with `head`."""
         lines = self.text[self.text.index(f"| {head}") :].split("\n\n")[0].splitlines()[2:]
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def read_section(heading: str, name: str) -> Section:
-    estimates = {(row["variant"], row["ranking"], row["measure"]): estimate(row) for row in released(name)}
-    text = next(part for part in re.split(r"^(?=## )", PAGE, flags=re.MULTILINE) if part.startswith(f"## {heading}"))
-    return Section(text, (RELEASED / f"{name}.md").read_text(encoding="utf-8"), estimates)
+    estimates = {(row["variant"], row["ranking"], row["measure"]): parse_estimate(row) for row in read_released(name)}
+    text = next(
+        section for section in re.split(r"^(?=## )", PAGE, flags=re.MULTILINE) if section.startswith(f"## {heading}")
+    )
+    return Section(text, (RESULTS / f"{name}.md").read_text(encoding="utf-8"), estimates)
 
 
-def released(name: str) -> list[dict[str, str]]:
-    with (RELEASED / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+def read_released(name: str) -> list[dict[str, str]]:
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -43,7 +45,7 @@ def section(request: pytest.FixtureRequest) -> Section:
     return read_section(*request.param)
 
 
-def estimate(row: dict[str, str]) -> Estimate:
+def parse_estimate(row: dict[str, str]) -> Estimate:
     value = float(row["value"])
     return value, (float(row["high"] or value) - float(row["low"] or value)) / 2
 
@@ -67,7 +69,7 @@ def test_the_agreement_is_the_released_value(section: Section) -> None:
         assert [gradient, leave_one_out] == [f"{value:.3f} ± {half:.3f}" for value, half in values], variant
 
 
-def test_the_verdicts_are_the_released_ones(section: Section) -> None:
+def test_the_verdicts_are_the_released_verdicts(section: Section) -> None:
     verdicts = re.findall(r"^\| (.+) \| (\w+) \| ([+-][\d.]+ \(.+?\)) normalized", section.tables, re.MULTILINE)
     assert len(verdicts) == 3
     assert [tuple(row) for row in section.rows("claim |")[:3]] == verdicts
@@ -80,7 +82,7 @@ def test_the_plausibility_is_the_released_value() -> None:
     for variant, *cells in rows:
         values = [section.estimates[variant.strip("`"), ranking, "auprc"] for ranking in RANKINGS]
         assert cells == [f"{value:.3f} ± {half:.3f}" for value, half in values], variant
-    tested = [row for row in released("eraser_movies") if row["measure"] == "auprc" and row["p_random"]]
+    tested = [row for row in read_released("eraser_movies") if row["measure"] == "auprc" and row["p_random"]]
     (significant,) = [row for row in tested if float(row["p_random"]) < 0.05]
     ends = (float(significant[key]) for key in ("minus_random", "minus_random_low", "minus_random_high"))
     difference = "{:.3f} ({:.3f} to {:.3f})".format(*ends)

@@ -15,7 +15,7 @@ def test_every_option_has_a_type_and_a_meaning() -> None:
     assert not [line for line in table if "|  |" in line], "write a comment behind the option in its config file"
 
 
-def test_a_row_has_the_annotation_default_and_comment_of_its_option() -> None:
+def test_a_row_has_the_type_default_and_comment_of_its_option() -> None:
     page = render()
     assert "| `test` | boolean | `true` | test the best checkpoint |" in page
     assert "| `data.limit` | integer or null | `null` | maximum number of texts per split | all |" in page

@@ -16,13 +16,13 @@ from src.sweep.outcome import Outcome
 from tests.helpers import ROOT
 
 PAGE = (ROOT / "docs" / "run-folders.md").read_text(encoding="utf-8")
-NAMES = set(re.findall(r"[\w.-]+", " ".join(re.findall(r"`([^`]*)`", PAGE))))  # the words in code
+NAMES = set(re.findall(r"[\w.-]+", " ".join(re.findall(r"`([^`]*)`", PAGE))))  # the words in code spans
 NESTED = (RunResult, Data, SplitSummary, Parameters, Best, Score, ClassScore, Seconds, PeakMemory)
 NODES = {"data", "parameters", "best", "metrics", "classes", "seconds", "peak_memory_mb", "splits"}
 
 
 def words() -> set[str]:
-    """The names on the page, and the last part of each dotted one."""
+    """The names on the page, and the last segment of each dotted name."""
     return NAMES | {name.rpartition(".")[2] for name in NAMES}
 
 
