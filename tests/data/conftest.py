@@ -14,7 +14,7 @@ Options: TypeAlias = dict[str, Any]
 
 
 @pytest.fixture
-def loading(tmp_path: Path) -> Options:
+def source_options(tmp_path: Path) -> Options:
     """Options that every source needs, with a separate cache."""
     return {
         "tokenizer": Word(min_frequency=1),
@@ -25,7 +25,7 @@ def loading(tmp_path: Path) -> Options:
 
 
 @pytest.fixture
-def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+def unset_offline_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment without HF_HUB_OFFLINE."""
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)

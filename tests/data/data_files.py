@@ -1,4 +1,4 @@
-"""Writes small data files and reads their examples."""
+"""Functions that write small data files and read their examples."""
 
 from collections.abc import Sequence
 from pathlib import Path

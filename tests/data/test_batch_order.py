@@ -29,21 +29,21 @@ def test_the_order_is_a_function_of_seed_and_epoch(buckets: bool) -> None:
 @given(
     n=st.integers(1, 60),
     batch_size=st.integers(1, 13),
-    world=st.integers(1, 3),
+    world_size=st.integers(1, 3),
     buckets=st.booleans(),
     evaluation=st.booleans(),
 )
 def test_every_row_is_in_one_of_the_even_batches_of_all_ranks(
-    n: int, batch_size: int, world: int, buckets: bool, evaluation: bool
+    n: int, batch_size: int, world_size: int, buckets: bool, evaluation: bool
 ) -> None:
     lengths = LENGTHS[:n]
     plans = [
-        by_length(lengths, batch_size, rank, world)
+        by_length(lengths, batch_size, rank, world_size)
         if evaluation
-        else shuffled(lengths, batch_size, 0, buckets, rank, world, 0)
-        for rank in range(world)
+        else shuffled(lengths, batch_size, 0, buckets, rank, world_size, 0)
+        for rank in range(world_size)
     ]
-    assert {len(batches) for batches in plans} == {-(-n // (batch_size * world))}
+    assert {len(batches) for batches in plans} == {-(-n // (batch_size * world_size))}
     sizes = [len(batch) for batches in plans for batch in batches]
     assert min(sizes) >= 1
     assert max(sizes) <= batch_size
@@ -70,8 +70,8 @@ def test_buckets_save_padding_in_a_random_order() -> None:
 
 def test_ranks_get_texts_of_similar_length_at_each_step() -> None:
     first, second = (shuffled(LENGTHS, 7, 0, True, rank, 2, 0) for rank in (0, 1))
-    gap = [abs(LENGTHS[a].mean() - LENGTHS[b].mean()) for a, b in zip(first, second, strict=True)]
-    assert np.median(gap) < 35  # neighbours among some 18 batches that span lengths up to 500
+    gaps = [abs(LENGTHS[a].mean() - LENGTHS[b].mean()) for a, b in zip(first, second, strict=True)]
+    assert np.median(gaps) < 35  # neighbours among some 18 batches that span lengths up to 500
 
 
 @pytest.mark.filterwarnings("error")
@@ -79,6 +79,6 @@ def test_without_rows_there_is_no_batch() -> None:
     assert by_length(LENGTHS[:0], 7, 0, 1) == []
 
 
-def test_evaluation_goes_from_the_longest_text_to_the_shortest() -> None:
+def test_evaluation_batches_are_in_descending_order_of_length() -> None:
     lengths = np.array([3, 9, 1, 9, 4])
     assert [rows.tolist() for rows in by_length(lengths, 2, 0, 1)] == [[1], [3, 4], [0, 2]]

@@ -115,10 +115,10 @@ def test_a_failed_build_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
+    def raise_disk_full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(np.lib.format, "write_array", full)
+    monkeypatch.setattr(np.lib.format, "write_array", raise_disk_full)
     with pytest.raises(UserError, match=f"data.cache_dir={tmp_path}: .*No space left"):
         load(tmp_path, "key", make_corpus)
     assert not list(tmp_path.glob("*.npz")) and not list(tmp_path.glob("*.part"))
@@ -158,10 +158,10 @@ def test_parallel_jobs_build_once(tmp_path: Path) -> None:
     assert (tmp_path / "builds").read_text() == "x"
 
 
-def test_the_code_version_follows_a_users_own_module() -> None:
+def test_the_code_version_depends_on_the_module_of_a_user() -> None:
     assert code_version() == code_version()
     assert code_version(Path) != code_version()
-    assert code_version(TokenizedSplit) == code_version()  # of this package, so counted already
+    assert code_version(TokenizedSplit) == code_version()  # its module belongs to this package, and is already included
 
 
 @pytest.mark.parametrize("name", ["key.lock", "key.npz", ".key.npz.part"])

@@ -60,8 +60,8 @@ def test_the_order_of_equal_numbers_is_fixed() -> None:
     assert distinct_classes(["2", "1", "01", "1", "+1"], "a.csv") == ("+1", "01", "1", "2")
 
 
-def test_an_unknown_label_among_many_classes_is_one_short_message(tmp_path: Path) -> None:
+def test_an_unknown_label_among_many_classes_gives_one_short_message(tmp_path: Path) -> None:
     examples = read_examples(write(tmp_path / "a.csv", "text,label\na,other\n"))
-    with pytest.raises(UserError, match=r"label 'other' is not among the classes 0x.* and 4,998 more") as caught:
+    with pytest.raises(UserError, match=r"label 'other' is not among the classes 0x.* and 4,998 more") as error:
         encode_labels(examples, [f"{i}{'x' * 1000}" for i in range(5003)])
-    assert len(str(caught.value)) < 600
+    assert len(str(error.value)) < 600

@@ -18,14 +18,14 @@ def codec(request: pytest.FixtureRequest) -> Codec:
     return Codec(tokenizer, Truncation(3, request.param), NAMES)
 
 
-def test_a_batch_keeps_the_order_of_the_texts(codec: Codec) -> None:
+def test_a_batch_preserves_the_order_of_the_texts(codec: Codec) -> None:
     batch = one_batch(codec, ["a film", "", "one good film, truly"], [1, 0, 1])
     assert batch.mask.sum(1).tolist() == [2, 0, 3]
     assert batch.labels.tolist() == [1, 0, 1]
     assert batch.index.tolist() == [0, 1, 2]
 
 
-def test_labels_are_minus_one_without_labels(codec: Codec) -> None:
+def test_missing_labels_become_minus_one(codec: Codec) -> None:
     assert one_batch(codec, ["a film", "b"]).labels.tolist() == [-1, -1]
 
 
@@ -44,5 +44,5 @@ def test_a_codec_is_restored_from_plain_containers(codec: Codec, tmp_path: objec
     torch.save(codec.to_dict(), path)
     restored = Codec.from_dict(torch.load(path, weights_only=True))
     assert (restored.truncation, restored.class_names) == (codec.truncation, NAMES)
-    text = ["a good film, a bad one", "film"]
-    assert torch.equal(one_batch(restored, text).tokens, one_batch(codec, text).tokens)
+    texts = ["a good film, a bad one", "film"]
+    assert torch.equal(one_batch(restored, texts).tokens, one_batch(codec, texts).tokens)

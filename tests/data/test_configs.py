@@ -75,12 +75,12 @@ def test_each_tokenizer_is_instantiated(name: str, expected: Any) -> None:
 
 
 def test_defaults_in_yaml_and_code_agree() -> None:
-    in_yaml = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
-    assert isinstance(in_yaml, dict)
+    yaml_defaults = OmegaConf.to_container(config("data=imdb", "seed=0").data, resolve=True)
+    assert isinstance(yaml_defaults, dict)
     options = inspect.signature(TextDataModule.__init__).parameters
-    in_code = {name: option.default for name, option in options.items() if name not in ("self", "tokenizer")}
-    assert {name: value for name, value in in_yaml.items() if name in in_code} == in_code
-    assert set(in_yaml) - set(in_code) == {"_target_", "tokenizer", "path"}
+    code_defaults = {name: option.default for name, option in options.items() if name not in ("self", "tokenizer")}
+    assert {name: value for name, value in yaml_defaults.items() if name in code_defaults} == code_defaults
+    assert set(yaml_defaults) - set(code_defaults) == {"_target_", "tokenizer", "path"}
 
 
 def test_classes_are_listed_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

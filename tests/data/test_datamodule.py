@@ -21,8 +21,8 @@ from tests.helpers import one_batch
 SPLITS = ("train", "val", "test")
 
 
-def set_up(reviews: Path, loading: dict[str, Any], **options: Any) -> Table:
-    module = Table(str(reviews), **{**loading, **options})
+def set_up(reviews: Path, source_options: dict[str, Any], **options: Any) -> Table:
+    module = Table(str(reviews), **{**source_options, **options})
     module.prepare_data()
     module.setup("fit")
     return module
@@ -32,8 +32,8 @@ def all_texts(module: TextDataModule, split: str) -> list[str]:
     return module.texts(split, range(module.sizes[split]))
 
 
-def test_setup_sets_the_attributes(reviews: Path, loading: dict[str, Any]) -> None:
-    module = set_up(reviews, loading)
+def test_setup_sets_the_attributes(reviews: Path, source_options: dict[str, Any]) -> None:
+    module = set_up(reviews, source_options)
     assert module.sizes == {"train": 73, "val": 8, "test": 20}
     assert module.class_names == ("bad", "good")
     assert module.class_counts == np.bincount(module.tokenized("train").labels).tolist()
@@ -42,8 +42,10 @@ def test_setup_sets_the_attributes(reviews: Path, loading: dict[str, Any]) -> No
     assert module.codec.class_names == module.class_names
 
 
-def test_every_text_is_in_one_split_and_each_split_has_every_class(reviews: Path, loading: dict[str, Any]) -> None:
-    module = set_up(reviews, loading)
+def test_every_text_is_in_one_split_and_each_split_has_every_class(
+    reviews: Path, source_options: dict[str, Any]
+) -> None:
+    module = set_up(reviews, source_options)
     texts = [text for split in SPLITS for text in all_texts(module, split)]
     assert sorted(texts) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
     fractions = {split: module.tokenized(split).labels.mean() for split in SPLITS}
@@ -51,8 +53,8 @@ def test_every_text_is_in_one_split_and_each_split_has_every_class(reviews: Path
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_batches_contain_the_texts_of_their_index(reviews: Path, loading: dict[str, Any], split: str) -> None:
-    module = set_up(reviews, loading, max_length=5, keep="last")
+def test_batches_contain_the_texts_of_their_index(reviews: Path, source_options: dict[str, Any], split: str) -> None:
+    module = set_up(reviews, source_options, max_length=5, keep="last")
     loader = getattr(module, f"{split}_dataloader")()
     index: list[int] = []
     for batch in loader:
@@ -66,35 +68,37 @@ def test_batches_contain_the_texts_of_their_index(reviews: Path, loading: dict[s
     assert len(loader) == -(-module.sizes[split] // 7)
 
 
-def test_labels_belong_to_their_texts(reviews: Path, loading: dict[str, Any]) -> None:
-    module = set_up(reviews, loading)
+def test_labels_belong_to_their_texts(reviews: Path, source_options: dict[str, Any]) -> None:
+    module = set_up(reviews, source_options)
     for split in SPLITS:
         rows = [int(text.split()[0].removeprefix("row")) for text in all_texts(module, split)]
         assert module.tokenized(split).labels.tolist() == [int(row >= 61) for row in rows]
 
 
-def test_the_vocabulary_comes_from_the_training_split_only(reviews: Path, loading: dict[str, Any]) -> None:
-    module = set_up(reviews, loading)
+def test_the_vocabulary_comes_from_the_training_split_only(reviews: Path, source_options: dict[str, Any]) -> None:
+    module = set_up(reviews, source_options)
     first = {split: {text.split()[0] for text in all_texts(module, split)} for split in SPLITS}
     assert first["train"] < set(module.vocabulary)
     assert not (first["val"] | first["test"]) & set(module.vocabulary)
 
 
 def test_an_evaluation_uses_the_cache_of_the_training(
-    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codec = set_up(reviews, loading).codec
+    codec = set_up(reviews, source_options).codec
     monkeypatch.setattr(Table, "read", lambda self: pytest.fail("the file was read again"))
-    repeated = Table(str(reviews), **loading)
+    repeated = Table(str(reviews), **source_options)
     repeated.use_codec(codec)
     repeated.setup()
     assert repeated.vocabulary == codec.tokenizer.vocabulary
 
 
-def test_with_a_cache_no_text_is_read(reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    first = set_up(reviews, loading)
+def test_with_a_cache_no_text_is_read(
+    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = set_up(reviews, source_options)
     monkeypatch.setattr(Table, "read", pytest.fail)
-    repeated = set_up(reviews, loading, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
+    repeated = set_up(reviews, source_options, seed=5, max_length=3, batch_size=2, keep="last", length_buckets=False)
     assert repeated.data_fingerprint == first.data_fingerprint
     assert np.array_equal(repeated.tokenized("val").rows, first.tokenized("val").rows)
 
@@ -113,35 +117,37 @@ def test_with_a_cache_no_text_is_read(reviews: Path, loading: dict[str, Any], mo
     ids=lambda change: next(iter(change)),
 )
 def test_options_that_change_the_tokens_tokenize_again(
-    reviews: Path, loading: dict[str, Any], change: dict[str, Any]
+    reviews: Path, source_options: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    set_up(reviews, loading)
-    set_up(reviews, loading, **change)
-    assert len({path.stat().st_ino for path in Path(loading["cache_dir"]).glob("*.npz")}) == 2
+    set_up(reviews, source_options)
+    set_up(reviews, source_options, **change)
+    assert len({path.stat().st_ino for path in Path(source_options["cache_dir"]).glob("*.npz")}) == 2
 
 
-def test_changed_content_is_tokenized_again(reviews: Path, loading: dict[str, Any]) -> None:
-    before = set_up(reviews, loading)
+def test_changed_content_is_tokenized_again(reviews: Path, source_options: dict[str, Any]) -> None:
+    before = set_up(reviews, source_options)
     reviews.write_text(reviews.read_text().replace("row0 ", "changed "))
-    after = set_up(reviews, loading)
+    after = set_up(reviews, source_options)
     assert after.data_fingerprint != before.data_fingerprint
     assert "changed" in {text.split()[0] for split in SPLITS for text in all_texts(after, split)}
 
 
-def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(reviews: Path, loading: dict[str, Any]) -> None:
-    first = set_up(reviews, loading)
-    assert set_up(reviews, loading, tokenizer=Bpe()).data_fingerprint == first.data_fingerprint
-    assert set_up(reviews, loading, split_seed=1).data_fingerprint != first.data_fingerprint
+def test_the_fingerprint_depends_on_the_data_and_not_on_the_tokenizer(
+    reviews: Path, source_options: dict[str, Any]
+) -> None:
+    first = set_up(reviews, source_options)
+    assert set_up(reviews, source_options, tokenizer=Bpe()).data_fingerprint == first.data_fingerprint
+    assert set_up(reviews, source_options, split_seed=1).data_fingerprint != first.data_fingerprint
 
 
-def test_limit_reduces_every_split_and_preserves_the_classes(reviews: Path, loading: dict[str, Any]) -> None:
-    module = set_up(reviews, loading, limit=5)
+def test_limit_reduces_every_split_and_preserves_the_classes(reviews: Path, source_options: dict[str, Any]) -> None:
+    module = set_up(reviews, source_options, limit=5)
     assert module.sizes == {"train": 5, "val": 5, "test": 5}
     assert module.class_counts == [3, 2]
 
 
-def test_the_seed_determines_the_order_of_training_only(reviews: Path, loading: dict[str, Any]) -> None:
-    first, repeated, other = (set_up(reviews, loading, seed=seed) for seed in (1, 1, 2))
+def test_the_seed_determines_the_order_of_training_only(reviews: Path, source_options: dict[str, Any]) -> None:
+    first, repeated, other = (set_up(reviews, source_options, seed=seed) for seed in (1, 1, 2))
 
     def order(loader: Any) -> list[list[int]]:
         return [batch.index.tolist() for batch in loader]
@@ -151,32 +157,32 @@ def test_the_seed_determines_the_order_of_training_only(reviews: Path, loading: 
     assert order(first.val_dataloader()) == order(other.val_dataloader())
 
 
-def test_without_a_seed_that_of_torch_is_used(reviews: Path, loading: dict[str, Any]) -> None:
+def test_without_a_seed_the_seed_of_torch_is_used(reviews: Path, source_options: dict[str, Any]) -> None:
     torch.manual_seed(11)
-    assert Table(str(reviews), **loading, seed=None).seed == 11
+    assert Table(str(reviews), **source_options, seed=None).seed == 11
 
 
-def attach(module: TextDataModule, **trainer: Any) -> None:
+def attach_trainer(module: TextDataModule, **trainer: Any) -> None:
     defaults = {"global_rank": 0, "world_size": 1, "overfit_batches": 0}
     module.trainer = SimpleNamespace(**{**defaults, **trainer})  # type: ignore[assignment]
 
 
-def test_ranks_divide_a_pass_evenly(reviews: Path, loading: dict[str, Any]) -> None:
+def test_ranks_divide_a_pass_evenly(reviews: Path, source_options: dict[str, Any]) -> None:
     for split in SPLITS:
         passes = []
         for rank in range(3):
-            module = set_up(reviews, loading)
-            attach(module, global_rank=rank, world_size=3)
+            module = set_up(reviews, source_options)
+            attach_trainer(module, global_rank=rank, world_size=3)
             passes.append([batch.index.tolist() for batch in getattr(module, f"{split}_dataloader")()])
         assert len({len(batches) for batches in passes}) == 1
         rows = sorted(row for batches in passes for batch in batches for row in batch)
         assert rows == list(range(module.sizes[split]))
 
 
-def test_overfitting_repeats_the_same_batches(reviews: Path, loading: dict[str, Any]) -> None:
-    module = set_up(reviews, loading)
+def test_overfitting_repeats_the_same_batches(reviews: Path, source_options: dict[str, Any]) -> None:
+    module = set_up(reviews, source_options)
     assert isinstance(module.train_dataloader(), ShuffledBatches)
-    attach(module, overfit_batches=2)
+    attach_trainer(module, overfit_batches=2)
     loader = module.train_dataloader()
     assert isinstance(loader, Batches)
     first, second = ([batch.index.tolist() for batch in loader] for _ in range(2))
@@ -186,16 +192,16 @@ def test_overfitting_repeats_the_same_batches(reviews: Path, loading: dict[str, 
 
 @pytest.mark.parametrize("on_device", [True, False])
 def test_tokens_are_stored_on_the_trainers_device_on_request(
-    reviews: Path, loading: dict[str, Any], on_device: bool
+    reviews: Path, source_options: dict[str, Any], on_device: bool
 ) -> None:
-    module = set_up(reviews, loading, on_device=on_device)
-    attach(module, strategy=SimpleNamespace(root_device=torch.device("meta")))
+    module = set_up(reviews, source_options, on_device=on_device)
+    attach_trainer(module, strategy=SimpleNamespace(root_device=torch.device("meta")))
     loader = module.val_dataloader()
     assert loader.builder.tokens.device.type == ("meta" if on_device else "cpu")
 
 
-class Reader(pl.LightningModule):
-    """Counts the texts of each split that it receives."""
+class CountingModel(pl.LightningModule):
+    """A model that counts the texts of each split."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,8 +222,8 @@ class Reader(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), 0.1)
 
 
-def test_a_trainer_accepts_the_data_module(reviews: Path, loading: dict[str, Any]) -> None:
-    module, data = Reader(), Table(str(reviews), **loading)
+def test_a_trainer_accepts_the_data_module(reviews: Path, source_options: dict[str, Any]) -> None:
+    module, data = CountingModel(), Table(str(reviews), **source_options)
     trainer = pl.Trainer(
         accelerator="cpu",
         max_epochs=2,
@@ -247,28 +253,28 @@ def test_a_trainer_accepts_the_data_module(reviews: Path, loading: dict[str, Any
     ids=lambda options: next(iter(options)),
 )
 def test_options_are_checked_by_the_constructor(
-    reviews: Path, loading: dict[str, Any], options: dict[str, Any]
+    reviews: Path, source_options: dict[str, Any], options: dict[str, Any]
 ) -> None:
     (name, value) = next(iter(options.items()))
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
-        Table(str(reviews), **{**loading, **options})
+        Table(str(reviews), **{**source_options, **options})
 
 
-def test_classes_with_too_few_rows_are_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_classes_with_too_few_rows_are_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
     path = tmp_path / "few.csv"
     path.write_text("text,label\n" + "a,bad\n" + "b,good\n" * 2)
     with pytest.raises(UserError, match=r"2 of 2 classes .* have a single row"):  # the other row is in the test split
-        set_up(path, loading)
+        set_up(path, source_options)
 
 
-def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
-    tmp_path: Path, loading: dict[str, Any], caplog: pytest.LogCaptureFixture
+def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
+    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "single.csv"
     path.write_text("text,label\n" + "a,bad\nb,good\n" * 9 + "c,fair\nd,rare\ne,rare\n")
     for _ in range(2):
         caplog.clear()
-        module = set_up(path, loading)
+        module = set_up(path, source_options)
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
         assert warnings[0].startswith("classes with only one row, which stays in the training split: 'fair', 'rare'.")
@@ -276,26 +282,26 @@ def test_a_class_with_a_single_row_is_named_also_if_the_data_are_cached(
         assert "training split: 'fair'. The test scores do not include these classes" in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
-    module = Table(str(path), **loading)
-    module.use_codec(set_up(path, loading).codec)
+    module = Table(str(path), **source_options)
+    module.use_codec(set_up(path, source_options).codec)
     caplog.clear()
     module.setup()
     assert not caplog.records
 
 
-def test_each_text_is_in_the_test_split_of_one_fold(reviews: Path, loading: dict[str, Any]) -> None:
-    modules = [set_up(reviews, loading, folds=3, fold=fold) for fold in range(3)]
-    tested = [text for module in modules for text in all_texts(module, "test")]
-    assert sorted(tested) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
+def test_each_text_is_in_the_test_split_of_one_fold(reviews: Path, source_options: dict[str, Any]) -> None:
+    modules = [set_up(reviews, source_options, folds=3, fold=fold) for fold in range(3)]
+    held_out_texts = [text for module in modules for text in all_texts(module, "test")]
+    assert sorted(held_out_texts) == sorted(line.split(",")[0] for line in reviews.read_text().splitlines()[1:])
     for module in modules:
         assert sum(module.sizes.values()) == 101
         assert not set(all_texts(module, "test")) & {*all_texts(module, "train"), *all_texts(module, "val")}
-    assert len({module.vocabulary for module in modules}) == 3  # each from its own training texts
+    assert len({module.vocabulary for module in modules}) == 3  # each fold has a vocabulary of its training texts
 
 
-def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, loading: dict[str, Any]) -> None:
-    first, second = (set_up(reviews, loading, folds=3, fold=fold).data_fingerprint for fold in (0, 1))
-    others = {set_up(reviews, loading, **options).data_fingerprint for options in ({}, {"folds": 2, "fold": 0})}
+def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, source_options: dict[str, Any]) -> None:
+    first, second = (set_up(reviews, source_options, folds=3, fold=fold).data_fingerprint for fold in (0, 1))
+    others = {set_up(reviews, source_options, **options).data_fingerprint for options in ({}, {"folds": 2, "fold": 0})}
     assert first == second and len({first, *others}) == 3
 
 
@@ -310,19 +316,19 @@ def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, lo
     ],
 )
 def test_folds_are_checked_by_the_constructor(
-    reviews: Path, loading: dict[str, Any], options: dict[str, Any], message: str
+    reviews: Path, source_options: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Table(str(reviews), **{**loading, **options})
+        Table(str(reviews), **{**source_options, **options})
 
 
-def test_classes_with_fewer_rows_than_folds_are_named(
-    tmp_path: Path, loading: dict[str, Any], caplog: pytest.LogCaptureFixture
+def test_classes_with_fewer_rows_than_folds_are_reported(
+    tmp_path: Path, source_options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "few.csv"
     path.write_text("text,label\n" + "a,bad\nb,good\n" * 9 + "c,fair\nd,rare\ne,rare\n")
     for fold in range(3):
-        set_up(path, loading, folds=3, fold=fold)
+        set_up(path, source_options, folds=3, fold=fold)
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert sum(text.startswith("classes with fewer rows than the 3 folds: 'rare'.") for text in warnings) == 3
     single = [text for text in warnings if "test scores do not include" in text]
@@ -330,33 +336,33 @@ def test_classes_with_fewer_rows_than_folds_are_named(
 
 
 def test_the_cache_is_in_the_users_cache_folder(
-    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert Table(str(reviews), **{**loading, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
+    assert Table(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/heed")
 
 
 @pytest.mark.parametrize("folder", ["", "~nobody-of-this-name/cache"])
 def test_an_invalid_cache_folder_creates_no_file(
-    reviews: Path, loading: dict[str, Any], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reviews: Path, source_options: dict[str, Any], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(UserError, match=r"data\.cache_dir="):
-        Table(str(reviews), **{**loading, "cache_dir": folder})
+        Table(str(reviews), **{**source_options, "cache_dir": folder})
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_relative_cache_folder_of_the_environment_is_ignored(
-    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/somewhere")
-    assert Table(str(reviews), **{**loading, "cache_dir": None}).cache_dir == Path("/somewhere/.cache/heed")
+    assert Table(str(reviews), **{**source_options, "cache_dir": None}).cache_dir == Path("/somewhere/.cache/heed")
 
 
 class UserSource(TextDataModule):
-    """A data source of a user."""
+    """A data source that a user has written."""
 
     corpus: Any
 
@@ -370,8 +376,8 @@ class UserSource(TextDataModule):
 LABELS = np.arange(41) % 2
 
 
-def user_source(loading: dict[str, Any], **changes: Any) -> UserSource:
-    module = UserSource(**loading)
+def user_source(source_options: dict[str, Any], **changes: Any) -> UserSource:
+    module = UserSource(**source_options)
     names = changes.pop("class_names", ("bad", "good"))
     split: dict[str, Any] = {"texts": [f"text {i}" for i in range(41)], "labels": LABELS}
     module.corpus = changes["corpus"] if "corpus" in changes else Corpus(Split(**split | changes), None, None, names)
@@ -379,8 +385,8 @@ def user_source(loading: dict[str, Any], **changes: Any) -> UserSource:
 
 
 @pytest.mark.parametrize("labels", [LABELS.tolist(), torch.from_numpy(LABELS), LABELS.astype(np.uint8)])
-def test_a_users_source_may_return_integers_of_any_type(loading: dict[str, Any], labels: Any) -> None:
-    module = user_source(loading, labels=labels)
+def test_a_users_source_may_return_integers_of_any_type(source_options: dict[str, Any], labels: Any) -> None:
+    module = user_source(source_options, labels=labels)
     module.setup()
     assert sum(module.tokenized(split).labels.sum() for split in SPLITS) == 20
     assert module.tokenized("train").labels.dtype == np.int64
@@ -420,30 +426,30 @@ def test_a_users_source_may_return_integers_of_any_type(loading: dict[str, Any],
     ],
 )
 def test_an_invalid_corpus_of_a_users_source_is_reported(
-    loading: dict[str, Any], changes: dict[str, Any], message: str
+    source_options: dict[str, Any], changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UserError, match=rf"test_datamodule\.UserSource\.read\(\).*{message}") as caught:
-        user_source(loading, **changes).setup()
-    assert len(str(caught.value)) < 500
+    with pytest.raises(UserError, match=rf"test_datamodule\.UserSource\.read\(\).*{message}") as error:
+        user_source(source_options, **changes).setup()
+    assert len(str(error.value)) < 500
 
 
-def test_many_classes_of_a_single_row_are_one_short_message(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_many_classes_with_a_single_row_give_one_short_message(tmp_path: Path, source_options: dict[str, Any]) -> None:
     path = tmp_path / "names.csv"
     path.write_text("text,label\n" + "".join(f"a,name {i} {'x' * 500}\n" for i in range(1009)))
-    with pytest.raises(UserError, match=r"1,009 classes \(.* and 1,004 more\) .*Heed does not") as caught:
-        set_up(path, loading)
-    assert len(str(caught.value)) < 800
+    with pytest.raises(UserError, match=r"1,009 classes \(.* and 1,004 more\) .*Heed does not") as error:
+        set_up(path, source_options)
+    assert len(str(error.value)) < 800
 
 
-def test_a_class_that_the_model_lacks_is_one_short_message(reviews: Path, loading: dict[str, Any]) -> None:
-    codec = set_up(reviews, loading).codec
-    module = Table(str(reviews), **loading)
+def test_a_class_that_the_model_lacks_gives_one_short_message(reviews: Path, source_options: dict[str, Any]) -> None:
+    codec = set_up(reviews, source_options).codec
+    module = Table(str(reviews), **source_options)
     module.use_codec(replace(codec, class_names=tuple(f"{i} {'x' * 500}" for i in range(1009))))
     with pytest.raises(
         UserError, match=r"class 'bad' is not among the classes of the model, 0 x.* and 1,004 more"
-    ) as caught:
+    ) as error:
         module.setup()
-    assert len(str(caught.value)) < 500
+    assert len(str(error.value)) < 500
 
 
 def rewrite(path: Path, change: str) -> None:
@@ -457,25 +463,27 @@ def rewrite(path: Path, change: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["reversed", "shortened", "other", "deleted"])
-def test_texts_of_a_source_that_has_changed_are_not_read(reviews: Path, loading: dict[str, Any], change: str) -> None:
-    module = set_up(reviews, loading)
+def test_texts_of_a_source_that_has_changed_are_not_read(
+    reviews: Path, source_options: dict[str, Any], change: str
+) -> None:
+    module = set_up(reviews, source_options)
     rewrite(reviews, change)
     with pytest.raises(UserError, match=r"has changed since|cannot be read"):
         module.texts("test", [0])
 
 
 def test_a_source_that_changes_while_it_is_read_is_not_cached(
-    reviews: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    reviews: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = Table.read
 
-    def slow(self: Table) -> Any:
+    def read_after_change(self: Table) -> Any:
         rewrite(reviews, "reversed")
         return original(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Table, "read", slow)
+        patch.setattr(Table, "read", read_after_change)
         with pytest.raises(UserError, match="has changed since the run began to read it: start the run again"):
-            set_up(reviews, loading)
-    assert not list(Path(loading["cache_dir"]).glob("*.npz"))
-    assert all_texts(set_up(reviews, loading), "test")
+            set_up(reviews, source_options)
+    assert not list(Path(source_options["cache_dir"]).glob("*.npz"))
+    assert all_texts(set_up(reviews, source_options), "test")

@@ -12,7 +12,7 @@ from src.data.delimiter import detect_delimiter, parse_delimiter
         ("text;label\na,b;c\n", ";"),
         ('\n"text";"label"\n"a, b";c\n', ";"),
         ("id\tlabel\ttext\n1\t2\t3\n", "\t"),
-        ("text|label|a, b, c, d\n", "|"),  # fewer columns than with a comma, but those that are required
+        ("text|label|a, b, c, d\n", "|"),  # fewer columns than with a comma, but all required columns
         ("Text;Label\n", ";"),  # the message about the missing column lists both
         ("text\n", ","),
         ('"text\n', ","),
@@ -23,7 +23,7 @@ def test_the_header_determines_the_delimiter(text: str, delimiter: str) -> None:
     assert detect_delimiter(text, ("text", "label")) == delimiter
 
 
-def test_without_required_columns_the_most_columns_count() -> None:
+def test_without_required_columns_the_delimiter_with_the_most_columns_is_detected() -> None:
     assert detect_delimiter("id;text;stars, 1 to 5\n", None) == ";"
 
 

@@ -52,7 +52,7 @@ def test_only_regular_files_are_opened(tmp_path: Path, kind: str) -> None:
             content_hash([path])
 
 
-def test_a_pipe_is_read_if_the_caller_allows_it(tmp_path: Path) -> None:
+def test_a_pipe_is_read_if_pipes_are_allowed(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with ThreadPoolExecutor(1) as writer:

@@ -1,4 +1,4 @@
-"""Word vectors: the bundled ones and those of files."""
+"""Bundled word vectors, and word vectors of files."""
 
 import zipfile
 from pathlib import Path
@@ -13,13 +13,13 @@ from src.errors import UserError
 LINES = ["the 0.5 -1 2e-1", "film 1 2 3", ". . 4 5 6", "don't 7 8 9", "film 0 0 0"]
 
 
-def text(tmp_path: Path, lines: list[str]) -> str:
+def write_vectors(tmp_path: Path, lines: list[str]) -> str:
     path = tmp_path / "vectors.txt"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return str(path)
 
 
-def test_the_bundled_vectors_are_the_published_ones() -> None:
+def test_the_bundled_vectors_equal_the_published_vectors() -> None:
     words, vectors = read_glove(None, ["zebra", "the", "film", "<unk>"])
     assert words == ["the", "film"]
     assert vectors.shape == (2, 50)
@@ -29,25 +29,25 @@ def test_the_bundled_vectors_are_the_published_ones() -> None:
 
 
 def test_only_requested_words_are_read_in_the_order_of_the_file(tmp_path: Path) -> None:
-    words, vectors = read_glove(text(tmp_path, LINES), ["don't", "film", "absent"])
+    words, vectors = read_glove(write_vectors(tmp_path, LINES), ["don't", "film", "absent"])
     assert words == ["film", "don't"]
     np.testing.assert_array_equal(vectors, np.array([[1, 2, 3], [7, 8, 9]], dtype=np.float32))
 
 
 def test_a_word_may_contain_spaces(tmp_path: Path) -> None:
-    words, vectors = read_glove(text(tmp_path, LINES), [". ."])
+    words, vectors = read_glove(write_vectors(tmp_path, LINES), [". ."])
     assert (words, vectors.tolist()) == ([". ."], [[4, 5, 6]])
-    assert read_glove(text(tmp_path, LINES), ["."])[0] == []
+    assert read_glove(write_vectors(tmp_path, LINES), ["."])[0] == []
 
 
 def test_the_header_of_word2vec_is_not_a_word(tmp_path: Path) -> None:
-    words, vectors = read_glove(text(tmp_path, ["2 3", *LINES[:2]]), ["the", "2"])
+    words, vectors = read_glove(write_vectors(tmp_path, ["2 3", *LINES[:2]]), ["the", "2"])
     assert words == ["the"]
     np.testing.assert_array_equal(vectors, np.array([[0.5, -1, 0.2]], dtype=np.float32))
 
 
 def test_without_a_known_word_there_are_no_rows(tmp_path: Path) -> None:
-    words, vectors = read_glove(text(tmp_path, LINES), ["absent"])
+    words, vectors = read_glove(write_vectors(tmp_path, LINES), ["absent"])
     assert (words, vectors.shape) == ([], (0, 3))
 
 
@@ -65,7 +65,7 @@ def test_a_zip_of_one_file_is_read(tmp_path: Path) -> None:
 def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glove, "LARGE_FILE", 0)
     monkeypatch.setattr(glove, "REPORT", 2)
-    assert read_glove(text(tmp_path, LINES), ["film"])[0] == ["film"]
+    assert read_glove(write_vectors(tmp_path, LINES), ["film"])[0] == ["film"]
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_a_large_file_has_a_progress_bar(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_a_malformed_line_is_reported(tmp_path: Path, lines: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        read_glove(text(tmp_path, lines), ["film"])
+        read_glove(write_vectors(tmp_path, lines), ["film"])
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    text(tmp_path, LINES)
+    write_vectors(tmp_path, LINES)
     with pytest.raises(UserError, match=r"did you mean 'vectors\.txt'"):
         read_glove(str(tmp_path / "vector.txt"), ["film"])
 
@@ -104,7 +104,7 @@ def test_a_truncated_zip_is_reported(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize("number", ["nan", "inf", "1e99"])
 def test_numbers_that_are_not_finite_are_reported(tmp_path: Path, number: str) -> None:
     with pytest.raises(UserError, match=f"line 2: '{number}' is not a finite"):
-        read_glove(text(tmp_path, ["the 1 2 3", f"film 1 {number} 3"]), ["film"])
+        read_glove(write_vectors(tmp_path, ["the 1 2 3", f"film 1 {number} 3"]), ["film"])
 
 
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.zip"])
@@ -145,4 +145,4 @@ def test_a_zip_with_a_password_is_reported(tmp_path: Path) -> None:
 
 def test_a_header_of_5000_digits_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="line 2 is not a word followed by 9"):
-        read_glove(text(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])
+        read_glove(write_vectors(tmp_path, [f"1 {'9' * 5000}", *LINES]), ["film"])

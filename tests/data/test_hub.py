@@ -1,4 +1,4 @@
-"""The connection to the hub, which is not awaited without a network."""
+"""The connection to the hub, and the offline mode of its libraries without a network."""
 
 import ssl
 import urllib.error
@@ -12,10 +12,10 @@ from huggingface_hub import constants
 
 from src.data import hub
 
-pytestmark = pytest.mark.usefixtures("undecided")
+pytestmark = pytest.mark.usefixtures("unset_offline_mode")
 
 
-def offline() -> tuple[bool, bool]:
+def offline_settings() -> tuple[bool, bool]:
     return constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
 
 
@@ -26,8 +26,8 @@ def test_the_libraries_are_offline_while_the_hub_does_not_respond(
     monkeypatch.setattr(hub, "_responds", lambda address: responds)
     with hub.connection() as online:
         assert online == responds
-        assert offline() == (not responds, not responds)
-    assert offline() == (False, False)
+        assert offline_settings() == (not responds, not responds)
+    assert offline_settings() == (False, False)
 
 
 def test_the_offline_setting_of_the_environment_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_the_offline_setting_of_the_environment_is_respected(monkeypatch: pytest
     monkeypatch.setattr(hub, "_responds", pytest.fail)
     with hub.connection() as online:
         assert not online
-    assert offline() == (True, False)
+    assert offline_settings() == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def rows(batches: list[list[int]]) -> list[int]:
 
 
 def passes(number: int) -> list[list[list[int]]]:
-    """The batches of the first epochs, uninterrupted."""
+    """The batches of the first epochs without interruption."""
     batches = shuffled_batches()
     return [row_lists(batches) for _ in range(number)]
 
@@ -128,7 +128,7 @@ class Data(pl.LightningDataModule):
 
 
 class SaveAt(pl.Callback):
-    """Saves one checkpoint in the named hook, at the given batch (from 0) of an epoch."""
+    """Saves a checkpoint in the method `hook` at a batch (counted from 0) of an epoch."""
 
     def __init__(self, path: Path, hook: str, epoch: int, batch: int = STEPS - 1) -> None:
         self.path, self.epoch, self.batch = path, epoch, batch
@@ -168,7 +168,7 @@ def single_thread() -> Iterator[None]:
 
 @pytest.mark.usefixtures("single_thread")
 class TestWithTrainer:
-    def test_epochs_follow_the_order_uninterrupted(self) -> None:
+    def test_epochs_without_interruption_have_the_expected_order(self) -> None:
         assert fit(None) == dict(enumerate(passes(3)))
 
     @pytest.mark.parametrize("batch", [0, 4])

@@ -45,7 +45,7 @@ def test_long_batches_have_few_padded_lengths() -> None:
 
 
 @pytest.mark.parametrize(("keep", "tokens"), [("first", [9, 10]), ("last", [12, 13])])
-def test_a_long_text_keeps_its_first_or_last_tokens(keep: str, tokens: list[int]) -> None:
+def test_a_long_text_is_truncated_to_its_first_or_last_tokens(keep: str, tokens: list[int]) -> None:
     batch = batch_builder(TEXTS, 2, keep)(np.array([3, 2]))
     assert batch.tokens.tolist() == [tokens, [8, 0]]
 

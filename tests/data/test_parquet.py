@@ -13,7 +13,7 @@ from src.errors import UserError
 from tests.data.data_files import read_examples, read_rows, write_parquet
 
 
-def test_parquet_gives_texts_and_labels(tmp_path: Path) -> None:
+def test_texts_and_labels_are_read_from_parquet(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["good", "bad"], "label": [1, 0], "id": [7, 8]}), path)
     examples = read_examples(path)
@@ -75,7 +75,7 @@ def test_a_damaged_page_of_parquet_is_located(tmp_path: Path, checksum: bool) ->
         read_examples(path)
 
 
-def test_all_columns_on_request(tmp_path: Path) -> None:
+def test_all_columns_are_read_on_request(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["good", "bad"], "id": [7, 8]}), path)
     assert read_rows(path, None).columns == {"text": ["good", "bad"], "id": [7, 8]}

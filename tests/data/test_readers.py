@@ -32,9 +32,9 @@ from tests.data.data_files import read_examples, read_rows, write
         ),
     ],
 )
-def test_text_files_give_texts_and_labels(tmp_path: Path, name: str, content: str) -> None:
-    packed = gzip.compress(content.encode(), mtime=0)
-    for path in (write(tmp_path / name, content), write(tmp_path / f"{name}.gz", packed)):
+def test_texts_and_labels_are_read_from_text_files(tmp_path: Path, name: str, content: str) -> None:
+    compressed = gzip.compress(content.encode(), mtime=0)
+    for path in (write(tmp_path / name, content), write(tmp_path / f"{name}.gz", compressed)):
         examples = read_examples(path)
         assert examples.texts == ['good, "really"\nso', "bad"]
         assert examples.labels == ["pos", "neg"]
@@ -90,9 +90,9 @@ def test_any_text_is_read_from_jsonl(rows: list[tuple[str, str]], tmp_path_facto
 )
 def test_mistakes_in_a_file_are_reported(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
     path = write(tmp_path / name, content)
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as error:
         read_examples(path)
-    assert str(path) in str(caught.value)
+    assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_mistakes_in_a_file_are_reported(tmp_path: Path, name: str, content: str
         ("a.jsonl", '{"id": "1", "text": "good"}\n{"text": "bad", "id": "2"}'),
     ],
 )
-def test_all_columns_on_request(tmp_path: Path, name: str, content: str) -> None:
+def test_all_columns_are_read_on_request(tmp_path: Path, name: str, content: str) -> None:
     assert read_rows(write(tmp_path / name, content), None).columns == {"id": ["1", "2"], "text": ["good", "bad"]}
 
 
-def test_columns_of_one_name_are_reported_if_all_are_read(tmp_path: Path) -> None:
+def test_columns_with_the_same_name_are_reported_if_all_are_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="2 columns are called 'id'"):
         read_rows(write(tmp_path / "a.csv", "id,text,id\n1,a,2\n"), None)
     with pytest.raises(UserError, match="line 1: 2 columns are called 'id'"):
@@ -118,7 +118,7 @@ def test_a_set_delimiter_is_used(tmp_path: Path) -> None:
     assert read_rows(path, ("text",), delimiter=";").columns == {"text": ["y"]}
 
 
-def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compressed_file_with_too_much_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.csv.gz", gzip.compress(b"text,label\n" + b"a,b\n" * 100_000, mtime=0))
     assert len(read_rows(path, None).places) == 100_000
     monkeypatch.setattr(files, "MAX_UNPACKED", 1000)
@@ -167,10 +167,10 @@ def test_hostile_files_are_reported_in_one_short_message(
     if on_bad_rows == "drop" and "no 'label'" in message:
         message = "no row has both"
     path = write(tmp_path / name, content)
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as error:
         read_examples(path, on_bad_rows)
-    assert str(path) in str(caught.value)
-    assert len(str(caught.value)) < 600
+    assert str(path) in str(error.value)
+    assert len(str(error.value)) < 600
 
 
 def test_a_number_of_5000_digits_in_json_is_refused(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_rare_class_is_on_both_sides() -> None:
     assert min(counts(labels[remaining])) >= 1
 
 
-def test_the_draw_depends_on_the_seed_only() -> None:
+def test_the_held_out_rows_depend_on_the_seed_only() -> None:
     labels = split(41, 31, 29).labels
     first, repeated, other = (hold_out(labels, 0.3, (seed,), NAMES)[1] for seed in (7, 7, 8))
     assert first.tolist() == repeated.tolist()
@@ -50,12 +50,12 @@ def test_a_class_with_a_single_row_stays_in_the_training_split() -> None:
 
 
 def test_other_classes_are_divided_as_without_the_single_row() -> None:
-    without, single = split(50, 0, 50).labels, split(50, 1, 50).labels
-    held_out = hold_out(without, 0.2, (0,), NAMES)[1]
-    assert (held_out + (held_out >= 50)).tolist() == hold_out(single, 0.2, (0,), NAMES)[1].tolist()
+    other_labels, labels = split(50, 0, 50).labels, split(50, 1, 50).labels
+    held_out = hold_out(other_labels, 0.2, (0,), NAMES)[1]
+    assert (held_out + (held_out >= 50)).tolist() == hold_out(labels, 0.2, (0,), NAMES)[1].tolist()
 
 
-def test_mostly_single_rows_are_no_classes() -> None:
+def test_labels_are_refused_if_most_classes_have_a_single_row() -> None:
     with pytest.raises(
         UserError, match=r"2 of 3 classes \('fair', 'good'\) have a single row, but .* not support regression"
     ):
@@ -85,7 +85,7 @@ def test_groups_stay_together() -> None:
 
 
 def test_the_class_of_a_group_is_that_of_its_first_row() -> None:
-    groups = np.array([5, 5, 3, 3, 9, 9, 1, 1])  # in no order
+    groups = np.array([5, 5, 3, 3, 9, 9, 1, 1])  # not sorted
     labels = np.array([0, 1, 1, 0, 0, 1, 1, 0])
     _, held_out = hold_out(labels, 0.5, (0,), NAMES, groups)
     assert sorted(labels[held_out][::2]) == [0, 1]
@@ -113,7 +113,7 @@ def test_divide_holds_out_the_splits_that_the_source_lacks() -> None:
     assert sorted(all_rows) == list(range(100))
 
 
-def test_divide_keeps_the_splits_a_source_has() -> None:
+def test_divide_preserves_the_splits_of_the_source() -> None:
     divided = divide(Corpus(split(9, 8), split(5, 5), split(3, 4), NAMES[:2]), Splitting(0.1, 0.2, 0))
     assert {name: (origin, len(rows)) for name, (origin, rows) in divided.items()} == {
         "train": ("train", 17),

@@ -27,7 +27,7 @@ def test_texts_are_read_by_row(tmp_path: Path) -> None:
 def test_the_files_have_no_names(tmp_path: Path) -> None:
     texts = StoredTexts(tmp_path, TEXTS)
     assert not list(tmp_path.iterdir())
-    assert texts.take(np.array([0])) == ["good"]  # also after the first object is gone
+    assert texts.take(np.array([0])) == ["good"]  # although no file has a name
 
 
 def test_numbers_are_mapped_as_one_array(tmp_path: Path) -> None:
@@ -39,12 +39,12 @@ def test_numbers_are_mapped_as_one_array(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full:
+    class FullFile:
         def write(self, data: Any) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         def close(self) -> None: ...
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: Full())
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: FullFile())
     with pytest.raises(UserError, match=rf"data\.cache_dir={tmp_path}: .*No space left.*choose another folder"):
         StoredTexts(tmp_path, TEXTS)

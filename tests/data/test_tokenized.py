@@ -1,4 +1,4 @@
-"""The data of a corpus of several chunks and blocks equal those of a straightforward computation in memory."""
+"""The data of a corpus of several chunks and blocks equal those of a simple computation in memory."""
 
 import csv
 from pathlib import Path
@@ -29,10 +29,10 @@ def write_reviews(path: Path) -> tuple[list[str], np.ndarray]:
 
 
 def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
-    tmp_path: Path, loading: dict[str, Any]
+    tmp_path: Path, source_options: dict[str, Any]
 ) -> None:
     texts, labels = write_reviews(tmp_path / "reviews.csv")
-    options = {**loading, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
+    options = {**source_options, "tokenizer": Word(min_frequency=2), "batch_size": 31, "max_length": 17}
     module = Table(str(tmp_path / "reviews.csv"), **options)
     module.setup()
 
@@ -43,10 +43,10 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
         counts = np.bincount(labels[rows])
         total = round(fraction * len(rows))
         exact = total * counts / counts.sum()
-        shares = np.floor(exact).astype(int)
-        for i in np.argsort(-(exact - shares))[: total - shares.sum()]:
-            shares[i] += 1
-        drawn = [generator.permutation(np.flatnonzero(labels[rows] == c))[: shares[c]] for c in range(3)]
+        sizes = np.floor(exact).astype(int)
+        for i in np.argsort(-(exact - sizes))[: total - sizes.sum()]:
+            sizes[i] += 1
+        drawn = [generator.permutation(np.flatnonzero(labels[rows] == c))[: sizes[c]] for c in range(3)]
         expected_rows[split] = np.sort(rows[np.concatenate(drawn)])
         rows = np.setdiff1d(rows, expected_rows[split])
     expected_rows["train"] = rows
@@ -69,7 +69,7 @@ def test_split_vocabulary_and_batches_are_those_of_a_computation_in_memory(
     lengths = np.array(list(map(len, ids)))
     truncation = Truncation(17, "first")
     for batch, plan in zip(module.train_dataloader(), shuffled(lengths, 31, 0, True, 0, 1, 0), strict=True):
-        width = truncation.padded_length(int(lengths[plan].max()))
+        padded_length = truncation.padded_length(int(lengths[plan].max()))
         assert batch.index.tolist() == plan.tolist()
-        assert batch.tokens.tolist() == [ids[row].tolist() + [0] * (width - lengths[row]) for row in plan]
+        assert batch.tokens.tolist() == [ids[row].tolist() + [0] * (padded_length - lengths[row]) for row in plan]
         assert batch.labels.tolist() == labels[rows[plan]].tolist()

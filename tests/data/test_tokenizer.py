@@ -53,7 +53,7 @@ def test_texts_are_encoded_in_their_order() -> None:
     assert offsets.dtype == np.int64
 
 
-def test_no_texts_have_no_tokens() -> None:
+def test_an_empty_list_of_texts_has_no_tokens() -> None:
     flat, offsets = Word().train(TEXTS).encode([])
     assert (flat.tolist(), offsets.tolist()) == ([], [0])
 
@@ -78,7 +78,7 @@ def test_words_include_inner_apostrophes_but_no_punctuation(text: str, words: li
     assert words_of(Word().train(TEXTS), text) == words
 
 
-def test_the_whitespace_tokenizer_splits_at_white_space_only() -> None:
+def test_the_whitespace_tokenizer_splits_at_whitespace_only() -> None:
     assert words_of(Whitespace().train(TEXTS), "don't, stop!") == ["don't,", "stop!"]
 
 
@@ -124,14 +124,14 @@ def test_training_is_deterministic() -> None:
 
 @pytest.mark.parametrize("builder", [Bpe, WordPiece])
 def test_ties_between_pieces_are_broken_in_a_fixed_order(builder: type[Bpe] | type[WordPiece]) -> None:
-    """Five hash maps have different orders; with so many ties, the library alone learns five vocabularies."""
+    """Without a fixed order, the library learns five different vocabularies from texts with so many ties."""
     rng = np.random.default_rng(0)
     texts = [" ".join("".join(rng.choice(list("abcdefgh"), rng.integers(1, 5))) for _ in range(7)) for _ in range(53)]
-    trained = {builder(vocab_size=97, min_frequency=1).train(texts).to_json() for _ in range(5)}
-    assert len(trained) == 1
-    (only,) = map(json.loads, trained)
-    assert [token["content"] for token in only["added_tokens"]] == ["<pad>", "<unk>"]
-    assert len(only["model"]["vocab"]) == 97
+    results = {builder(vocab_size=97, min_frequency=1).train(texts).to_json() for _ in range(5)}
+    assert len(results) == 1
+    (content,) = map(json.loads, results)
+    assert [token["content"] for token in content["added_tokens"]] == ["<pad>", "<unk>"]
+    assert len(content["model"]["vocab"]) == 97
 
 
 def test_fingerprints_differ_between_options_and_classes() -> None:
@@ -173,7 +173,7 @@ def test_the_fingerprint_of_a_pretrained_tokenizer_depends_on_the_file(pretraine
     assert Pretrained(str(pretrained)).fingerprint() != before
 
 
-def test_a_missing_pretrained_path_is_not_taken_for_a_hub_name(pretrained: Path) -> None:
+def test_a_missing_pretrained_path_is_not_treated_as_a_hub_name(pretrained: Path) -> None:
     with pytest.raises(UserError, match=r"did you mean 'tokenizer.json'"):
         Pretrained(str(pretrained.with_name("tokeniser.json"))).train([])
 

@@ -82,8 +82,8 @@ def test_the_plausibility_is_the_released_value() -> None:
     for variant, *cells in rows:
         values = [section.estimates[variant.strip("`"), ranking, "auprc"] for ranking in RANKINGS]
         assert cells == [f"{value:.3f} ± {half:.3f}" for value, half in values], variant
-    tested = [row for row in read_released("eraser_movies") if row["measure"] == "auprc" and row["p_random"]]
-    (significant,) = [row for row in tested if float(row["p_random"]) < 0.05]
+    comparisons = [row for row in read_released("eraser_movies") if row["measure"] == "auprc" and row["p_random"]]
+    (significant,) = [row for row in comparisons if float(row["p_random"]) < 0.05]
     ends = (float(significant[key]) for key in ("minus_random", "minus_random_low", "minus_random_high"))
     difference = "{:.3f} ({:.3f} to {:.3f})".format(*ends)
     assert (significant["variant"], significant["ranking"]) == ("bahdanau", "attention")

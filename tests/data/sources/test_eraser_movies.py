@@ -21,11 +21,11 @@ def write(folder: Path, rationales: list[Any]) -> Path:
     return folder
 
 
-def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, source_options: dict[str, Any]) -> None:
     """The second span is empty, as are 20 spans of the published test split."""
     spans = [{"start": 3, "end": 5}, {"start": 5, "end": 5}, {"start": 6, "end": 7}]
     folder = write(tmp_path, [[], spans, [], spans[:1], [], [], []])
-    module = EraserMovies(str(folder), **loading)
+    module = EraserMovies(str(folder), **source_options)
     module.setup()
     rationales = module.rationales("test", [0, 1, 3])
     assert rationales is not None
@@ -40,18 +40,20 @@ def test_spans_of_tokens_become_spans_of_characters(tmp_path: Path, loading: dic
 @pytest.mark.parametrize(
     "span", [{"start": 3, "end": 99}, {"start": 99, "end": 100}, {"start": -2, "end": 3}, {"start": 4, "end": 3}]
 )
-def test_a_span_beyond_the_text_is_reported(span: dict[str, int], tmp_path: Path, loading: dict[str, Any]) -> None:
-    module = EraserMovies(str(write(tmp_path, [[span]] * 7)), **loading)
+def test_a_span_beyond_the_text_is_reported(
+    span: dict[str, int], tmp_path: Path, source_options: dict[str, Any]
+) -> None:
+    module = EraserMovies(str(write(tmp_path, [[span]] * 7)), **source_options)
     module.setup()
     with pytest.raises(UserError, match=r"test.parquet: row 3: the column 'rationale' must contain .* end ≤ 8"):
         module.rationales("test", [2])
 
 
-def test_a_missing_column_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_missing_column_is_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
     write(tmp_path, [[{"start": 0, "end": 1}]] * 7)
     table = pq.read_table(tmp_path / "test.parquet").drop_columns(["rationale"])
     pq.write_table(table, tmp_path / "test.parquet")
-    module = EraserMovies(str(tmp_path), **loading)
+    module = EraserMovies(str(tmp_path), **source_options)
     module.setup()
     with pytest.raises(UserError, match="rationale"):
         module.rationales("test", [0])

@@ -10,18 +10,18 @@ from src.data import hub
 from src.data.sources.hub import Hub
 from src.errors import UserError
 
-NAMED = Features({"sentence": Value("string"), "label": ClassLabel(names=["neg", "pos"])})
+FEATURES = Features({"sentence": Value("string"), "label": ClassLabel(names=["neg", "pos"])})
 
 
 @pytest.fixture(autouse=True)
-def hub_sets(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
+def hub_sets(unset_offline_mode: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, DatasetDict]:
     """The data sets of the hub by name."""
     sets = {
         "owner/named": DatasetDict(
             {
-                "train": Dataset.from_dict({"sentence": [f"t{i}" for i in range(20)], "label": [0, 1] * 10}, NAMED),
-                "validation": Dataset.from_dict({"sentence": ["v0", "v1"], "label": [1, 0]}, NAMED),
-                "test": Dataset.from_dict({"sentence": ["x0", "x1"], "label": [-1, -1]}, NAMED),
+                "train": Dataset.from_dict({"sentence": [f"t{i}" for i in range(20)], "label": [0, 1] * 10}, FEATURES),
+                "validation": Dataset.from_dict({"sentence": ["v0", "v1"], "label": [1, 0]}, FEATURES),
+                "test": Dataset.from_dict({"sentence": ["x0", "x1"], "label": [-1, -1]}, FEATURES),
             }
         ),
         "plain": DatasetDict({"train": Dataset.from_dict({"text": ["a", "b", "c"], "label": ["y", "x", "y"]})}),
@@ -37,8 +37,8 @@ def hub_sets(undecided: None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Data
     return sets
 
 
-def test_class_names_and_splits_come_from_the_data_set(loading: dict[str, Any]) -> None:
-    module = Hub("owner/named", text="sentence", val_split="validation", test_split=None, **loading)
+def test_class_names_and_splits_come_from_the_data_set(source_options: dict[str, Any]) -> None:
+    module = Hub("owner/named", text="sentence", val_split="validation", test_split=None, **source_options)
     module.setup()
     assert module.class_names == ("neg", "pos")
     assert module.sizes == {"train": 16, "val": 2, "test": 4}
@@ -46,27 +46,29 @@ def test_class_names_and_splits_come_from_the_data_set(loading: dict[str, Any]) 
     assert module.tokenized("val").labels.tolist() == [1, 0]
 
 
-def test_listed_classes_change_the_order(loading: dict[str, Any]) -> None:
-    module = Hub("owner/named", text="sentence", test_split=None, labels=["pos", "neg"], **loading)
+def test_listed_classes_change_the_order(source_options: dict[str, Any]) -> None:
+    module = Hub("owner/named", text="sentence", test_split=None, labels=["pos", "neg"], **source_options)
     corpus = module.read()
     assert corpus.class_names == ("pos", "neg")
     assert corpus.train.labels.tolist() == [1, 0] * 10
 
 
-def test_labels_of_strings_are_sorted(loading: dict[str, Any]) -> None:
-    corpus = Hub("plain", test_split=None, **loading).read()
+def test_labels_of_strings_are_sorted(source_options: dict[str, Any]) -> None:
+    corpus = Hub("plain", test_split=None, **source_options).read()
     assert corpus.class_names == ("x", "y")
     assert corpus.train.labels.tolist() == [1, 0, 1]
 
 
-def test_an_unlabelled_split_is_reported(loading: dict[str, Any]) -> None:
+def test_an_unlabelled_split_is_reported(source_options: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"owner/named \(test\): .*rows 1, 2"):
-        Hub("owner/named", text="sentence", **loading).read()
+        Hub("owner/named", text="sentence", **source_options).read()
 
 
-def test_the_fingerprint_depends_on_the_data_set(loading: dict[str, Any], hub_sets: dict[str, DatasetDict]) -> None:
+def test_the_fingerprint_depends_on_the_data_set(
+    source_options: dict[str, Any], hub_sets: dict[str, DatasetDict]
+) -> None:
     def fingerprint() -> str:
-        return Hub("plain", test_split=None, **loading).fingerprint()
+        return Hub("plain", test_split=None, **source_options).fingerprint()
 
     before = fingerprint()
     assert fingerprint() == before
@@ -90,19 +92,19 @@ def test_the_fingerprint_depends_on_the_data_set(loading: dict[str, Any], hub_se
         ({"name": "./folder"}, r"is a path.*data=csv data\.path=\./folder"),
     ],
 )
-def test_mistakes_are_reported(loading: dict[str, Any], options: dict[str, Any], message: str) -> None:
+def test_mistakes_are_reported(source_options: dict[str, Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        Hub(**options, **loading).read()
+        Hub(**options, **source_options).read()
 
 
-def test_texts_and_labels_are_different_columns(loading: dict[str, Any]) -> None:
+def test_texts_and_labels_are_different_columns(source_options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"text='label': is also the column of labels"):
-        Hub("plain", text="label", **loading)
+        Hub("plain", text="label", **source_options)
 
 
 def test_without_a_network_the_message_recommends_a_local_copy(
-    loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match=r"does not respond.*hf download owner/none"):
-        Hub("owner/none", **loading).fingerprint()
+        Hub("owner/none", **source_options).fingerprint()

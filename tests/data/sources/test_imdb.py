@@ -27,8 +27,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "imdb"
 
 
-def test_a_folder_with_the_layout_of_the_hub_is_read(folder: Path, loading: dict[str, Any]) -> None:
-    corpus = Imdb(str(folder), **loading).read()
+def test_a_folder_with_the_layout_of_the_hub_is_read(folder: Path, source_options: dict[str, Any]) -> None:
+    corpus = Imdb(str(folder), **source_options).read()
     assert corpus.class_names == ("negative", "positive")
     assert corpus.train.labels.tolist() == [0] * 5 + [1] * 6
     assert corpus.train.texts[4:6] == ["train-00000-of-00002 4", "train-00001-of-00002 0"]
@@ -37,26 +37,26 @@ def test_a_folder_with_the_layout_of_the_hub_is_read(folder: Path, loading: dict
 
 
 def test_a_relative_path_starts_from_the_current_folder(
-    folder: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    folder: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent)
-    module = Imdb("imdb", **loading)
+    module = Imdb("imdb", **source_options)
     module.setup()
     assert module.sizes == {"train": 9, "val": 2, "test": 3}
 
 
-def test_the_fingerprint_depends_on_the_files(folder: Path, loading: dict[str, Any]) -> None:
-    before = Imdb(str(folder), **loading).fingerprint()
-    assert Imdb(str(folder), **loading).fingerprint() == before
+def test_the_fingerprint_depends_on_the_files(folder: Path, source_options: dict[str, Any]) -> None:
+    before = Imdb(str(folder), **source_options).fingerprint()
+    assert Imdb(str(folder), **source_options).fingerprint() == before
     write(folder / "plain_text" / "test-00000-of-00001.parquet", [0, 1, 1])
-    assert Imdb(str(folder), **loading).fingerprint() != before
+    assert Imdb(str(folder), **source_options).fingerprint() != before
 
 
-def test_texts_of_files_that_have_changed_are_not_read(folder: Path, loading: dict[str, Any]) -> None:
-    module = Imdb(str(folder), **loading)
+def test_texts_of_files_that_have_changed_are_not_read(folder: Path, source_options: dict[str, Any]) -> None:
+    module = Imdb(str(folder), **source_options)
     module.setup()
     assert module.texts("test", [2]) == ["test-00000-of-00001 2"]
-    module = Imdb(str(folder), **loading)
+    module = Imdb(str(folder), **source_options)
     module.setup()
     write(folder / "plain_text" / "test-00000-of-00001.parquet", [0, 1])
     with pytest.raises(UserError, match="data: the source has changed since"):
@@ -64,22 +64,22 @@ def test_texts_of_files_that_have_changed_are_not_read(folder: Path, loading: di
 
 
 def test_a_missing_folder_is_not_a_name_on_the_hub(
-    folder: Path, loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    folder: Path, source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent)
     with pytest.raises(UserError, match=r"data\.path=imbd: .*did you mean 'imdb'"):
-        Imdb("imbd", **loading)
+        Imdb("imbd", **source_options)
 
 
-def test_a_folder_with_another_layout_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_folder_with_another_layout_is_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
     write(tmp_path / "train.parquet", [0, 1])
     with pytest.raises(UserError, match=r"no test\*\.parquet"):
-        Imdb(str(tmp_path), **loading)
+        Imdb(str(tmp_path), **source_options)
 
 
 def test_without_a_network_the_message_recommends_a_local_copy(
-    loading: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    source_options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub, "_responds", lambda address: False)
     with pytest.raises(UserError, match=r"stanfordnlp/imdb.*data=imdb data\.path=<folder>"):
-        Imdb(**loading).setup()
+        Imdb(**source_options).setup()

@@ -25,8 +25,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_no_sentence_is_in_two_splits(path: Path, loading: dict[str, Any]) -> None:
-    module = RottenTomatoes(str(path), **loading)
+def test_no_sentence_is_in_two_splits(path: Path, source_options: dict[str, Any]) -> None:
+    module = RottenTomatoes(str(path), **source_options)
     module.setup()
     sentences = {
         split: {text.split()[0] for text in module.texts(split, range(size))} for split, size in module.sizes.items()
@@ -36,8 +36,8 @@ def test_no_sentence_is_in_two_splits(path: Path, loading: dict[str, Any]) -> No
     assert sum(module.sizes.values()) == SENTENCES * PHRASES - 1
 
 
-def test_labels_and_class_names(path: Path, loading: dict[str, Any]) -> None:
-    corpus = RottenTomatoes(str(path), **loading).read()
+def test_labels_and_class_names(path: Path, source_options: dict[str, Any]) -> None:
+    corpus = RottenTomatoes(str(path), **source_options).read()
     assert corpus.class_names == (
         "negative",
         "somewhat negative",
@@ -50,7 +50,7 @@ def test_labels_and_class_names(path: Path, loading: dict[str, Any]) -> None:
     assert np.array_equal(np.unique(corpus.train.groups), np.arange(SENTENCES))
 
 
-def test_a_file_without_labels_is_reported(tmp_path: Path, loading: dict[str, Any]) -> None:
+def test_a_file_without_labels_is_reported(tmp_path: Path, source_options: dict[str, Any]) -> None:
     (tmp_path / "test.tsv").write_text("PhraseId\tSentenceId\tPhrase\n1\t1\tgood\n")
     with pytest.raises(UserError, match="no column 'Sentiment'"):
-        RottenTomatoes(str(tmp_path / "test.tsv"), **loading).read()
+        RottenTomatoes(str(tmp_path / "test.tsv"), **source_options).read()
