@@ -52,10 +52,10 @@ def test_each_word_as_written_has_its_weight(explanations: list[Explanation]) ->
 def test_batch_and_single_text_agree(contents: tuple[Card, Classifier, Loss], explanations: list[Explanation]) -> None:
     card, model, loss = contents
     for text, explanation in zip(TEXTS, explanations, strict=True):
-        (alone,) = explain(model, loss, card.codec, [text])
-        assert alone.probabilities == pytest.approx(explanation.probabilities, abs=1e-5)
-        assert alone.weights == pytest.approx(explanation.weights, abs=1e-5)
-        assert alone.predicted == card.codec.class_names[int(np.argmax(alone.probabilities))]
+        (expected,) = explain(model, loss, card.codec, [text])
+        assert expected.probabilities == pytest.approx(explanation.probabilities, abs=1e-5)
+        assert expected.weights == pytest.approx(explanation.weights, abs=1e-5)
+        assert expected.predicted == card.codec.class_names[int(np.argmax(expected.probabilities))]
 
 
 def test_probabilities_equal_those_of_the_model(
@@ -95,8 +95,8 @@ def test_encoder_layers_have_maps_for_short_texts(
         assert layer.shape == (2, 5, 5)
         assert layer.sum(-1) == pytest.approx(1, abs=1e-5)
     assert word.layers == long.layers == longer.layers == empty.layers == {}
-    (alone,) = explain(transformer, loss, card.codec, TEXTS[:1])
-    for name, layer in alone.layers.items():
+    (expected,) = explain(transformer, loss, card.codec, TEXTS[:1])
+    for name, layer in expected.layers.items():
         assert layer == pytest.approx(first.layers[name], abs=1e-5)
 
 
@@ -141,7 +141,9 @@ def test_one_pass_equals_separate_logits_and_weights() -> None:
         assert torch.equal(weights, model.weights(tokens, mask))
 
 
-def test_truncated_texts_state_what_remains(contents: tuple[Card, Classifier, Loss]) -> None:
+def test_explanations_of_truncated_texts_state_the_number_of_remaining_tokens(
+    contents: tuple[Card, Classifier, Loss],
+) -> None:
     card, model, loss = contents
     codec = replace(card.codec, truncation=Truncation(3, "last"))
     short, long = explain(model, loss, codec, ["a b c", "a " * 2000])

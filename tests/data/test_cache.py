@@ -67,7 +67,7 @@ def test_an_entry_is_built_once(tmp_path: Path) -> None:
     assert are_equal(load(folder, "key", refuse_build), make_corpus())
 
 
-def test_each_key_has_its_own_entry(tmp_path: Path) -> None:
+def test_each_key_has_a_separate_entry(tmp_path: Path) -> None:
     load(tmp_path, "first", make_corpus)
     assert are_equal(load(tmp_path, "second", lambda: make_corpus(1)), make_corpus(1))
 

@@ -62,8 +62,8 @@ def test_padding_does_not_change_the_logits_of_a_component(
     padded_tokens, padded_mask = (torch.nn.functional.pad(tensor, (0, 6)) for tensor in (tokens, mask))
     torch.testing.assert_close(model(tokens, mask), model(padded_tokens, padded_mask))
     for i, length in enumerate(mask.sum(1)):  # each text alone, without padding
-        alone = model(tokens[i : i + 1, :length], mask[i : i + 1, :length])
-        torch.testing.assert_close(alone[0], model(tokens, mask)[i])
+        logits = model(tokens[i : i + 1, :length], mask[i : i + 1, :length])
+        torch.testing.assert_close(logits[0], model(tokens, mask)[i])
     encoded = model.encoder(model.position(model.embedding(tokens, mask), mask), mask)
     attended, weights = model.attention.forward_with_weights(encoded)
     torch.testing.assert_close(weights.sum(-1)[:, :, 0], torch.ones_like(weights.sum(-1)[:, :, 0]))

@@ -16,7 +16,7 @@ STEPS = 3
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The output of tests/models/fake_accelerator.py, whose separate process alone has the fake device."""
+    """The errors that tests/models/fake_accelerator.py prints; its device is registered only in its process."""
     backends = pytest.importorskip("torch.utils.backend_registration")
     if not hasattr(backends, "_setup_privateuseone_for_python_backend"):
         pytest.skip("this version of torch registers no device from Python")

@@ -62,8 +62,8 @@ def attention_outputs(encoder: str, attention: str) -> tuple[list[Encoded], Enco
     def attend(tokens: Tensor, mask: Tensor) -> Encoded:
         return model.attention(model.encode(model.embed(tokens, mask), mask))
 
-    alone = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
-    return alone, attend(*texts((*LENGTHS, 13), padded_length=17)), attend(tokens, torch.zeros_like(mask))
+    single = [attend(tokens[i : i + 1, :n], mask[i : i + 1, :n]) for i, n in enumerate(LENGTHS)]
+    return single, attend(*texts((*LENGTHS, 13), padded_length=17)), attend(tokens, torch.zeros_like(mask))
 
 
 COMBINATIONS = [
@@ -96,9 +96,9 @@ def test_padding_does_not_change_the_logits_and_each_parameter_affects_the_outpu
             assert torch.isfinite(parameter.grad).all(), name
 
     model.eval()
-    alone, together, empty = attention_outputs(encoder, attention)
+    single, together, empty = attention_outputs(encoder, attention)
     with torch.no_grad():
-        expected = torch.cat([model.head(model.pooling(encoded)) for encoded in alone])
+        expected = torch.cat([model.head(model.pooling(encoded)) for encoded in single])
         logits = model.head(model.pooling(together))[: len(LENGTHS)]
         assert torch.allclose(logits, expected, rtol=0, atol=1e-10), "padding or a longer text changed the output"
         assert torch.isfinite(model.head(model.pooling(empty))).all(), "an empty text gave NaN"

@@ -19,7 +19,7 @@ def test_cross_entropy_by_hand() -> None:
     assert torch.allclose(loss.probabilities(LOGITS), tensor([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), atol=1e-6)
 
 
-def test_label_smoothing_spreads_the_target() -> None:
+def test_label_smoothing_distributes_the_target_over_the_classes() -> None:
     smoothed = CrossEntropy([1, 1, 1], label_smoothing=0.3)(LOGITS[:1], LABELS[:1])
     expected = -(0.1 * math.log(0.2) + 0.1 * math.log(0.3) + 0.8 * math.log(0.5))
     assert smoothed.item() == pytest.approx(expected, abs=1e-6)

@@ -165,12 +165,12 @@ def test_error_one_softmax_jacobian_for_every_query(scale: str) -> None:
     x, y, w = make_case(7)
     result = forward(x, w, scale)
     correct, d_e = backward(x, y, w, result)
-    wrong, wrong_d_e = backward(x, y, w, result, by_row=False)
+    incorrect, incorrect_d_e = backward(x, y, w, result, by_row=False)
     for name in ("Q", "K", "Qb", "Kb"):
-        assert not is_close(wrong[name], correct[name], 1e-3), name
+        assert not is_close(incorrect[name], correct[name], 1e-3), name
     # Softmax is invariant to a constant added to a row: correct gradients sum to 0, and the document's do not.
     assert is_close(d_e.sum(1), np.zeros(7))
-    assert np.abs(wrong_d_e.sum(1)).max() > 1e-3
+    assert np.abs(incorrect_d_e.sum(1)).max() > 1e-3
 
 
 def test_the_single_jacobian_is_correct_for_equal_weights() -> None:
@@ -179,9 +179,9 @@ def test_the_single_jacobian_is_correct_for_equal_weights() -> None:
         x, y, w = make_case(n)
         w.update({name: np.zeros_like(w[name]) for name in zero_names})
         result = forward(x, w, "numel")
-        correct, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, by_row=False)[0]
+        correct, incorrect = backward(x, y, w, result)[0], backward(x, y, w, result, by_row=False)[0]
         for name in ATTENTION:
-            assert is_close(wrong[name], correct[name]), name
+            assert is_close(incorrect[name], correct[name]), name
 
 
 @pytest.mark.parametrize("n", [2, 7])
@@ -189,9 +189,9 @@ def test_error_the_gradients_of_queries_and_keys_lack_the_scale(n: int) -> None:
     """∂e/∂q = k and ∂e/∂k = q lack 1/√(d n): the gradients of queries and keys are √(d n) times too large."""
     x, y, w = make_case(n)
     result = forward(x, w, "numel")
-    correct, wrong = backward(x, y, w, result)[0], backward(x, y, w, result, scaled=False)[0]
+    correct, incorrect = backward(x, y, w, result)[0], backward(x, y, w, result, scaled=False)[0]
     for name in ("Q", "K", "Qb"):
-        assert is_close(wrong[name], np.sqrt(D * n) * correct[name]), name
+        assert is_close(incorrect[name], np.sqrt(D * n) * correct[name]), name
         assert np.abs(correct[name]).max() > 1e-6
 
 

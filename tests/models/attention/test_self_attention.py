@@ -99,8 +99,8 @@ def test_an_empty_text_gives_zeros_and_does_not_change_other_texts(kind: str) ->
     assert torch.equal(output.states[1], torch.zeros(L, D, dtype=torch.float64))
     assert torch.equal(output.summary[1], torch.zeros(D, dtype=torch.float64))
     assert torch.equal(attention.weights(texts)[1], torch.zeros_like(attention.weights(texts)[1]))
-    alone = attention(Encoded(texts.states[::2], texts.mask[::2], texts.summary[::2]))
-    assert close(output.states[::2], alone.states)
+    other_output = attention(Encoded(texts.states[::2], texts.mask[::2], texts.summary[::2]))
+    assert close(output.states[::2], other_output.states)
     (output.states.sum() + output.summary.sum()).backward()
     assert all(torch.isfinite(parameter.grad).all() for parameter in attention.parameters())  # type: ignore[arg-type]
 

@@ -140,8 +140,8 @@ def test_padding_does_not_change_the_logits_and_every_parameter_has_a_gradient(
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
 
     with torch.no_grad():
-        alone = torch.cat([classifier(*batch(model, [text])) for text in [*TEXTS, ""]])
-        assert torch.allclose(logits, alone, rtol=0, atol=1e-10)
+        expected = torch.cat([classifier(*batch(model, [text])) for text in [*TEXTS, ""]])
+        assert torch.allclose(logits, expected, rtol=0, atol=1e-10)
         weights = classifier.weights(tokens, mask)[:-1]  # N×H×T×L
     assert (weights.masked_select(~mask[:-1, None, None].expand_as(weights)) == 0).all()
     assert torch.allclose(mean_weights(weights).sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=1e-10)
