@@ -55,8 +55,8 @@ class Classifier(nn.Module):
         """Move the tokens that the embedding knows to the beginning of each text, and mask all others as padding.
 
         Returns:
-            The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if no
-            token was moved, because the embedding returned `mask` itself.
+            The tokens N×L; the mask N×L of the known tokens; the original position N×L of each token, or None if the
+            embedding returned `mask` itself, so that all tokens keep their positions.
         """
         known = self.embedding.known(tokens, mask)  # N×L
         if known is mask:
@@ -103,8 +103,8 @@ class Classifier(nn.Module):
     def layer_weights(self, tokens: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """Return the weights N×H×L×L of each self-attention layer of the encoder, named "encoder 1", "encoder 2", ….
 
-        The tokens are in their original order; dropped tokens get 0. Recurrent, elementwise and pretrained encoders
-        contain no `SelfAttention`, so their result is empty.
+        The tokens are in their original order; dropped tokens get 0. The result is empty for encoders without
+        `SelfAttention`: identity, recurrent, elementwise and pretrained.
         """
         tokens, mask, order = self.drop_unknown(tokens, mask)
         layers = [module for module in self.encoder.modules() if isinstance(module, AttentionSublayer)]

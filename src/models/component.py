@@ -1,8 +1,8 @@
 """The base classes of a model's components, in the order of the data flow.
 
-The constructor of a component is `Component(input_dim, **options)`; those of embeddings and heads are different. It
-rejects an option with `ValueError("name=value must …")`, because the dry build reads the name of the option from the
-beginning of the message.
+The constructor of a component is `Component(input_dim, **options)`; those of embeddings and heads are different. A
+constructor rejects the value of an option with `ValueError("name=value must …")`, because the dry build reads the name
+of the option from the beginning of the message.
 
 A class in a user's own package derives from one of these classes, or from a base class with more methods
 (`attention.query.QueryAttention`, `attention.self_attention.SelfAttention`, `pooling.base.Pooling`).
@@ -19,7 +19,7 @@ from src.models.types import Encoded
 
 
 class Component(nn.Module, ABC):
-    """A component of a model, which computes one step of the data flow.
+    """A component, which computes one step of the model's data flow.
 
     Attributes:
         output_dim: number of features of the output, the next component's `input_dim`; a head has no `output_dim`.
@@ -57,9 +57,9 @@ class Embedding(Component):
         return mask
 
     def tokens_with_vectors(self) -> Tensor | None:
-        """Return a mask of the vocabulary, True for tokens with a pretrained vector; by default, return None.
+        """Return a mask over the vocabulary, True for tokens with a pretrained vector; by default, return None.
 
-        None means that no token has a pretrained vector, or that the model provides the vectors of all tokens.
+        None means that no token has a pretrained vector, or that a pretrained model provides all vectors.
         """
         return None
 

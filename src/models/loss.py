@@ -62,7 +62,10 @@ class Loss(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the weighted mean loss of the texts: N×num_logits, N → scalar."""
+        """Return the weighted mean loss of the texts: N×num_logits, N → scalar.
+
+        The result is NaN or infinite if the class weights of all N labels are 0.
+        """
 
     @abstractmethod
     def probabilities(self, logits: Tensor) -> Tensor:

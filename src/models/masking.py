@@ -1,7 +1,8 @@
 """Operations on the real states of padded texts: softmax, sum, mean, maximum, selection and reversal.
 
-The result for a text without real tokens is zero, never NaN. Most functions multiply by the mask or add a bias, which
-is several times as fast as `masked_fill` on a CPU. Padding must therefore hold finite values.
+The result for a text without real tokens is zero, never NaN, except that the reversal leaves padding unchanged. Most
+functions multiply by the mask or add a bias, which is several times as fast as `masked_fill` on a CPU. Padding must
+therefore contain finite values.
 """
 
 import torch
@@ -24,7 +25,7 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
 
 
 def _padding_bias(values: Tensor, mask: Tensor) -> Tensor:
-    """Return a bias that removes the effect of padding on a softmax or maximum, with the shape of `mask`.
+    """Return a bias, with the shape of `mask`, that removes the effect of padding on a softmax or maximum.
 
     The bias is 0 on real entries and half the lowest finite value on padding: -inf would give NaN if no entry is real.
     """

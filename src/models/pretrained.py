@@ -32,7 +32,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
         tokens that precede (`prefix`) and follow (`suffix`) a text.
 
     Raises:
-        UserError: if there is no such model, or if it has a decoder.
+        UserError: if the model does not exist, cannot be read, or is an encoder-decoder model.
     """
     config = _read("AutoConfig", name_or_path)
     if config.is_encoder_decoder:
@@ -87,7 +87,7 @@ def word_vectors(name_or_path: str) -> Tensor:
 
 
 def max_tokens(model: Any) -> int | None:
-    """Return the maximum number of tokens of a text, including special tokens; None if the model names no limit."""
+    """Return the maximum number of tokens of a text, including special tokens; None if no limit is known."""
     for name, module in model.named_modules():
         if name.split(".")[-1] == "position_embeddings" and isinstance(module, nn.Embedding):
             # the positions of RoBERTa and similar models start after the padding index

@@ -11,7 +11,7 @@ from src.models.types import Encoded
 
 
 class ShapeError(UserError):
-    """A component returned an object of the wrong type, or a tensor of the wrong shape."""
+    """A component returned an object of the wrong type, or a tensor of the wrong shape or dtype."""
 
 
 def name_of(component: object) -> str:

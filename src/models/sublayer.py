@@ -45,7 +45,7 @@ class Sublayer(nn.Module):
         if norm not in ("none", "pre", "post", "both"):
             raise ValueError(f"norm={norm!r} must be one of none, pre, post, both")
         if residual and result_dim != input_dim:
-            raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim}")
+            raise ValueError(f"residual=True cannot add {input_dim} features to an output of {result_dim} features")
         self.residual = residual
         self.before = nn.LayerNorm(input_dim, norm_eps) if norm in ("pre", "both") else nn.Identity()
         self.after = nn.LayerNorm(result_dim, norm_eps) if norm in ("post", "both") else nn.Identity()

@@ -20,8 +20,8 @@ class GlobalVector(nn.Module):
     Args:
         input_dim: D, number of features of a state.
         output_dim: De, number of features of E.
-        norm: normalization of E: layer, batch or none. Batch norm applies the running statistics to a batch of one
-            text.
+        norm: normalization of E: layer, batch or none. Even while training, batch norm applies the running statistics
+            to a batch of one text.
         dropout: probability in [0, 1) of dropping a weight while training.
 
     Raises:
@@ -31,7 +31,7 @@ class GlobalVector(nn.Module):
     def __init__(self, input_dim: int, output_dim: int, *, norm: VectorNorm = "layer", dropout: float = 0.0) -> None:
         super().__init__()
         if output_dim < 1:
-            raise ValueError(f"the global vector must have at least 1 feature, not {output_dim}")
+            raise ValueError(f"expanded_dim={output_dim} must be at least 1")
         if norm not in ("none", "layer", "batch"):
             raise ValueError(f"vector_norm={norm!r} must be one of none, layer, batch")
         self.scores = Linear(input_dim, output_dim, bias=False)  # the softmax would cancel a bias

@@ -23,8 +23,8 @@ class LearnedQueryAttention(QueryAttention):
         edge_steps: number B of intervals for each end of the text, in [0, 32]; 0 omits the biases. The 2B biases are
             initialized with zeros. The last interval contains all distances of at least 2^(B-1), and the token at an
             end has distance 1.
-        reference_length: a number > 0: multiply the context vector of a text of T tokens by √(T / reference_length), so
-            that long texts, which contain more evidence, can get more extreme logits. None omits the factor.
+        reference_length: multiply the context vector of a text of T tokens by √(T / reference_length), so that long
+            texts, which contain more evidence, can get more extreme logits; must be > 0. None omits the factor.
         options: options of `QueryAttention`; `scaled` does not divide the biases.
 
     Raises:

@@ -24,7 +24,7 @@ class QkvAttention(DotProductAttention):
         options: options of `SelfAttention`.
 
     Raises:
-        ValueError: if an option is outside its range.
+        ValueError: if an option is outside its range, or if `residual` is set and A differs from D.
     """
 
     def __init__(

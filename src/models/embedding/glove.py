@@ -62,7 +62,7 @@ class GloveEmbedding(LearnedEmbedding):
             existing_file(self.path, "model.embedding.path")
 
     def load_pretrained(self) -> None:
-        """Copy the vectors in the file into the embedding table, and set all other rows to random vectors.
+        """Copy the GloVe vectors of the vocabulary into the embedding table, and set all other rows to random vectors.
 
         Raises:
             UserError: if the file cannot be read, contains no word of the vocabulary, or has vectors of another size.

@@ -14,8 +14,9 @@ MAX_ORDER = 64  # limit of max_order, because the time grows with it
 class NgramEmbedding(LearnedEmbedding):
     """The sum of the vectors of a token and of the bigram, trigram, … that end with this token.
 
-    In the table, each token has a row of its own; longer n-grams share hashed rows. Shared rows are initialized with
-    zeros, so that a row that no training text uses has no effect. The beginning of a text counts as a token.
+    In the table, each token has a row of its own; n-grams of two or more tokens share hashed rows. Shared rows are
+    initialized with zeros, so that a row that no training text uses has no effect. The beginning of a text counts as a
+    token.
 
     Args:
         dim: D, number of features of a vector.

@@ -11,14 +11,15 @@ from src.models.encoder.stack import BlockNorm, Mixing, Stack
 class Elementwise(Stack):
     """Blocks of elementwise attention and a feed-forward network with an inner norm.
 
-    A last layer computes a global vector of the text, which is the summary; `model/pooling=last` returns this vector.
+    A last layer computes a global vector of the text, which is the summary. With `model/attention=none`,
+    `model/pooling=last` returns this vector.
 
     Args:
         input_dim: number of features of an embedded token.
         dim: D, number of features of a state; None means `input_dim`.
         layers: number of blocks before the last layer, in [1, 1000].
-        expanded_dim: De, number of features of each block's global vector E and of hidden features of each feed-forward
-            network; None means D.
+        expanded_dim: De, number of features of each block's global vector E, and number of hidden features of each
+            feed-forward network; None means D.
         gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E and of the last layer's global vector: layer, batch or none.
         activation: activation function of the feed-forward networks: relu or gelu.

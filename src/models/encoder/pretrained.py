@@ -34,9 +34,9 @@ class PretrainedEncoder(Encoder):
         description: the result of `src.models.pretrained.describe`; None reads it from the model.
 
     Raises:
-        ValueError: if `name_or_path` is None, if `input_dim` is not the size of the word vectors, or if `max_length`
-            exceeds the limit of the model.
-        UserError: if the model does not exist, cannot be read, or has a decoder.
+        ValueError: if `name_or_path` is None, if `input_dim` is not the size of the word vectors, or if a text of
+            `max_length` tokens exceeds the limit of the model together with the special tokens.
+        UserError: if the model does not exist, cannot be read, or is an encoder-decoder model.
     """
 
     is_pretrained = True
@@ -96,10 +96,12 @@ class PretrainedEncoder(Encoder):
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         """Encode texts: N×L×input_dim → N×L×D. Padding must be at the end of each row.
 
-        The summary is the state of the first special token, [CLS], or the mean if no special token precedes the text.
+        The summary is the state of the first special token, such as [CLS]; if no special token precedes the text, it is
+        the mean of the real states.
         """
         if self.freeze:
-            # set here, because Lightning does not call train(), and warns about modules in eval mode before training
+            # not in `train`, which Lightning does not call, and not in the constructor, because Lightning warns about
+            # modules that are in eval mode when training begins
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
         hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D

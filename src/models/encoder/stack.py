@@ -1,4 +1,4 @@
-"""Stacks of blocks, from which the transformer, elementwise and hybrid encoders are built."""
+"""The base class of the transformer, elementwise and hybrid encoders: a stack of blocks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Protocol
@@ -13,7 +13,7 @@ from src.models.sublayer import Sublayer
 from src.models.types import Encoded
 
 BlockNorm = Literal["pre", "post"]
-MOST_LAYERS = 1000  # a larger number would take minutes to build, and is probably a mistake
+MOST_LAYERS = 1000  # more layers would take minutes to build, and are probably a mistake
 
 
 class Mixing(Protocol):
@@ -33,7 +33,7 @@ class AttentionSublayer(Sublayer):
         return self.apply_around(lambda prepared: self.attention.transform(prepared, mask), states)
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the weights N×H×L×L, if the attention is a `SelfAttention`."""
+        """Return the weights N×H×L×L; the attention must be a `SelfAttention`."""
         attention: Any = self.attention
         return attention.weights(Encoded(self.prepare(states), mask, states[:, 0]))
 

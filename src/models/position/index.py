@@ -7,7 +7,7 @@ from src.models.component import Position
 
 
 class Index(Position):
-    """Appends the position 0, 1, …, L-1 as a feature, unscaled, so that it can far exceed the other features."""
+    """Appends the position 0, 1, …, L-1 as an unscaled feature, which can far exceed the other features."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()

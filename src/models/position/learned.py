@@ -12,7 +12,7 @@ class Learned(Position):
 
     Args:
         input_dim: D, number of features of an embedded token.
-        max_length: maximum number of tokens of a text (≥ 1).
+        max_length: number of position embeddings, which is the maximum padded length (≥ 1).
 
     Raises:
         ValueError: if `max_length` is below 1.
@@ -30,12 +30,12 @@ class Learned(Position):
         """Add the position embeddings: N×L×D → N×L×D. Padding is unchanged.
 
         Raises:
-            UserError: if a text is longer than `max_length`.
+            UserError: if the padded length exceeds `max_length`.
         """
         length = states.shape[1]
         if length > self.max_length:
             raise UserError(
-                f"a text has {length} tokens, but there are only {self.max_length} learned position embeddings: set "
-                f"model.position.max_length={length}, or lower data.max_length"
+                f"a batch is padded to {length} tokens, but there are only {self.max_length} learned position "
+                f"embeddings: set model.position.max_length={length}, or lower data.max_length"
             )
         return states + self.vectors[:length] * mask.unsqueeze(-1)

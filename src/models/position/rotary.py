@@ -17,14 +17,15 @@ class SupportsRotary(Protocol):
 
 
 class Rotary(Position):
-    """Rotates queries and keys, so that a score depends on the positions of two tokens only through their distance.
+    """Rotates queries and keys, so that a score depends on the tokens' relative position, not their absolute positions.
 
     The rotation happens inside attention layers; `forward` returns the states unchanged. `attach` passes this object to
     every attention layer in the model that has queries and keys (`SupportsRotary`).
 
     Args:
         input_dim: D, number of features of an embedded token.
-        base: the slowest pair of features rotates by nearly 1 / `base` radians per token (> 1).
+        base: base (> 1) of the angles: features 2i and 2i+1 of a head with d features rotate by 1 / base^(2i/d) radians
+            per token.
 
     Raises:
         ValueError: if `base` is not above 1.

@@ -105,5 +105,5 @@ def test_options_out_of_range_are_refused() -> None:
         ElementwiseAttention(D, gate="relu")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="vector_norm='group' must be one of none, layer, batch"):
         ElementwiseAttention(D, vector_norm="group")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="the global vector must have at least 1 feature, not 0"):
+    with pytest.raises(ValueError, match="expanded_dim=0 must be at least 1"):
         ElementwiseAttention(D, expanded_dim=0)

@@ -58,7 +58,7 @@ def test_init_std_is_the_initial_standard_deviation_of_the_weights() -> None:
 
 
 def test_options_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="residual=True cannot add 7 features to an output of 5"):
+    with pytest.raises(ValueError, match="residual=True cannot add 7 features to an output of 5 features"):
         QkvAttention(D, attention_units=A, residual=True)
     with pytest.raises(ValueError, match="attention_units=0 must be at least 1"):
         QkvAttention(D, attention_units=0)
