@@ -60,7 +60,8 @@ def machine_memory() -> int | None:
 def require_memory(model: "nn.Module") -> None:
     """Check that a model fits in memory; its components may be on the meta device.
 
-    The check counts all weights, and the gradients of trained weights, but not the optimizer state.
+    The check counts all weights, and the gradients of trained weights, but not the optimizer state. It passes if the
+    size of the memory is unknown.
 
     Raises:
         UserError: if the weights and gradients exceed the memory; the message names the largest component.

@@ -1,7 +1,7 @@
 """A permutation of rows with a fast gradient.
 
-Torch computes the gradient of indexing by a scattered addition, which takes several times as long as a permutation on a
-CPU.
+On a CPU, torch computes the gradient of indexing with a scattered addition, which takes several times as long as a
+permutation.
 """
 
 from typing import Any

@@ -11,8 +11,8 @@ def parameter_groups(model: Classifier, param_groups: Mapping[str, Mapping[str, 
 
     Args:
         param_groups: optimizer options by component name: embedding, position, encoder, attention, pooling or head. As
-            with a Keras kernel regularizer, a `weight_decay` in these options does not apply to parameters with one
-            dimension, such as biases and the weights of layer norm.
+            with a Keras kernel regularizer, a `weight_decay` in these options does not apply to parameters with fewer
+            than two dimensions, such as biases and the weights of layer norm.
 
     Raises:
         ValueError: if `param_groups` names an unknown component.
