@@ -39,7 +39,7 @@ def data_rows(data: Data) -> list[Row]:
             row(f"tokens per text, {name}", partial(_length_cell, quantile=name))
             for name in dict.fromkeys(name for split in splits for name in split.lengths)
         ),
-        row(f"texts longer than {_count(data.max_length)}", lambda split: _count(split.cut_texts)),
+        row(f"texts longer than {_count(data.max_length)} tokens", lambda split: _count(split.cut_texts)),
         row("tokens cut by data.max_length", lambda split: _percent(split.cut_share)),
         row("unknown tokens", lambda split: _percent(split.unknown_share)),
     ]
@@ -85,7 +85,7 @@ def data_table(data: Data) -> RenderableType:
 
 
 def _frequent_classes(data: Data) -> list[str]:
-    """Return the classes to list, in the order of the record: all classes, or the most frequent if there are many."""
+    """Return the classes to list, in the order of `class_names`: all, or the most frequent if there are many."""
     if len(data.class_names) <= MAX_CLASSES:
         return list(data.class_names)
     total = {name: sum(split.class_counts.get(name, 0) for split in data.splits.values()) for name in data.class_names}

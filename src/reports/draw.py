@@ -21,7 +21,7 @@ from src.run_result import RunResult
 def draw_all(run: Path) -> list[Path]:
     """Draw the figures of a run into `pictures/` and write its `page.html`.
 
-    A figure is omitted if the file that it shows is missing.
+    A figure is omitted if the file that it shows is missing or empty; the page is omitted if it would be empty.
 
     Returns:
         Paths of the written files.

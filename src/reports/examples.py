@@ -53,7 +53,7 @@ class Example:
 
     @property
     def title(self) -> str:
-        """Split, row number, true class and predicted class with its probability."""
+        """Split, row number, true class, predicted class with its probability, and the part that was read."""
         prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
@@ -65,6 +65,9 @@ def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
 
     Args:
         class_names: the classes in the order of the probabilities.
+
+    Raises:
+        UserError: if the file is damaged.
     """
 
     def read(path: Path) -> list[Example]:

@@ -15,7 +15,7 @@ from src.files.record import NUMBER, read_json
 
 Value = TypeVar("Value")
 log = logging.getLogger(__name__)
-csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the csv module allows
+csv.field_size_limit(2**31 - 1)  # a text may exceed the csv module's default limit of 131,072 characters
 
 
 class Predictions(NamedTuple):
@@ -68,7 +68,8 @@ def read_predictions(run: Path) -> Predictions | None:
 def read_history(run: Path) -> History | None:
     """Read loss and accuracy by epoch: the mean of the training values, and the last of the validation values.
 
-    Epochs without a training loss are omitted, and with them the validation of the best checkpoint after training.
+    Values that are not finite are ignored. Epochs without a training loss are omitted, and with them the validation of
+    the best checkpoint after training. The result is None if no epoch remains.
     """
 
     def read(path: Path) -> History:
@@ -93,7 +94,7 @@ def read_history(run: Path) -> History | None:
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
-    """Read the gradient norms: component → array with a row (step, norm) for each measurement, sorted by step."""
+    """Read the gradient norms, component → array with rows (step, norm) sorted by step; None if there are none."""
 
     def read(path: Path) -> dict[str, np.ndarray]:
         norms: dict[str, list[tuple[float, float]]] = {}
@@ -151,4 +152,4 @@ def read_existing(path: Path, read: Callable[[Path], Value]) -> Value | None:
     try:
         return read(path)
     except (ValueError, TypeError, LookupError, OSError, csv.Error) as error:
-        raise UserError(f"{path} cannot be read ({error!r}): delete it or run again.") from error
+        raise UserError(f"{path} cannot be read ({error!r}): delete it or run again") from error

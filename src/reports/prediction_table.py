@@ -37,7 +37,7 @@ class PredictionColumns:
     """The columns `predicted`, `probability_<class>` for each class, and `only_unknown`.
 
     Args:
-        others: names of the input columns; if the name of a new column is among them, the new name gets a number.
+        others: names of the input columns; a new column gets a number if its name is already used.
     """
 
     def __init__(self, class_names: Sequence[str], others: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ Write = Callable[[Rows], None]
 class Schema:
     """The columns of a table, with Parquet types that fit all values.
 
-    A column has the common type of its values, such as float for integers and floats; text if there is none.
+    A column has the common type of its values, such as float for integers and floats, or text if they have none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,9 +37,11 @@ class Schema:
 def write_table(path: Path, schema: Schema) -> Iterator[Write]:
     """Yield a function that appends rows to a temporary file, which replaces `path` at the end of the `with` block.
 
-    If the rows lack a column of the schema, its values are None. After an error, no part of the table remains.
+    If the rows lack a column of the schema, its values are None; columns outside the schema are not written. After an
+    error, no part of the table remains.
 
     Raises:
+        OSError: if the file cannot be written; its `filename` is set.
         UserError: if a value does not fit the Parquet type of its column.
     """
     try:

@@ -26,7 +26,7 @@ NOTE = (
 
 
 def format_known(value: float | None, form: str = "{:.3f}") -> str:
-    """Format a number; UNKNOWN stands for None."""
+    """Format a number; return UNKNOWN for None."""
     return UNKNOWN if value is None else form.format(value)
 
 

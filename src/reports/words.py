@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MAP_QUANTILE = 0.995  # the quantile of a large map's weights that gets the full colour, to keep small weights visible
+MAP_QUANTILE = 0.995  # the quantile of a map's weights that gets the full colour, to keep small weights visible
 
 
 class WeightedWord(NamedTuple):
@@ -50,6 +50,9 @@ def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters, and shorten to `max_length` characters; return “␣” if nothing remains."""
+    """Remove unprintable characters and surrounding spaces, and shorten to `max_length` characters.
+
+    Returns “␣” if nothing remains.
+    """
     printable = "".join(letter for letter in text if letter.isprintable()).strip() or "\N{OPEN BOX}"
     return printable if len(printable) <= max_length else printable[: max_length - 1] + "…"

@@ -59,7 +59,7 @@ def draw_heatmap(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure
 
 
 def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
-    """Draw a map of each head, with a common colour scale: at most the first 16 heads and the 20 most attended words.
+    """Draw a map of each of the first 16 heads, with the 20 most attended words and a common colour scale.
 
     Args:
         words: L words, L ≥ 1.

@@ -54,7 +54,7 @@ def families() -> list[str]:
 
 
 def user_text(size: float) -> dict[str, Any]:
-    """Return matplotlib properties for text from users: fonts for all scripts, and no parsing of formulas."""
+    """Return matplotlib properties for text from users: fallback fonts, and no parsing of formulas."""
     return {"fontsize": size, "fontfamily": families(), "parse_math": False}
 
 

@@ -56,7 +56,7 @@ def draw_gradients(norms: dict[str, np.ndarray]) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     longest = max(len(points) for points in norms.values())
     group = -(-longest // MAX_POINTS)
-    band = f" (median of {group} measurements, band: minimum to maximum)" if group > 1 else ""
+    band = f" (median of up to {group} measurements, band: minimum to maximum)" if group > 1 else ""
     name_axes(axes, f"Gradient norm by component{band}", "optimizer step", "L2 norm of the gradient")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
     return figure

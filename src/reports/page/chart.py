@@ -1,6 +1,7 @@
 """Scales for charts, and tables with charts.
 
-Coordinates are percentages of the box, so that a chart adapts to the width of the screen while its text keeps its size.
+Coordinates are percentages of the chart's width or height, so that a chart adapts to the width of the screen while its
+text keeps its size.
 """
 
 import math
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from src.reports.page.formatting import MINUS, format_compact
 
 TICK_DIGITS = (1, 2, 5)  # leading digits of the steps between ticks
-PADDING = 0.04  # fraction of an axis that stays empty at each end
+PADDING = 0.04  # space at each end of an axis, as a fraction of the range of the values
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,11 @@ class Scale:
         return round(100 - self.position(value), 2)
 
     def format_tick(self, value: float) -> str:
-        """Format a tick with as many decimals as its distance to the next tick requires."""
+        """Format a tick.
+
+        On a linear axis, it has as many decimals as its distance to the next tick requires; on a log axis, it has up to
+        three significant digits.
+        """
         if self.log:
             return format_compact(value)
         step = self.ticks[1] - self.ticks[0] if len(self.ticks) > 1 else 1.0
@@ -61,7 +66,10 @@ class ChartTable(NamedTuple):
 
 
 def linear_scale(values: Iterable[float], ticks: int = 4, whole: bool = False) -> Scale:
-    """Return a linear scale over all values with about `ticks` ticks, which are whole numbers if `whole` is true."""
+    """Return a linear scale over all finite values, or over [0, 1] if there are none.
+
+    The scale has about `ticks` ticks, which are whole numbers if `whole` is true.
+    """
     low, high = _ends(values)
     if low == high:
         low, high = (low - 0.5, high + 0.5) if whole else (low - abs(low) / 20 - 0.01, high + abs(high) / 20 + 0.01)
@@ -76,7 +84,7 @@ def linear_scale(values: Iterable[float], ticks: int = 4, whole: bool = False) -
 
 
 def log_scale(values: Iterable[float]) -> Scale:
-    """Return a logarithmic scale over all values, which must be positive."""
+    """Return a logarithmic scale over all finite values; there must be at least one, and all must be positive."""
     low, high = _ends(values)
     padding = max((high / low) ** PADDING, 1.1)
     low, high = low / padding, high * padding

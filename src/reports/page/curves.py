@@ -28,7 +28,7 @@ def run_curves(history: History) -> list[CurveChart]:
 
 
 def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> dict[str, list[CurveChart]]:
-    """Return the charts of each score, one for each variant with histories; all charts of a score have one scale."""
+    """Return the charts of each score, one for each variant with histories; they share the same scales."""
     return {score: charts for score in SCORES if (charts := _charts(variants, score))}
 
 
@@ -53,5 +53,6 @@ def _chart(histories: Sequence[History], score: str, x: Scale, y: Scale, title: 
         if curves:
             final_values.append(f"{name} ends at {sum(curve[-1][1] for curve in curves) / len(curves):.3f}")
     score_name, label = SCORES[score]
-    description = f"{score_name} of {title} by epoch: {', '.join(final_values)}"
+    subject = score_name if title == score_name else f"{score_name} of {title}"
+    description = f"{subject} by epoch: {', '.join(final_values)}"
     return CurveChart(title, label, description, x, y, lines, dots)

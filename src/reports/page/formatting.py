@@ -9,7 +9,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def format_score(value: float | None, sign: str = "") -> str:
-    """Format a score with three decimals; the sign "+" marks positive values too, and UNKNOWN stands for None."""
+    """Format a score with three decimals; `sign="+"` adds a sign to positive values. Return UNKNOWN for None."""
     return UNKNOWN if value is None else f"{value:{sign}.3f}".replace("-", MINUS)
 
 
@@ -19,7 +19,7 @@ def format_interval(low: float | None, high: float | None, sign: str = "") -> st
 
 
 def format_compact(value: float) -> str:
-    """Format a number with three significant digits: 0.021, 4.5, 320, 12.3k, 1.9M."""
+    """Format a number with up to three significant digits: 0.021, 4.5, 320, 12.3k, 1.9M; return UNKNOWN for NaN."""
     for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 0.9995:
             return f"{value / size:.3g}{suffix}"
