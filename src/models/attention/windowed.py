@@ -15,7 +15,8 @@ class WindowedAttention(MultiHeadAttention):
     """Multi-head attention in which token i attends only to tokens j with |i - j| ≤ w.
 
     `attend` divides the text into chunks of w tokens, and compares the queries of each chunk only with the keys of this
-    chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w instead of L².
+    chunk and the two neighbouring chunks. Its time and memory therefore grow as L·w instead of L². `weights` and ONNX
+    models still need L².
 
     Args:
         window: w, number of visible tokens on each side (≥ 1).
