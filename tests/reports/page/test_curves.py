@@ -17,6 +17,7 @@ def test_points_of_a_line() -> None:
     points = [f"{chart.x.position(epoch)},{chart.y.from_top(value)}" for epoch, value in ((0, 0.25), (1, 1.0))]
     assert line.attributes["points"] == " ".join(points)
     assert line.attributes["class"] == "val"
+    assert chart.description == "Accuracy by epoch: validation ends at 1.000"
 
 
 def test_line_for_each_run_and_split_on_one_scale() -> None:
