@@ -79,16 +79,16 @@ class TextDataModule(pl.LightningDataModule, ABC):
         super().__init__()
         for name, fraction in (("val_fraction", val_fraction), ("test_fraction", test_fraction)):
             if not 0 < fraction < 1:
-                raise ValueError(f"{name}={fraction}: must lie between 0 and 1, both excluded")
+                raise ValueError(f"{name}={fraction}: must be greater than 0 and less than 1")
         minimums = {"batch_size": 1, "limit": 1, "split_seed": 0, "seed": 0, "folds": 2, "fold": 0}
         for name, number in zip(minimums, (batch_size, limit, split_seed, seed, folds, fold), strict=True):
             if number is not None and number < minimums[name]:
                 raise ValueError(f"{name}={number}: must be at least {minimums[name]}")
         if folds is None and fold is not None:
-            raise ValueError(f"fold={fold}: needs the number of folds: set data.folds=5, or data.fold=null")
+            raise ValueError(f"fold={fold}: requires the number of folds: set data.folds=5, or data.fold=null")
         if folds is not None and fold is None:
             numbers = ",".join(map(str, range(min(folds, 5)))) + ("" if folds <= 5 else ",…")
-            raise ValueError(f"folds={folds}: needs the fold to test on: sweep over all with -m data.fold={numbers}")
+            raise ValueError(f"folds={folds}: set the fold to test on, or sweep over all with -m data.fold={numbers}")
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.truncation = Truncation(max_length, keep)
@@ -208,7 +208,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
     def rationales(self, split: str, index: Sequence[int]) -> list[list[tuple[int, int]]] | None:
         """Return, for each text at the positions `index`, the (start, end) spans of characters marked as evidence.
 
-        The marks are those of human annotators. The result is None if the source has none.
+        Human annotators marked the spans. The result is None if the source has no such spans.
         """
         return None
 

@@ -99,15 +99,15 @@ def _encode(
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
-    """Warn of classes that a held-out split may lack, because they have a single row or fewer rows than folds."""
+    """Warn about classes with too few rows, which a held-out split or a fold lacks or may lack."""
     from_train = {name: split for name, split in data.splits.items() if split.origin == "train"}
     labels = np.concatenate([split.labels for split in from_train.values()])
     counts = np.bincount(labels, minlength=len(data.class_names))
     rare = np.flatnonzero((counts > 1) & (counts < (folds or 0)))
     if len(rare):
         log.warning(
-            "classes with fewer rows than the %d folds: %s. Some folds have no test text of these classes. Scores over "
-            "all folds include these classes; scores of a single fold may not",
+            "Some classes have fewer rows than the %d folds: %s. Some folds have no test text of these classes. Scores "
+            "over all folds include these classes; scores of a single fold may not",
             folds,
             format_list([data.class_names[c] for c in rare]),
         )
@@ -117,8 +117,8 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
             absent = np.setdiff1d(absent, rare)
         if len(absent):
             log.warning(
-                "classes with only one row, which stays in the training split: %s. The %s scores do not include "
-                "these classes; add rows, or provide each split as a file (data.val_path, data.test_path)",
+                "Some classes have too few rows: %s. The %s split has no texts of these classes, and its scores do not "
+                "include them; add rows, or provide each split as a file (data.val_path, data.test_path)",
                 format_list([data.class_names[c] for c in absent]),
                 name,
             )

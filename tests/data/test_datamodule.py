@@ -277,9 +277,9 @@ def test_a_class_with_a_single_row_is_reported_even_if_the_data_are_cached(
         module = set_up(path, source_options)
         warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 2
-        assert warnings[0].startswith("classes with only one row, which stays in the training split: 'fair', 'rare'.")
-        assert "The val scores do not include these classes" in warnings[0]
-        assert "training split: 'fair'. The test scores do not include these classes" in warnings[1]
+        assert warnings[0].startswith("Some classes have too few rows: 'fair', 'rare'.")
+        assert "The val split has no texts of these classes, and its scores do not include them" in warnings[0]
+        assert "too few rows: 'fair'. The test split has no texts of these classes, and its scores" in warnings[1]
     assert module.class_counts[module.class_names.index("fair")] == 1
     caplog.clear()
     module = Table(str(path), **source_options)
@@ -308,8 +308,8 @@ def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, so
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fold": 2}, r"fold=2: needs the number of folds"),
-        ({"folds": 3}, r"folds=3: needs the fold to test on: sweep over all with -m data\.fold=0,1,2$"),
+        ({"fold": 2}, r"fold=2: requires the number of folds"),
+        ({"folds": 3}, r"folds=3: set the fold to test on, or sweep over all with -m data\.fold=0,1,2$"),
         ({"folds": 7}, r"data\.fold=0,1,2,3,4,…$"),
         ({"folds": 3, "fold": -1}, r"fold=-1: must be at least 0"),
         ({"folds": 1, "fold": 0}, r"folds=1: must be at least 2"),
@@ -330,9 +330,9 @@ def test_classes_with_fewer_rows_than_folds_are_reported(
     for fold in range(3):
         set_up(path, source_options, folds=3, fold=fold)
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert sum(text.startswith("classes with fewer rows than the 3 folds: 'rare'.") for text in warnings) == 3
-    single = [text for text in warnings if "test scores do not include" in text]
-    assert len(single) == 3 and all("training split: 'fair'." in text for text in single)
+    assert sum(text.startswith("Some classes have fewer rows than the 3 folds: 'rare'.") for text in warnings) == 3
+    single = [text for text in warnings if "The test split has no texts of these classes" in text]
+    assert len(single) == 3 and all("too few rows: 'fair'." in text for text in single)
 
 
 def test_the_cache_is_in_the_users_cache_folder(
