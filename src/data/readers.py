@@ -35,12 +35,15 @@ def read_chunks(path: Path, columns: Sequence[str] | None, delimiter: str | None
     Raises:
         UserError: if the extension is unknown, if the file is unreadable, empty, damaged or not UTF-8, or if a line is
             malformed.
-        ColumnError: if a column is missing or not unique; unless the file is JSON, before the first rows are yielded.
+        ColumnError: if a column is missing or not unique. For JSON files only, this error may occur after rows have
+            been yielded.
     """
     suffix = file_format(path)
     reader = READERS.get(suffix)
     if reader is None or (reader is read_parquet and path.suffix.lower() == GZIP):
-        raise UserError(f"{path}: unknown extension; it must be one of {', '.join(READERS)}, or .csv.gz and so on")
+        raise UserError(
+            f"{path}: unknown extension; it must be one of {', '.join(READERS)}; .gz may follow any but .parquet"
+        )
     with open_file(path) as file:
         if not file.read(1):
             raise UserError(f"{path}: the file is empty")

@@ -82,8 +82,16 @@ def test_any_text_is_read_from_jsonl(rows: list[tuple[str, str]], tmp_path_facto
         ("a.csv.gz", gzip.compress(b"text,label\na,b\n", mtime=0)[:-9], "is not a gzip file, or is damaged"),
         ("a.csv.gz", gzip.compress(b"text,label\na,b,c\n", mtime=0), "line 2 has 3 fields"),
         ("a.jsonl.gz", gzip.compress(b"caf\xe9", mtime=0), r"byte 3 \(line 1\) is not UTF-8"),
-        ("a.gz", gzip.compress(b"text,label\na,b\n", mtime=0), r"extension; it must be one of .* or \.csv\.gz"),
-        ("a.parquet.gz", gzip.compress(b"PAR1", mtime=0), r"extension; it must be one of .* or \.csv\.gz"),
+        (
+            "a.gz",
+            gzip.compress(b"text,label\na,b\n", mtime=0),
+            r"extension; it must be one of .*\.json; \.gz may follow any but \.parquet",
+        ),
+        (
+            "a.parquet.gz",
+            gzip.compress(b"PAR1", mtime=0),
+            r"extension; it must be one of .*\.json; \.gz may follow any but \.parquet",
+        ),
         ("a.parquet", "PAR1 and nothing else", "is not a Parquet file"),
         ("a.xlsx", "x", r"extension; it must be one of \.csv, \.tsv, \.jsonl, \.parquet"),
     ],
