@@ -1,4 +1,4 @@
-"""The tokenizers that a configuration can select; each is trained on texts, or loaded from a file or the hub."""
+"""Options of tokenizers, which are trained on texts, loaded from a file or the hub, or taken from a trained model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -37,8 +37,8 @@ class _Learned(TokenizerBuilder, ABC):
     """Base of the tokenizers that split texts by a pattern and learn a vocabulary of the most frequent pieces.
 
     Args:
-        vocab_size: maximum number of tokens, including those for padding and unknown words (3 to 16,777,215); subword
-            vocabularies always contain all characters of the training texts.
+        vocab_size: maximum number of tokens, including those for padding and unknown words (3 to 16,777,215). A
+            subword vocabulary always contains all characters of the training texts, even if they exceed the maximum.
         min_frequency: minimum number of occurrences of a token (≥ 1); rarer words are unknown, and rarer subwords are
             split further.
         lowercase: convert letters to lower case.
@@ -54,7 +54,7 @@ class _Learned(TokenizerBuilder, ABC):
                 f"vocab_size={self.vocab_size}: must be at least 3, for {PAD}, {UNKNOWN} and one other token"
             )
         if self.vocab_size >= MAX_IDS:
-            raise ValueError(f"vocab_size={self.vocab_size}: must be less than {MAX_IDS:,}, the maximum number of ids")
+            raise ValueError(f"vocab_size={self.vocab_size}: must be less than {MAX_IDS:,}")
         if self.min_frequency < 1:
             raise ValueError(f"min_frequency={self.min_frequency}: must be at least 1")
 
@@ -89,11 +89,11 @@ class _Learned(TokenizerBuilder, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Word(_Learned):
-    """Tokenizer that splits texts into words and punctuation marks: *don't* is one token, *good!* is two tokens.
+    """Tokenizer that splits texts into words and punctuation marks: *don't* is one token; *good!* is two tokens.
 
     Args:
-        glove_words: add all words of the bundled GloVe vectors to the vocabulary, in addition to `vocab_size` tokens.
-            Such words then have vectors even if they occur only in new texts.
+        glove_words: add all words of the bundled GloVe vectors to the vocabulary, beyond the limit of `vocab_size`. A
+            GloVe embedding can then use the vectors of words that occur only in new texts.
     """
 
     glove_words: bool = False
@@ -166,7 +166,8 @@ class Pretrained(TokenizerBuilder):
 
     Args:
         name_or_path: a `tokenizer.json`, a folder that contains one, or the name of a model on the hub. The
-            value is a path if it exists or looks like a path (`./…`, `/…`, `~…`, `….json`).
+            value is a path if there is such a file or folder, or if it looks like a path (`./…`, `/…`, `~…`,
+            `….json`).
     """
 
     name_or_path: str
@@ -189,6 +190,7 @@ class Pretrained(TokenizerBuilder):
         return Tokenizer(backend)
 
     def fingerprint(self) -> str:
+        """Return a string that changes with the options and the local file, but not with the files on the hub."""
         path = self._path()
         return f"{self!r} {content_hash([path]) if path else ''}"
 
@@ -206,7 +208,11 @@ class Pretrained(TokenizerBuilder):
             try:
                 return Path(hf_hub_download(self.name_or_path, "tokenizer.json"))
             except (OSError, HfHubHTTPError, HFValidationError) as error:
-                reason = str(error).splitlines()[0] if online else "the hub does not respond and there is no local copy"
+                reason = (
+                    str(error).splitlines()[0]
+                    if online
+                    else "the hub does not respond (or HF_HUB_OFFLINE is set), and there is no local copy"
+                )
                 raise UserError(
                     f"data.tokenizer.name_or_path={self.name_or_path}: no such file or folder, and {reason}. Set "
                     "the path of a tokenizer.json, or the exact name of a model on the hub"

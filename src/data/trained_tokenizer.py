@@ -16,7 +16,7 @@ PAD, UNKNOWN = "<pad>", "<unk>"  # ids 0 and 1 of every vocabulary
 UNKNOWN_ID = 1
 MAX_IDS = 1 << 24  # maximum number of ids in a vocabulary, including unused ids
 PROBE = "A film, it\u2019s good:<br />not b\u00e4d 1 \u0378"  # for testing a loaded tokenizer
-BLOCK = 1000  # number of texts between two updates of the progress bar
+BLOCK = 1000  # number of texts encoded at a time, and between two updates of the progress bar
 
 
 class Tokenizer:
@@ -34,11 +34,15 @@ class Tokenizer:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The tokens in the order of their ids; an unused id has an empty string."""
+        """The tokens in the order of their ids; an unused id has an empty string.
+
+        Raises:
+            ValueError: if there are no ids or more than `MAX_IDS`.
+        """
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
         if not 0 < size <= MAX_IDS:
-            raise ValueError(f"its ids go up to {size - 1:,}, but must be between 0 and {MAX_IDS - 1:,}")
+            raise ValueError(f"the largest id is {size - 1:,}, but must be between 0 and {MAX_IDS - 1:,}")
         tokens = [""] * size  # the ids of a pretrained model may have gaps
         for token, i in ids.items():
             tokens[i] = token
