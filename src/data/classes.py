@@ -12,7 +12,7 @@ from src.errors import UserError
 from src.formatting import format_list, format_repr
 from src.suggestions import suggestion
 
-MAX_FRACTIONAL_CLASSES = 100  # maximum number of classes if all labels are numbers and some are fractions
+MAX_FRACTIONAL_CLASSES = 100  # maximum number of classes if all labels are numbers, but not all are written as integers
 WHOLE = re.compile(r"[-+]?\d+")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
@@ -21,8 +21,8 @@ def distinct_classes(labels: Sequence[str], source: str) -> tuple[str, ...]:
     """Return the distinct labels, in numerical order if all are numbers, otherwise in alphabetical order.
 
     Raises:
-        UserError: if all labels are equal; or if all labels are numbers, some are fractions, and more than
-            `MAX_FRACTIONAL_CLASSES` are distinct: such labels are measurements, not classes.
+        UserError: if all labels are equal; or if all are numbers, some are written with a decimal point or an exponent,
+            and more than `MAX_FRACTIONAL_CLASSES` are distinct: such labels are measurements, not classes.
     """
     names = sorted(set(labels))  # equal numbers, such as 1 and 01, stay in alphabetical order
     if len(names) < 2:

@@ -28,7 +28,7 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
 
     If the source has no test split, one fold or `test_fraction` of its training split is held out. If the source has no
     validation split, `val_fraction` of the remaining training rows is held out. If `limit` is set, each split is then
-    reduced to a sample. The row of a class with a single row stays in train.
+    reduced to a sample. If a single row (or group) of a class remains, it stays in train.
 
     Returns:
         For each of train, val and test: the name of the source's split that contains the rows, and the indices of the
@@ -36,7 +36,8 @@ def divide(corpus: Corpus, splitting: Splitting) -> dict[str, tuple[str, np.ndar
 
     Raises:
         UserError: if rows have to be held out and most classes have a single row (or group), if `limit` is smaller
-            than the number of classes, or if the rows cannot be divided into folds.
+            than the number of classes, or if `folds` is set and the source has a test split or its rows cannot be
+            divided into folds.
     """
     val_fraction, test_fraction, seed, limit, folds, fold = splitting
     if folds is not None and corpus.test is not None:
@@ -77,12 +78,12 @@ def hold_out(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out a stratified part of the rows; of a class with a single row (or group), nothing is held out.
+    """Hold out a stratified part of the rows; a class with a single row (or group) remains as a whole.
 
     Args:
         labels: n int64.
-        fraction: fraction of the rows (or groups) to hold out, in (0, 1); at least one and not all of each class that
-            has two or more.
+        fraction: fraction of the rows (or groups) to hold out, in (0, 1). In each class with two or more
+            rows (or groups), at least one is held out and at least one remains.
         groups: n int64; the rows of a group stay together, and the class of its first row is the class of the group.
 
     Returns:
@@ -122,7 +123,7 @@ def hold_out_fold(
 
     Raises:
         UserError: if `fold` is not less than `folds`, if most classes have a single row (or group), or if there are
-            more folds than rows (or groups) in the other classes.
+            more folds than rows (or groups) in the classes that have two or more.
     """
     if fold >= folds:
         raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")
