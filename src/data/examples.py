@@ -43,8 +43,8 @@ def select_examples(
         folder: folder for the temporary file with the texts.
 
     Raises:
-        UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if a cell of
-            these columns is neither text nor a number, or if a label is longer than `MAX_LABEL_LENGTH`.
+        UserError: if `on_bad_rows` is "error" and a row lacks a text or a label, if no row has both, if
+            `cell_texts` rejects a text or a label, or if a label is longer than `MAX_LABEL_LENGTH`.
     """
     labels: list[str] = []
     groups: list[str] = []
@@ -80,7 +80,7 @@ def select_examples(
                 f"{rows.source}: no {text!r} or no {label!r} in {bad_places}. Correct the file, or drop such "
                 "rows with data.on_bad_rows=drop"
             )
-        log.warning("%s: dropped %s, without %r or %r", rows.source, bad_places, text, label)
+        log.warning("%s: dropped %s, because %r or %r is missing", rows.source, bad_places, text, label)
     if not labels:
         raise UserError(f"{rows.source}: no row has both {text!r} and {label!r}")
     return Examples(rows.source, rows.unit, places, texts, labels, groups)
@@ -90,8 +90,8 @@ def validate_options(text: str, label: str, on_bad_rows: str) -> None:
     """Check the options of `select_examples`.
 
     Raises:
-        ValueError: if `on_bad_rows` is neither "error" nor "drop", or if `text` and `label` are the same column, from
-            which a model would learn to copy the label.
+        ValueError: if `on_bad_rows` is neither "error" nor "drop", or if `text` and `label` are the same column: a
+            model would learn to copy the label.
     """
     if on_bad_rows not in ("error", "drop"):
         raise ValueError(f"on_bad_rows={on_bad_rows!r}: must be 'error' or 'drop'")
@@ -100,10 +100,10 @@ def validate_options(text: str, label: str, on_bad_rows: str) -> None:
 
 
 def cell_texts(rows: Rows, column: str) -> list[str]:
-    """Return the cells of a column as strings.
+    """Return the cells of a column as strings; a missing value, NaN or infinity becomes an empty string.
 
     Raises:
-        UserError: if a cell is neither text nor a number.
+        UserError: if a cell is neither valid text nor a number nor a boolean.
     """
     texts = []
     for i, value in enumerate(rows.columns[column]):
@@ -115,10 +115,11 @@ def cell_texts(rows: Rows, column: str) -> list[str]:
 
 
 def _string(value: Any) -> str:
-    """Convert a cell to text; a missing value, NaN or infinity becomes an empty text, and 2.0 becomes "2".
+    """Convert a cell to a string; a missing value, NaN or infinity becomes an empty string, and 2.0 becomes "2".
 
     Raises:
-        ValueError: if the cell is neither text nor a number; the message describes the cell and the remedy.
+        ValueError: if the cell is neither valid text nor a number nor a boolean; text is invalid if it contains an
+            unpaired surrogate or bytes that are not UTF-8. The message describes the cell and states the remedy.
     """
     if value is None:
         return ""

@@ -34,7 +34,7 @@ def existing_file(path: str | Path, option: str) -> Path:
     """Return the absolute path of a file, which must exist and be readable.
 
     Raises:
-        UserError: if the file does not exist or cannot be read.
+        UserError: if the file does not exist, is not a regular file, or cannot be read.
     """
     full = existing_path(path, option)
     with open_file(full, f"{option}={path}"):
@@ -74,7 +74,8 @@ def open_text(
         newline: as for `src.data.utf8.decoded`.
 
     Raises:
-        UserError: if the file cannot be opened; while the text is read, if the file is damaged or not UTF-8 text.
+        UserError: if the file cannot be opened; while the text is read, if the file is damaged, unpacks to an unusually
+            large text, or is not UTF-8 text.
     """
     source = source or str(path)
     with open_file(path, source, pipes) as file:
@@ -120,7 +121,7 @@ def content_hash(paths: Iterable[Path]) -> str:
     """Return the hexadecimal SHA-256 of the contents of all files, in this order; their names and dates have no effect.
 
     Raises:
-        UserError: if a file cannot be read.
+        UserError: if a file is not a regular file, or cannot be read.
     """
     digest = hashlib.sha256()
     for path in paths:

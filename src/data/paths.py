@@ -29,10 +29,11 @@ def absolute_path(path: str | Path, option: str) -> Path:
 def existing_path(path: str | Path, option: str) -> Path:
     """Return the absolute path of a file or folder, which must exist.
 
-    Arguments and errors are as for `absolute_path`.
+    The arguments are as for `absolute_path`.
 
     Raises:
-        UserError: if the path does not exist or is not accessible; the message suggests the closest name in the folder.
+        UserError: as for `absolute_path`, or if the path does not exist or is not accessible; the message suggests a
+            similar name in the folder, if there is one.
     """
     full = absolute_path(path, option)
     try:
@@ -50,7 +51,8 @@ def local_path(name: str, option: str) -> Path | None:
     `name` is a path if a file or folder of this name exists, or if it looks like a path (`./…`, `/…`, `~…`, `….json`).
 
     Raises:
-        UserError: if the name is empty, or looks like a path that does not exist.
+        UserError: if the name is empty; or if it is a path or looks like one, but the path does not exist or is not
+            accessible.
     """
     if not name or name.startswith((".", "/", "~")) or name.endswith(".json") or os.path.lexists(name):
         return existing_path(name, option)

@@ -50,7 +50,12 @@ class Spool:
 
 
 class StoredTexts(Sequence[str]):
-    """Texts in a temporary file in `folder`, without unpaired surrogates; each text takes 16 bytes of memory."""
+    """Texts in a temporary file in `folder`; each text takes 16 bytes of memory.
+
+    Raises:
+        UserError: if the file cannot be written.
+        UnicodeEncodeError: if a text contains an unpaired surrogate.
+    """
 
     def __init__(self, folder: Path, texts: Iterable[str]) -> None:
         self._spool = Spool(folder)
@@ -81,7 +86,7 @@ class StoredTexts(Sequence[str]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def take(self, rows: np.ndarray) -> "StoredTexts":
-        """Return the texts of these rows, in the same temporary file."""
+        """Return the texts of these rows, which remain in the same temporary file."""
         texts = object.__new__(StoredTexts)
         texts._spool, texts._starts, texts._stops = self._spool, self._starts[rows], self._stops[rows]
         return texts
