@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-# The rows of so many batches are sorted together. A larger number would save padding, but make the order less random.
+# Number of batches per process whose rows are sorted together. A larger number would save padding, but make the order
+# less random.
 BATCHES_PER_BUCKET = 50
 
 Plan = list[np.ndarray]
@@ -29,9 +30,10 @@ def shuffled(
 
     Args:
         lengths: n integers, the number of tokens of each text.
-        buckets: build batches of texts of similar length: rows are shuffled, then sorted by length within chunks of 50
-            batches (in small splits, within chunks of an eighth of the batches, so that the order stays random), and
-            then the batches are shuffled. In each step, all processes get batches of similar length.
+        buckets: build batches of texts of similar length. In each step, every process gets one batch, and the batches
+            of a step have texts of similar length. The rows are shuffled, then sorted by length within chunks of 50
+            steps (in small splits, of an eighth of the steps, so that the order stays random), and then the steps are
+            shuffled.
         rank: index of this process among the `world_size` processes.
     """
     rng = np.random.default_rng([seed, epoch])

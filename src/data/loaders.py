@@ -49,9 +49,7 @@ class ShuffledBatches:
         if self.position >= len(self):
             self.set_epoch(self.epoch + 1)
         for rows in self.order(self.epoch)[self.position :]:
-            self.position += (
-                1  # before the yield, so that a state that is saved in this step continues with the next batch
-            )
+            self.position += 1  # before the yield: a run resumed from a state saved in this step gets the next batch
             yield self.builder(rows)
 
     @property

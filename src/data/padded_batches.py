@@ -40,7 +40,7 @@ class Truncation:
     def padded_length(self, longest: int) -> int:
         """Return the padded length of a batch whose longest text has `longest` tokens.
 
-        There are few padded lengths, because kernels are compiled once for each shape, and because a batch can reuse
+        Only a few padded lengths are possible, so that kernels are compiled for few shapes, and a batch can often reuse
         the memory of an earlier batch of the same length. Texts of up to 1,000 tokens have 64 padded lengths. Five
         significant bits would give 112 padded lengths, and save 3 % of the padding.
         """
