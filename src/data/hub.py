@@ -14,7 +14,7 @@ def connection() -> Iterator[bool]:
     """Set the hub's client libraries to offline mode within this context if the hub does not respond.
 
     In online mode, the libraries would retry for half a minute before they fail; in offline mode, they use their local
-    cache at once. Libraries that are already in offline mode stay in it.
+    cache at once. If one of them is already in offline mode, the hub is not contacted, and all are set to offline mode.
 
     Yields:
         Whether the libraries are in online mode.

@@ -94,8 +94,8 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
     Args:
         data: the beginning of a text, or the whole text.
         source: name of the file, for the message.
-        ascii_share: fraction of ASCII characters from which zero bytes indicate UTF-16. One of the two bytes of an
-            ASCII character is zero in UTF-16, and three of the four bytes are zero in UTF-32.
+        ascii_share: minimum fraction of ASCII characters, as inferred from zero bytes, for UTF-16 without a byte order
+            mark. One of the two bytes of an ASCII character is zero in UTF-16.
 
     Raises:
         UserError: if the data are UTF-16 or UTF-32; the message names the encoding.
@@ -120,5 +120,5 @@ def require_one_byte_units(data: bytes, source: str, ascii_share: float = 0.75) 
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text at line feeds and carriage returns; str.splitlines also splits at others, such as form feeds."""
+    """Split a text at line feeds and carriage returns only; str.splitlines also splits at form feeds, for instance."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -28,7 +28,8 @@ class Hub(TextDataModule):
         val_split: name of the validation split; None holds out training rows.
         test_split: name of the test split; None holds out training rows.
         on_bad_rows: how to treat rows without text or label: "error" reports them, "drop" drops them.
-        labels: the allowed classes in order; None means the classes of the data set.
+        labels: the allowed classes in order; None means the named classes of the data set or, if it has none,
+            the sorted labels of its training split.
         options: passed to `TextDataModule`.
     """
 

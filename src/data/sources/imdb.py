@@ -55,7 +55,7 @@ class Imdb(TextDataModule):
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the training files and the test files in a folder; raise a UserError if either are missing."""
+    """Return the training files and the test files in a folder; raise a UserError if either list is empty."""
     train, test = (sorted(folder.rglob(f"{split}*.parquet")) for split in ("train", "test"))
     if not train or not test:
         raise UserError(

@@ -27,8 +27,8 @@ class Table(TextDataModule):
         test_path: a test file with the same columns; None holds out rows of `path`.
         on_bad_rows: how to treat rows without text or label: "error" reports them, "drop" drops them.
         labels: the allowed classes in order; None means the sorted classes of the training file.
-        delimiter: delimiter of CSV and TSV files, a character or its name; None means a tab in TSV files, and in CSV
-            files the delimiter of the header.
+        delimiter: delimiter of CSV and TSV files, a character or its name; None means a tab in TSV files, and the
+            delimiter detected in the header in CSV files.
         options: passed to `TextDataModule`.
     """
 
@@ -83,7 +83,7 @@ class Table(TextDataModule):
             if self.is_training and split in self.paths and self.paths[split].samefile(self.paths["train"]):
                 raise UserError(
                     f"data.{split}_path={self.paths[split]}: is the same file as data.path, so the model would be "
-                    f"trained on the texts of this split; name another file, or null to hold out data.{split}_fraction "
+                    f"trained on the texts of this split; set another file, or null to hold out data.{split}_fraction "
                     "of data.path"
                 )
         examples = {split: self._examples(path) for split, path in self.paths.items()}
