@@ -1,4 +1,4 @@
-"""Metrics added by the user: scores with 95 % intervals, and values by group of texts that a comparison resamples."""
+"""Metrics added by the user: scores with 95 % intervals, and values of groups of texts, which comparisons resample."""
 
 from copy import deepcopy
 
@@ -36,8 +36,8 @@ class AddedMetric:
     def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Score:
         """Return the score with its 95 % interval: Student's t interval for the mean of the values of `by_group`.
 
-        The interval ends at the highest possible value of the metric. The score and the bounds are None if the score
-        is undefined; the bounds alone are None if the values of `by_group` are undefined or equal.
+        The upper bound is at most the highest possible value, if the metric declares one. The score and the bounds are
+        None if the score is undefined; the bounds alone are None if the values of `by_group` are undefined or equal.
         """
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):
@@ -56,9 +56,10 @@ class AddedMetric:
     def by_group(self, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
         """Return a value for each group of texts; the mean of the values is the score.
 
-        The values are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4). The variance of the
-        score is estimated by their variance, divided by the number of groups. The texts are assigned at random to 100
-        groups, which are the same for all runs on these texts; if there are fewer than 200 texts, each text is a group.
+        The values are the pseudo-values of the delete-a-group jackknife (Wolter 2007, chapter 4), shifted so that their
+        mean is the score. Their variance divided by the number of groups is an estimate of the variance of the score.
+        The texts are assigned at random to 100 groups, which are the same for all runs on these texts; if there are
+        fewer than 200 texts, each text is a group.
 
         Returns:
             One value per group; None if there are fewer than two texts, or if the score of all texts, or of all texts

@@ -34,7 +34,7 @@ def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray |
 
 
 def _one_against_the_rest(probabilities: np.ndarray, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each class (of two, only class 1), return its scores, n, and whether the texts belong to it, n bool."""
+    """For each class (only for class 1 if there are two), return its n scores and a mask of its texts, n bool."""
     classes = probabilities.shape[1]
     return [(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))]
 

@@ -26,7 +26,7 @@ def assign_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
 
 
 def calibration_bins(probabilities: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Bins:
-    """Count the texts and correct predictions in each bin, and average the confidence, from n×C and n."""
+    """Count the texts and correct predictions in each bin, and average the confidence: n×C, n → M bins."""
     confidence = probabilities.max(1).astype(np.float64)
     indices = assign_bins(confidence, bins)
     count = np.bincount(indices, minlength=bins)

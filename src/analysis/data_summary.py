@@ -14,7 +14,7 @@ def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -
 
     Args:
         data: data module after `setup`.
-        has_vector: whether each token in the vocabulary has a pretrained vector; None without pretrained vectors.
+        has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses none.
     """
     majority = int(np.argmax(data.class_counts))
     return Data(

@@ -57,8 +57,9 @@ class Ensemble:
         """Classify texts and return an explanation of each.
 
         If all models read the same tokens, `weights` and `matrix` are means over the models; otherwise they are those
-        of the first model. The matrix of several models is also averaged over heads, and is None if a model has none.
-        `layers` always comes from the first model. `is_unknown` is true if no model knows any word of the text.
+        of the first model. The matrix of an ensemble of several models is also averaged over heads, and is None if one
+        of the averaged models has none. `words`, `layers` and `cut` always come from the first model. `is_unknown` is
+        true if no model knows any word of the text.
         """
         by_member = []
         for member in self.members:

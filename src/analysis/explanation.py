@@ -30,7 +30,7 @@ class Explanation:
             attention has no row of weights for each token, if the text has fewer than 2 or more than 512 words, or if
             maps are disabled.
         layers: token × token weights H×L×L of the encoder's attention layers by name, for texts of 2 to 64 words;
-            otherwise empty.
+            empty for other texts, and if maps are disabled.
         cut: the part of a truncated text that the model reads, such as 'first 500 of 20,000 tokens'; otherwise empty.
         is_unknown: whether the model knows none of the words, so that the prediction does not depend on these words.
     """
@@ -45,7 +45,10 @@ class Explanation:
     is_unknown: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to plain containers for JSON; round weights to six decimal places, and matrices to four."""
+        """Convert all fields but `is_unknown` to plain containers for JSON.
+
+        Weights are rounded to six decimal places, and matrices to four.
+        """
         return {
             "predicted": self.predicted,
             "probabilities": self.probabilities,
@@ -122,7 +125,7 @@ def known_tokens(model: Classifier, codec: Codec, batch: Batch) -> torch.Tensor:
 
 
 def _layer_maps(model: Classifier, tokens: torch.Tensor, mask: torch.Tensor) -> dict[str, np.ndarray]:
-    """Return the weights N×H×L×L of each attention layer of the encoder, by name; {} without texts."""
+    """Return the weights N×H×L×L of each attention layer of the encoder, by name; {} if there are no texts."""
     if not len(tokens):
         return {}
     longest = max(1, int(mask.sum(1).max()))
