@@ -24,7 +24,7 @@ MARKUP = "\\`*_{}[]<>#|"  # characters with a meaning in Markdown or HTML
 
 @contextmanager
 def new_folder(path: str) -> Iterator[Path]:
-    """Yield a temporary folder, and rename it to `path` if the block raises no exception.
+    """Yield a temporary folder; rename it to `path` if the block raises no exception, and delete it otherwise.
 
     Raises:
         UserError: if `path` exists and is not an empty folder, or if it cannot be created.
@@ -74,11 +74,11 @@ def write_model_card(
     difference: float,
     accuracy_loss: AccuracyLoss | None,
 ) -> None:
-    """Write README.md, with the scores of the run whose folder contains the checkpoint.
+    """Write README.md, with the scores of the run if the checkpoint is in the folder of its run.
 
     Args:
         checkpoint: path of the exported checkpoint.
-        difference: largest absolute difference between an output of `portable` and of the ONNX model.
+        difference: largest absolute difference between the outputs of `portable` and of the ONNX model.
         accuracy_loss: comparison of the int8 model with the ONNX model; None if there is no int8 model.
     """
     result = RunResult.load(checkpoint.resolve().parent.parent)
@@ -120,7 +120,7 @@ def _training(card: Card, result: RunResult) -> dict[str, Any]:
 
 
 def _scores(result: RunResult) -> dict[str, Any]:
-    """Return the final metrics of the test split, or of the validation split if the run has no test metrics."""
+    """Return the defined final scores on the test split, or on the validation split if the run has no test metrics."""
     split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
     scores = [
         {
@@ -140,7 +140,10 @@ def _interval(score: Score) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Escape the characters in MARKUP, which class names may contain, and replace each run of whitespace by a space."""
+    """Escape the characters in MARKUP in strings and lists of strings, such as class names; return other values as is.
+
+    Each run of whitespace becomes one space, and whitespace at the ends is removed.
+    """
     if isinstance(value, str):
         return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
 TOLERANCE = 1e-5  # largest allowed difference from torch, in a probability or a weight
-TRACED = (3, 7)  # texts and tokens of the traced batch; the batches in CHECKED have other shapes
+TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
 
@@ -59,7 +59,8 @@ def convert(portable: PortableModel, path: Path) -> float:
         portable: a trained model on the CPU, in evaluation mode.
 
     Returns:
-        The largest absolute difference from torch's outputs, on ragged batches of other shapes than the traced batch.
+        The largest absolute difference from torch's outputs, on ragged batches in other shapes than that of the traced
+        batch.
 
     Raises:
         UserError: if no exporter writes a model with the same outputs.

@@ -34,7 +34,7 @@ class AccuracyLoss(NamedTuple):
 
 
 def quantize(source: Path, target: Path) -> None:
-    """Write a copy of an ONNX model whose matrix products have int8 weights and quantize activations at run time."""
+    """Write a copy of an ONNX model with int8 weights in matrix products; activations are quantized at run time."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     with quiet():  # hides the advice of onnxruntime to preprocess the model
