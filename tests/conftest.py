@@ -1,4 +1,4 @@
-"""All tests run offline, on one thread of torch each, and repeatably."""
+"""Settings and fixtures for all tests: no network, one torch thread per process, and repeatable examples."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import socket
 os.environ.update(
     WANDB_MODE="offline", WANDB_SILENT="true", HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", MPLBACKEND="Agg"
 )
-# torch reads this at import. Its tensors here are so small that threads take longer to start than to compute.
+# torch reads this at import. The tensors of the tests are so small that starting threads takes longer than computing.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import gc
@@ -24,35 +24,35 @@ from filelock import FileLock
 
 from src.process.startup import GC_THRESHOLDS
 
-gc.set_threshold(*GC_THRESHOLDS)  # as in a command
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by the processes that tests start
+gc.set_threshold(*GC_THRESHOLDS)  # the thresholds that commands set
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the processes that tests start would ignore it
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1", "", None}
 
 
-def on_loopback(function: Callable[..., Any], host_of: Callable[[Any, Any], object]) -> Callable[..., Any]:
-    """The function of `socket` for hosts of this machine alone; W&B's own service answers on loopback.
+def restrict_to_loopback(function: Callable[..., Any], host_of: Callable[[Any, Any], object]) -> Callable[..., Any]:
+    """Return a function of `socket` that refuses all hosts except this machine, where W&B runs its service.
 
-    An audit hook would also be called by every `id()`, which copying a configuration calls a thousand times.
+    An audit hook would be slower: Python calls it at every `id()`, and copying a configuration calls `id()` very often.
     """
 
     @wraps(function)
-    def checked(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
+    def restricted(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
         host = host_of(first, second)
         if host not in LOOPBACK:
-            raise RuntimeError(f"a test reached for the network: {host}")
+            raise RuntimeError(f"a test tried to connect to another machine: {host}")
         return function(first, second, *arguments, **options)
 
-    return checked
+    return restricted
 
 
 def host_of_address(_: socket.socket, address: Any) -> object:
-    return address[0] if isinstance(address, tuple) else None  # a Unix socket's address is no tuple
+    return address[0] if isinstance(address, tuple) else None  # the address of a Unix socket is not a tuple
 
 
-socket.getaddrinfo = on_loopback(socket.getaddrinfo, lambda host, port: host)
+socket.getaddrinfo = restrict_to_loopback(socket.getaddrinfo, lambda host, port: host)
 for method in ("connect", "connect_ex"):
-    setattr(socket.socket, method, on_loopback(getattr(socket.socket, method), host_of_address))
+    setattr(socket.socket, method, restrict_to_loopback(getattr(socket.socket, method), host_of_address))
 
 hypothesis.settings.register_profile("heed", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("heed")
@@ -60,7 +60,7 @@ hypothesis.settings.load_profile("heed")
 
 @pytest.fixture(autouse=True)
 def close_log_files() -> Iterator[None]:
-    """Close the log file that Hydra opens for a run in this process; otherwise a later test is warned of it."""
+    """Close the log file that Hydra opens for a run in this process; otherwise it causes a warning in a later test."""
     yield
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if type(handler) is logging.FileHandler]:
@@ -70,7 +70,7 @@ def close_log_files() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The last checkpoint of a short run with `callbacks=checkpoints`; read only."""
+    """The last checkpoint of a short run with `callbacks=checkpoints`; tests must not change it."""
     from tests.helpers import trained
 
     return trained(tmp_path_factory.mktemp("checkpoint") / "run")
@@ -78,14 +78,14 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Path, dict[str, Any]]:
-    """The folder of a run with the default callbacks, and its result; shared by all workers, and read only."""
+    """The folder and the result of a run with the default callbacks; shared by all workers; tests must not change it."""
     from tests.helpers import train
 
-    own = tmp_path_factory.getbasetemp()
-    shared = (own if worker_id == "master" else own.parent) / "finished"
+    folder = tmp_path_factory.getbasetemp()
+    shared = (folder if worker_id == "master" else folder.parent) / "finished"
     shared.mkdir(exist_ok=True)
-    record = shared / "result.json"  # written once the run is complete
+    result_file = shared / "result.json"  # written after the run is complete
     with FileLock(shared / "lock"):
-        if not record.exists():
-            record.write_text(json.dumps(train(shared / "run", draws=True)))
-    return shared / "run", json.loads(record.read_text())
+        if not result_file.exists():
+            result_file.write_text(json.dumps(train(shared / "run", draws=True)))
+    return shared / "run", json.loads(result_file.read_text())

@@ -1,4 +1,4 @@
-"""Any JSON values, and damaged copies of a record, for readers of files."""
+"""Strategies of Hypothesis to test readers of files: arbitrary JSON values, and damaged copies of a record."""
 
 import json
 from typing import Any
@@ -19,15 +19,15 @@ few_examples = settings(
 
 
 def damaged(record: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Records with one value, at any place, replaced or left out."""
-    places = [path for path in _paths(record) if path]
+    """Copies of the record in which one value, at any depth, is replaced or removed."""
+    paths = [path for path in _paths(record) if path]
 
     @st.composite
-    def changed(draw: st.DrawFn) -> Any:
+    def copies(draw: st.DrawFn) -> Any:
         copy: Any = json.loads(json.dumps(record))
-        *above, last = draw(st.sampled_from(places))
+        *parents, last = draw(st.sampled_from(paths))
         node = copy
-        for key in above:
+        for key in parents:
             node = node[key]
         if draw(st.booleans()):
             node[last] = draw(trees)
@@ -35,7 +35,7 @@ def damaged(record: dict[str, Any]) -> st.SearchStrategy[Any]:
             del node[last]
         return copy
 
-    return changed()
+    return copies()
 
 
 def _paths(node: Any, path: tuple[Any, ...] = ()) -> Any:

@@ -1,7 +1,8 @@
-"""Runs commands in processes that are forked from a server which has imported every module.
+"""Run commands in processes that are forked from a server which has imported all modules.
 
-A new interpreter takes seconds of CPU time to import torch and Lightning. `subprocess` remains for what only a new
-interpreter proves: which modules a command imports, signals and closed streams at its start, exit handlers.
+A new interpreter needs seconds of CPU time to import torch and Lightning. `subprocess` remains for tests that need a
+new interpreter: tests of the modules that a command imports, of signals and closed streams at its start, and of exit
+handlers.
 """
 
 import atexit
@@ -23,19 +24,19 @@ from typing import Any
 import src
 
 ENTRY_POINTS = ("compare", "dashboard", "eval", "export", "predict", "summary", "train")  # run as __main__
-ELSEWHERE = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb", "PIL.PngImagePlugin")
+OTHER_MODULES = ("datasets", "onnx", "pytorch_lightning.loggers", "wandb", "PIL.PngImagePlugin")
 
 
 def preload() -> None:
-    """Import the modules that commands use, in the server."""
+    """Import, in the server, the modules that commands use."""
     modules = [
         module.name
         for module in pkgutil.walk_packages(src.__path__, "src.")
         if not module.name.startswith("src.portable.files")
     ]
-    for name in (*modules, *ELSEWHERE):
+    for name in (*modules, *OTHER_MODULES):
         if name.removeprefix("src.") not in ENTRY_POINTS:
-            with suppress(ImportError):  # of an extra that is not installed
+            with suppress(ImportError):  # the extra of this module may not be installed
                 importlib.import_module(name)
 
 
@@ -50,10 +51,10 @@ class Fork:
     """A command in a forked process, with the interface of `subprocess.Popen`.
 
     Args:
-        line: the interpreter, `-m` or `-c`, a module or code, and the arguments; from `helpers.command`.
-        options: `cwd`, the working folder, and `env`, the environment; from there, too.
-        input: standard input.
-        merge: write standard error to standard output.
+        line: the interpreter, `-m` or `-c`, a module or code, and the arguments, from `helpers.command`.
+        options: `cwd` (the working folder) and `env` (the environment), also from `helpers.command`.
+        input: the text on standard input.
+        merge: whether standard error is written to standard output.
         draws: draw the figures of a run, which takes most of its time.
     """
 
@@ -91,7 +92,7 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self) -> tuple[str, str]:
-        """Wait for the end, and return standard output and standard error."""
+        """Wait until the process ends, and return standard output and standard error."""
         self._process.join()
         output, error = (path.read_text(encoding="utf-8") for path in self._streams[1:])
         for path in self._streams:
@@ -102,27 +103,25 @@ class Fork:
 def complete(
     line: Sequence[str], options: Mapping[str, Any], input: str = "", draws: bool = False
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command in a forked process to its end."""
+    """Run a command in a forked process, and wait until it ends."""
     fork = Fork(line, options, input, draws=draws)
     output, error = fork.communicate()
     assert fork.returncode is not None
     return subprocess.CompletedProcess(line, fork.returncode, output, error)
 
 
-def _execute(
-    words: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path], draws: bool
-) -> None:
-    """Do in a forked process what `python -m <module>` or `python -c <code>` does in a new one."""
-    atexit._clear()  # the server's own handlers, one of which removes a folder of W&B that all processes use
+def _execute(line: Sequence[str], folder: Path, environment: dict[str, str], streams: list[Path], draws: bool) -> None:
+    """Execute `-m <module>` or `-c <code>` in a forked process as a new Python interpreter does."""
+    atexit._clear()  # remove the server's handlers, one of which deletes a W&B folder that all processes use
     for number, path in enumerate(streams):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_APPEND
         os.dup2(os.open(path, flags, 0o600), number)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # multiprocessing closed it
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # multiprocessing closed standard input
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     sys.path.insert(0, str(folder))
-    flag, program, *arguments = words
+    flag, program, *arguments = line
     from src import run
     from src.process.startup import set_up_process
     from src.sweep import processes
@@ -130,7 +129,7 @@ def _execute(
     if not draws:
         run.draw_all = lambda folder: []
 
-    # The server only imported modules, so its children may fork as a new interpreter may.
+    # The server has only imported modules, so its children may fork, like a new interpreter.
     processes._may_fork = sys.platform == "linux"
     processes.record_fork_safety = lambda: None
     sys.argv = [flag, *arguments]
@@ -140,6 +139,6 @@ def _execute(
             runpy.run_module(program, run_name="__main__", alter_sys=True)
         else:
             exec(compile(program, "<string>", "exec"), sys.modules["__main__"].__dict__)
-    finally:  # as a new interpreter; multiprocessing would first wait for joblib's workers, which end after minutes
+    finally:  # as in a new interpreter; multiprocessing would first wait for joblib's workers, which end after minutes
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()

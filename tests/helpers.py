@@ -1,4 +1,4 @@
-"""What several tests need: the configuration of a small run, and the run itself."""
+"""Functions for several tests: they compose the configurations of small runs, and execute runs and commands."""
 
 import json
 import os
@@ -26,18 +26,18 @@ CONF = str(ROOT / "conf")
 
 @cache
 def repository(config_name: str) -> Repository:
-    """The config files of a command, which are read once."""
+    """The configuration files of a command, which are read once per process."""
     return Repository(Path(CONF), config_name)
 
 
 def small_config(folder: Path, overrides: Sequence[str] = (), config_name: str = "train") -> DictConfig:
-    """A quick run on the bundled CSV that writes to `folder` alone."""
+    """Compose a short run on the bundled CSV file, which writes to `folder` and to the folder `cache` next to it."""
     paths = [f"paths.output_dir={folder}", f"data.cache_dir={folder.parent / 'cache'}"]
     return without_hydra(repository(config_name).compose([*paths, *overrides]))
 
 
 def one_class_data(folder: Path) -> list[str]:
-    """Overrides for a file that is refused when its rows are read, behind every check of the configuration."""
+    """Overrides for a file that passes the checks of the configuration, but is refused when its rows are read."""
     path = folder / "one_class.csv"
     path.write_text("text,label\na,x\nb,x\n")
     return ["data=csv", f"data.path='{path}'"]
@@ -45,7 +45,7 @@ def one_class_data(folder: Path) -> list[str]:
 
 @contextmanager
 def no_skipped_component() -> Iterator[None]:
-    """Fail if a dry build skips a component that raises something else than a message for the user."""
+    """Fail if a dry build skips a component because of an exception that is not a message for the user."""
 
     def fail(message: str, error: Exception) -> None:
         raise AssertionError(message % error) from error
@@ -55,25 +55,31 @@ def no_skipped_component() -> Iterator[None]:
 
 
 def train(folder: Path, *overrides: str, draws: bool = False) -> dict[str, Any]:
-    """Run `src.train` in this process and return its result.json; pictures, which take most of its time, if `draws`."""
+    """Run `src.train` in this process, and return the content of its result.json.
+
+    Args:
+        folder: the folder of the run.
+        overrides: options of the run; the defaults include two epochs and 6 hidden features.
+        draws: whether the run draws pictures, which take most of its time.
+    """
     from src.train import main
 
     selects_callbacks = any(override.startswith(("callbacks=", "debug=")) for override in overrides)
-    quiet = ["logger=csv"] if selects_callbacks else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
-    cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *quiet, *overrides])
+    options = ["logger=csv"] if selects_callbacks else ["logger=csv", "~callbacks.progress", "~callbacks.parts_summary"]
+    cfg = small_config(folder, ["model.encoder.hidden_dim=6", "trainer.max_epochs=2", *options, *overrides])
     with nullcontext() if draws else patch("src.run.draw_all", return_value=[]):
         main.__wrapped__(cfg)  # type: ignore[attr-defined]
     return json.loads((folder / "result.json").read_text())
 
 
 def trained(folder: Path, *overrides: str) -> Path:
-    """The last checkpoint of a run without evaluation and pictures."""
+    """Train without evaluation and pictures, and return the path of the last checkpoint."""
     train(folder, "callbacks=checkpoints", "test=false", *overrides)
     return folder / "checkpoints" / "last.ckpt"
 
 
 def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool = False) -> dict[str, Any]:
-    """Run `src.eval` in this process and return its result.json; `checkpoint` may be a list in [ ]."""
+    """Run `src.eval` in this process, and return the content of its result.json; `checkpoint` may be a list in [ ]."""
     from src.eval import main
 
     path = checkpoint if str(checkpoint).startswith("[") else f"'{checkpoint}'"
@@ -86,13 +92,13 @@ def evaluate(folder: Path, checkpoint: Path | str, *overrides: str, draws: bool 
 
 
 def one_batch(codec: Codec, texts: Sequence[str], labels: Sequence[int] | np.ndarray | None = None) -> Batch:
-    """One batch of all texts in their order; without `labels`, every label is -1."""
+    """Create one batch of all texts in the same order; without `labels`, every label is -1."""
     batch = codec.builder(texts)(np.arange(len(texts)))
     return batch if labels is None else batch._replace(labels=torch.as_tensor(np.asarray(labels)))
 
 
 def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:
-    """What `subprocess` takes to run `python -m src.<name>` in `folder`."""
+    """The arguments with which `subprocess` runs `python -m src.<name>` in `folder`."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
     environment |= {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
     options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8"}
@@ -100,7 +106,7 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
 
 
 def run(folder: Path, name: str, *arguments: str, stdin: str = "", draws: bool = False) -> str:
-    """Standard output of `python -m src.<name>` in `folder`, which must succeed."""
+    """Run `python -m src.<name>` in `folder`, which must succeed, and return standard output."""
     process = complete(*command(folder, name, *arguments), input=stdin, draws=draws)
     assert process.returncode == 0, process.stderr
     return process.stdout

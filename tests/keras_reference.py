@@ -10,8 +10,8 @@ from typing import Any
 def keras() -> Any:
     os.environ["KERAS_BACKEND"] = "torch"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Keras' own, at import
+        warnings.simplefilter("ignore")  # from Keras, at import
         module = importlib.import_module("keras")
-    # Its logging closes the stream that stderr was at import, pytest's own, once Hydra sets up logging anew.
+    # absl's handler stores sys.stderr at import, which is pytest's stream, and closes it when Hydra configures logging.
     importlib.import_module("absl.logging").get_absl_handler().python_handler.stream = sys.__stderr__
     return module

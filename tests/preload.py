@@ -1,4 +1,4 @@
-"""What the server of tests/forks.py imports when it starts."""
+"""The module that the server of tests/forks.py imports when it starts."""
 
 from tests.forks import preload
 
