@@ -1,4 +1,4 @@
-"""Objects of configuration: options, a user's own parts, and runs with less than usual."""
+"""Objects built from a configuration: components, optimizers, schedulers and callbacks, and runs with few of them."""
 
 import csv
 import math
@@ -19,16 +19,16 @@ from tests.helpers import evaluate, small_config, train, trained
 VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
 
 
-def model(*overrides: str) -> tuple[Any, Any]:
+def build_model(*overrides: str) -> tuple[Any, Any]:
     cfg = small_config(Path("unused"), overrides)
     return cfg, build.classifier(cfg, VOCABULARY, num_logits=3)
 
 
-def test_the_parts_are_told_each_others_sizes() -> None:
-    _, parts = model("model.encoder.hidden_dim=7", "model/pooling=mean_max", "model.embedding.dim=5")
-    assert parts.embedding.table.weight.shape == (len(VOCABULARY), 5)
-    assert parts.encoder.output_dim == 14
-    assert parts.head.linear.weight.shape == (3, 28)
+def test_the_sizes_of_components_agree() -> None:
+    _, model = build_model("model.encoder.hidden_dim=7", "model/pooling=mean_max", "model.embedding.dim=5")
+    assert model.embedding.table.weight.shape == (len(VOCABULARY), 5)
+    assert model.encoder.output_dim == 14
+    assert model.head.linear.weight.shape == (3, 28)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_the_parts_are_told_each_others_sizes() -> None:
         (["model/position=rotary"], r"model\.position: "),
     ],
 )
-def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], message: str) -> None:
+def test_an_invalid_option_is_reported_with_its_path(overrides: list[str], message: str) -> None:
     with pytest.raises(UserError, match=f"^{message}"):
-        model(*overrides)
+        build_model(*overrides)
 
 
 @pytest.mark.parametrize(
@@ -72,45 +72,45 @@ def test_an_option_that_cannot_be_is_named_by_its_path(overrides: list[str], mes
         (["model.encoder.hidden_dim=10000000000"], r"model\.encoder\.hidden_dim=10000000000   needs more memory"),
     ],
 )
-def test_what_a_part_refuses_shows_before_the_data_are_read(overrides: list[str], message: str, tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_the_data_are_read(overrides: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"^1 mistake in the configuration; nothing was started.\n  {message}"):
         train(tmp_path / "run", *overrides)
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_validation_after_more_batches_than_an_epoch_has_is_refused(tmp_path: Path) -> None:
+def test_a_validation_interval_longer_than_an_epoch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^trainer\.val_check_interval=1000: must be at most 7, the number of batches"):
         train(tmp_path / "run", "callbacks=none", "+trainer.val_check_interval=1000")
 
 
-def test_a_dry_build_moves_no_random_number() -> None:
-    cfg, _ = model()
+def test_a_dry_build_does_not_change_the_random_state() -> None:
+    cfg, _ = build_model()
     torch.manual_seed(3)
     dry_build(cfg)
-    after = torch.rand(5)
-    assert torch.equal(after, torch.rand(5, generator=torch.Generator().manual_seed(3)))
+    numbers = torch.rand(5)
+    assert torch.equal(numbers, torch.rand(5, generator=torch.Generator().manual_seed(3)))
 
 
-def test_options_of_one_part_reach_its_parameters_alone() -> None:
-    cfg, parts = model("optimizer.lr=0.5", "+param_groups.head.lr=0.25")
-    optimizer = build.optimizer(cfg, parts)
+def test_options_of_a_component_apply_to_its_parameters_only() -> None:
+    cfg, model = build_model("optimizer.lr=0.5", "+param_groups.head.lr=0.25")
+    optimizer = build.optimizer(cfg, model)
     rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
-    assert {rates[id(p)] for p in parts.head.parameters()} == {0.25}
-    assert {rates[id(p)] for p in parts.encoder.parameters()} == {0.5}
-    assert len(rates) == sum(p.requires_grad for p in parts.parameters())
+    assert {rates[id(p)] for p in model.head.parameters()} == {0.25}
+    assert {rates[id(p)] for p in model.encoder.parameters()} == {0.5}
+    assert len(rates) == sum(p.requires_grad for p in model.parameters())
 
 
 @pytest.mark.parametrize("override", ["param_groups=null", "+param_groups.head=null"])
-def test_null_gives_a_part_no_options_of_its_own(override: str) -> None:
-    (group,) = build.optimizer(*model("optimizer.lr=0.5", override)).param_groups
+def test_null_creates_no_separate_parameter_group(override: str) -> None:
+    (group,) = build.optimizer(*build_model("optimizer.lr=0.5", override)).param_groups
     assert group["lr"] == 0.5
 
 
-def test_a_part_without_a_name_is_refused() -> None:
-    cfg, parts = model()
+def test_options_of_an_unknown_component_are_refused() -> None:
+    cfg, model = build_model()
     cfg.param_groups = {"hat": {"lr": 0.1}}
     with pytest.raises(UserError, match=r"^param_groups: .*hat"):
-        build.optimizer(cfg, parts)
+        build.optimizer(cfg, model)
 
 
 @pytest.mark.parametrize(
@@ -121,16 +121,16 @@ def test_a_part_without_a_name_is_refused() -> None:
         (["optimizer=adagrad", "trainer.gradient_clip_val=1.0"], r"trainer\.gradient_clip_val: row-sparse"),
     ],
 )
-def test_what_cannot_work_on_sparse_gradients_is_refused(overrides: list[str], message: str) -> None:
-    cfg, parts = model("model/embedding=ngrams", "model.embedding.sparse=true", *overrides)
+def test_options_that_do_not_support_sparse_gradients_are_refused(overrides: list[str], message: str) -> None:
+    cfg, model = build_model("model/embedding=ngrams", "model.embedding.sparse=true", *overrides)
     with pytest.raises(UserError, match=f"^{message}"):
-        build.optimizer(cfg, parts)
+        build.optimizer(cfg, model)
 
 
-def test_an_attention_over_ngrams_trains_on_sparse_gradients(tmp_path: Path) -> None:
-    parts = ["model/embedding=ngrams", "model/attention=learned_query"]
+def test_attention_over_ngrams_trains_with_sparse_gradients(tmp_path: Path) -> None:
+    components = ["model/embedding=ngrams", "model/attention=learned_query"]
     options = ["model.embedding.sparse=true", "model.embedding.buckets=997", "optimizer=adagrad", "scheduler=linear"]
-    result = train(tmp_path / "run", *parts, *options)
+    result = train(tmp_path / "run", *components, *options)
     assert result["metrics"]["test/acc"]["n"] == 8
     with (tmp_path / "run" / "gradients.csv").open() as file:
         norms = [float(row["norm"]) for row in csv.DictReader(file) if row["part"] == "embedding"]
@@ -147,75 +147,75 @@ def test_an_attention_over_ngrams_trains_on_sparse_gradients(tmp_path: Path) -> 
         ("linear", LinearLR, "step"),
     ],
 )
-def test_schedulers_step_when_they_should(name: str, kind: type | None, interval: str | None) -> None:
-    cfg, parts = model(f"scheduler={name}")
-    made = build.scheduler(cfg, build.optimizer(cfg, parts), steps=13)
+def test_schedulers_have_the_correct_interval_and_steps(name: str, kind: type | None, interval: str | None) -> None:
+    cfg, model = build_model(f"scheduler={name}")
+    scheduler = build.scheduler(cfg, build.optimizer(cfg, model), steps=13)
     if kind is None:
-        assert made is None
+        assert scheduler is None
         return
-    assert made is not None
-    assert isinstance(made["scheduler"], kind)
-    assert made["interval"] == interval
-    if isinstance(made["scheduler"], OneCycleLR):
-        assert made["scheduler"].total_steps == 13
-    if isinstance(made["scheduler"], LinearLR):
-        assert made["scheduler"].total_iters == 13
+    assert scheduler is not None
+    assert isinstance(scheduler["scheduler"], kind)
+    assert scheduler["interval"] == interval
+    if isinstance(scheduler["scheduler"], OneCycleLR):
+        assert scheduler["scheduler"].total_steps == 13
+    if isinstance(scheduler["scheduler"], LinearLR):
+        assert scheduler["scheduler"].total_iters == 13
 
 
-MINE = '''
+CUSTOM_ATTENTION = '''
 from torch import Tensor
 
 from src.models.attention.query import QueryAttention
 
 
 class Negative(QueryAttention):
-    """Attends to what is least like the query."""
+    """Gives the highest weights to the keys that are least similar to the query."""
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return -(keys @ query.unsqueeze(-1)).squeeze(-1)
 '''
 
 
-def test_an_attention_of_ones_own_trains_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_attention.py").write_text(MINE)
+def test_a_custom_attention_trains_and_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_attention.py").write_text(CUSTOM_ATTENTION)
     monkeypatch.syspath_prepend(str(tmp_path))
-    mine = ["model/attention=none", "model.attention._target_=my_attention.Negative"]
+    component = ["model/attention=none", "model.attention._target_=my_attention.Negative"]
     trust = "extras.trusted_modules=[my_attention]"
     with pytest.raises(UserError, match=r"my_attention is not a trusted module; if you trust it, write extras"):
-        validate_config(small_config(tmp_path / "run", mine))
-    validate_config(small_config(tmp_path / "run", [*mine, trust]))
-    checkpoint = trained(tmp_path / "run", *mine, trust)
+        validate_config(small_config(tmp_path / "run", component))
+    validate_config(small_config(tmp_path / "run", [*component, trust]))
+    checkpoint = trained(tmp_path / "run", *component, trust)
     with pytest.raises(UserError, match="my_attention is not a trusted module"):
         evaluate(tmp_path / "eval", checkpoint)
     assert evaluate(tmp_path / "eval", checkpoint, trust)["status"] == "completed"
 
 
-def test_a_run_without_loggers_and_callbacks_still_tests(tmp_path: Path) -> None:
+def test_a_run_without_loggers_and_callbacks_is_tested(tmp_path: Path) -> None:
     result = train(tmp_path / "run", "logger=none", "callbacks=none", draws=True)
     assert result["metrics"]["test/acc"]["n"] == 8
-    left = {path.name for path in (tmp_path / "run").iterdir()}
-    assert left == {".hydra", "config.yaml", "result.json", "predictions", "pictures", "page.html"}
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {".hydra", "config.yaml", "result.json", "predictions", "pictures", "page.html"}
 
 
-@pytest.mark.filterwarnings("ignore:No positive samples in targets")  # in a single batch, and debugging hides nothing
+@pytest.mark.filterwarnings("ignore:No positive samples in targets")  # debug modes show all warnings
 @pytest.mark.parametrize("mode", ["default", "fdr", "limit", "overfit", "profiler"])
-def test_each_debug_mode_runs(mode: str, tmp_path: Path) -> None:
+def test_each_debug_mode_completes(mode: str, tmp_path: Path) -> None:
     result = train(tmp_path / "run", f"debug={mode}", draws=True)
     assert result["task"] == "debug"
     assert result["status"] == "completed"
 
 
 @pytest.mark.parametrize(("precision", "fused"), [("32-true", True), ("bf16-mixed", False)])
-def test_optimizers_are_fused_where_gradients_can_be_clipped(precision: str, fused: bool, tmp_path: Path) -> None:
+def test_optimizers_are_fused_if_gradients_can_be_clipped(precision: str, fused: bool, tmp_path: Path) -> None:
     options = ["optimizer=adamw", "trainer.gradient_clip_val=0.5", f"trainer.precision={precision}"]
-    cfg, parts = model(*options)
-    assert build.optimizer(cfg, parts).defaults["fused"] is fused
+    cfg, model = build_model(*options)
+    assert build.optimizer(cfg, model).defaults["fused"] is fused
     assert train(tmp_path / "run", *options)["status"] == "completed"
 
 
-def test_overfitting_learns_its_batches(tmp_path: Path) -> None:
-    same = small_config(tmp_path, ["debug=overfit"]).trainer
-    batches, epochs = f"+trainer.overfit_batches={same.overfit_batches}", f"trainer.max_epochs={same.max_epochs}"
+def test_the_overfitting_mode_reaches_perfect_training_accuracy(tmp_path: Path) -> None:
+    mode = small_config(tmp_path, ["debug=overfit"]).trainer
+    batches, epochs = f"+trainer.overfit_batches={mode.overfit_batches}", f"trainer.max_epochs={mode.max_epochs}"
     train(tmp_path / "run", "callbacks=none", "test=false", "optimizer.lr=0.03", batches, epochs)
     with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
         accuracy = [float(row["train/acc"]) for row in csv.DictReader(file) if row["train/acc"]]
@@ -225,10 +225,10 @@ def test_overfitting_learns_its_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoder", "attention"), [("rnn", "bahdanau"), ("bilstm", "luong_general"), ("gru", "multi_head")]
 )
-def test_half_precision_trains_on_the_cpu(encoder: str, attention: str, tmp_path: Path) -> None:
-    """All other combinations: tests/models/test_accelerator.py."""
-    parts = [f"model/encoder={encoder}", f"model/attention={attention}", "model.encoder.hidden_dim=8"]
-    path = trained(tmp_path / "run", *parts, "trainer.precision=bf16-mixed")
+def test_training_in_half_precision_on_the_cpu(encoder: str, attention: str, tmp_path: Path) -> None:
+    """tests/models/test_accelerator.py tests the other combinations of encoder and attention mechanism."""
+    components = [f"model/encoder={encoder}", f"model/attention={attention}", "model.encoder.hidden_dim=8"]
+    path = trained(tmp_path / "run", *components, "trainer.precision=bf16-mixed")
     with (tmp_path / "run" / "csv" / "metrics.csv").open() as file:
         losses = [float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]]
     assert len(losses) == 2
@@ -237,15 +237,15 @@ def test_half_precision_trains_on_the_cpu(encoder: str, attention: str, tmp_path
     assert {value.dtype for value in weights.values() if value.is_floating_point()} == {torch.float32}
 
 
-def test_null_takes_a_callback_or_a_logger_away(tmp_path: Path) -> None:
+def test_null_removes_a_callback_or_a_logger(tmp_path: Path) -> None:
     callbacks = build.trainer(small_config(tmp_path, ["callbacks.progress=null"])).callbacks  # type: ignore[attr-defined]
     names = {type(callback).__name__ for callback in callbacks}
     assert "FiniteLoss" in names and not any("Progress" in name for name in names)
     assert build.loggers(small_config(tmp_path, ["logger=csv", "logger.csv=null"])) == []
 
 
-def test_lightning_adds_nothing_that_was_not_chosen(tmp_path: Path) -> None:
-    """No progress bar, no summary, no checkpoint of its own."""
+def test_lightning_adds_no_callbacks_or_loggers(tmp_path: Path) -> None:
+    """By default, Lightning would add a progress bar, a model summary and a checkpoint callback."""
     cfg = small_config(tmp_path, ["callbacks=finite_loss", "logger=none"])
     trainer = build.trainer(cfg)
     names = {type(callback).__name__ for callback in trainer.callbacks}  # type: ignore[attr-defined]

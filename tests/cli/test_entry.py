@@ -1,4 +1,4 @@
-"""How often one run composes and validates its configuration, and that its names are checked first."""
+"""A run composes and validates its configuration once, and validates the names of its options first."""
 
 import subprocess
 import sys
@@ -22,17 +22,17 @@ from tests.helpers import ROOT
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[str]:
-    """The number of calls of each counted function; a training ends before it reads data."""
+    """The number of calls of each counted function; a run ends before it reads data."""
     counts: Counter[str] = Counter()
 
     def count(owner: Any, name: str) -> None:
         function: Callable[..., Any] = getattr(owner, name)
 
-        def counted(*args: Any, **kwargs: Any) -> Any:
+        def counting(*args: Any, **kwargs: Any) -> Any:
             counts[name] += 1
             return function(*args, **kwargs)
 
-        monkeypatch.setattr(owner, name, counted)
+        monkeypatch.setattr(owner, name, counting)
 
     def end(*args: Any) -> None:
         raise UserError("the end of the test")
@@ -60,7 +60,7 @@ def test_a_run_composes_and_validates_once(
     assert calls == {"_load_configuration_impl": 1, "config_mistakes": 1, "build_mistakes": 1}
 
 
-def test_only_the_validated_object_is_not_validated_again() -> None:
+def test_a_copy_of_a_validated_configuration_is_not_marked() -> None:
     cfg = OmegaConf.create({"seed": 1})
     mark_validated(cfg)
     assert is_validated(cfg)
@@ -68,12 +68,12 @@ def test_only_the_validated_object_is_not_validated_again() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["optimizer.lrr=3"], ["model/attention=luong"], ["-m", "sede=1,2"]])
-def test_wrong_names_are_reported_without_torch(arguments: list[str]) -> None:
+def test_wrong_names_are_reported_before_torch_is_imported(arguments: list[str]) -> None:
     code = (
         f"import sys, src.train; sys.argv[1:] = {arguments}\n"
         "try: src.train.main()\nexcept SystemExit as end: print(end)\nprint(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    message, _, modules = done.stdout.strip().rpartition("\n")
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    message, _, modules = process.stdout.strip().rpartition("\n")
     assert message.startswith("Error: 1 mistake in the configuration; nothing was started.")
     assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(modules.split())

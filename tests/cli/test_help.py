@@ -1,4 +1,4 @@
-"""The page that --help shows."""
+"""The page that --help prints."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.helpers import repository
 @pytest.fixture(scope="module")
 def page() -> str:
     overrides = ["data=csv", "experiment=report", "optimizer.lr=0.5"]
-    return help_page(repository("train"), overrides, "What it does.", 100)
+    return help_page(repository("train"), overrides, "A description.", 100)
 
 
 def test_each_option_has_the_comment_of_its_file(page: str) -> None:
@@ -20,8 +20,8 @@ def test_each_option_has_the_comment_of_its_file(page: str) -> None:
     assert "\n    lr: 0.5 # learning rate\n" in page
 
 
-def test_files_that_the_choices_of_a_group_share_are_no_choices(page: str) -> None:
+def test_files_included_by_several_choices_are_not_listed(page: str) -> None:
     assert "\n  data              csv* eraser_movies hub imdb rotten_tomatoes small_csv sst2\n" in page
     assert "\n  trainer           cpu* ddp ddp_sim gpu mps\n" in page
-    assert " report* " in page  # which one other experiment includes
+    assert " report* " in page  # a choice, although another experiment includes it
     assert "\n  callbacks         attention checkpoints default*" in page

@@ -9,7 +9,7 @@ from src.cli import progress
 from src.cli.progress import describe_progress, row_progress
 
 
-def test_a_line_has_speed_and_time_left() -> None:
+def test_a_line_contains_speed_and_remaining_time() -> None:
     line = "Classified 12,000 of 200,000 rows, 2,400 rows/s, 1 min 18 s left"
     assert describe_progress("Classified", 12_000, 200_000, 5.0) == line
     assert describe_progress("Classified", 7, 7, 2.0) == "Classified 7 of 7 rows, 3.5 rows/s"
@@ -17,7 +17,9 @@ def test_a_line_has_speed_and_time_left() -> None:
     assert describe_progress("Read", 3, None, 0.0) == "Read 3 rows"
 
 
-def test_without_a_terminal_lines_are_rare(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_lines_are_30_seconds_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress.time, "monotonic", iter([0.0, 10.0, 31.0, 40.0, 62.0]).__next__)
     with row_progress("Classified", 11) as advance:
         for count in (2, 3, 5, 1):
@@ -30,7 +32,7 @@ def test_without_a_terminal_lines_are_rare(capsys: pytest.CaptureFixture[str], m
     assert not output.out
 
 
-def test_a_terminal_gets_a_bar_that_disappears(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_on_a_terminal_is_erased_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stderr", stream)
