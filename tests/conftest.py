@@ -78,7 +78,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Path, dict[str, Any]]:
-    """The folder and the result of a run with the default callbacks; shared by all workers; tests must not change it."""
+    """The folder and result of a run with the default callbacks, which all workers share; tests must not change it."""
     from tests.helpers import train
 
     folder = tmp_path_factory.getbasetemp()

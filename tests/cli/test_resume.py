@@ -1,4 +1,4 @@
-"""`python -m src.train ckpt_path=…` alone: the rebuilt command line, its limits, and an exact continuation."""
+"""Resuming with `python -m src.train ckpt_path=…` alone: the restored overrides, refusals, and exact continuation."""
 
 import csv
 import os
@@ -33,12 +33,12 @@ def interrupted(self, batch, index):
 LitClassifier.training_step = interrupted
 main()
 """
-LINE = (
+OVERRIDES = (
     *("model/encoder=gru", "model/attention=none", "model.encoder.hidden_dim=6", "model.head.dropout=0.3"),
     *("optimizer.lr=0.02", "data.batch_size=5", "trainer.max_epochs=3", "tags=[a,b]", "seed=3"),
     *("callbacks=[checkpoints,gradient_norms]", "callbacks.gradient_norms.every_n_steps=1"),
 )
-UNEQUAL = "train/texts_per_second"
+SPEED = "train/texts_per_second"
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +47,16 @@ def repository() -> Repository:
 
 
 @pytest.fixture
-def rebuild(repository: Repository) -> Callable[..., list[str]]:
-    """The overrides that a command line of `src.train` stands for."""
+def restore_overrides(repository: Repository) -> Callable[..., list[str]]:
+    """A function that returns the overrides restored from a command line of `src.train`."""
     return lambda *lines: restore_run_overrides(parse_flags(lines), repository)
 
 
 @pytest.fixture
-def change(checkpoint: Path, tmp_path: Path) -> Callable[..., Path]:
-    """A checkpoint in the folder of a run, with another configuration."""
+def change_config(checkpoint: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A function that writes a checkpoint with a changed configuration to the folder of a run, and returns its path."""
 
-    def change(**nodes: Any) -> Path:
+    def write(**nodes: Any) -> Path:
         content = torch.load(checkpoint, weights_only=True)
         config = OmegaConf.create(content["heed"]["config"])
         for path, value in nodes.items():
@@ -68,23 +68,23 @@ def change(checkpoint: Path, tmp_path: Path) -> Callable[..., Path]:
         torch.save(content, path)
         return path
 
-    return change
+    return write
 
 
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
-        return [{key: value for key, value in row.items() if key != UNEQUAL} for row in csv.DictReader(file)]
+        return [{key: value for key, value in row.items() if key != SPEED} for row in csv.DictReader(file)]
 
 
-def test_an_interrupted_run_resumes_exactly_with_the_command_it_prints(tmp_path: Path) -> None:
-    run(tmp_path, "train", *LINE, "hydra.run.dir=whole")
+def test_an_interrupted_run_resumes_exactly_with_the_printed_command(tmp_path: Path) -> None:
+    run(tmp_path, "train", *OVERRIDES, "hydra.run.dir=whole")
     (python, *_), options = command(tmp_path, "train")
-    line = [python, "-c", INTERRUPTED, *LINE, "hydra.run.dir=half of it"]
-    stopped = complete(line, options)
-    assert stopped.returncode == 128 + signal.SIGINT, stopped.stderr
-    printed = re.search(r"Resume with: python -m src\.train (.*)", stopped.stdout)
-    assert printed, stopped.stdout
-    arguments = shlex.split(printed[1])
+    line = [python, "-c", INTERRUPTED, *OVERRIDES, "hydra.run.dir=half of it"]
+    interrupted = complete(line, options)
+    assert interrupted.returncode == 128 + signal.SIGINT, interrupted.stderr
+    match = re.search(r"Resume with: python -m src\.train (.*)", interrupted.stdout)
+    assert match, interrupted.stdout
+    arguments = shlex.split(match[1])
     assert len(arguments) == 1
 
     run(tmp_path, "train", *arguments)
@@ -101,10 +101,13 @@ def test_an_interrupted_run_resumes_exactly_with_the_command_it_prints(tmp_path:
     assert OmegaConf.load(resumed / "config.yaml").tags == ["a", "b"]
 
 
-def test_the_configuration_of_the_checkpoint_is_composed_again(
-    rebuild: Callable[..., list[str]], change: Callable[..., Path], repository: Repository, tmp_path: Path
+def test_the_configuration_of_the_checkpoint_is_restored(
+    restore_overrides: Callable[..., list[str]],
+    change_config: Callable[..., Path],
+    repository: Repository,
+    tmp_path: Path,
 ) -> None:
-    path = change(
+    path = change_config(
         model__encoder={"_target_": "src.models.encoder.identity.Identity"},
         scheduler={"_target_": "torch.optim.lr_scheduler.ReduceLROnPlateau", "patience": 3},
         data__seed=0,
@@ -116,23 +119,25 @@ def test_the_configuration_of_the_checkpoint_is_composed_again(
         trainer__gradient_clip_val=float("inf"),
     )
     saved = torch.load(path, weights_only=True)["heed"]["config"]
-    cfg = without_hydra(repository.compose(rebuild(f"ckpt_path={path}")))
+    cfg = without_hydra(repository.compose(restore_overrides(f"ckpt_path={path}")))
     cfg.paths.output_dir = saved["paths"]["output_dir"]
-    again = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
-    for key in again.keys() - {"ckpt_path", "logger", "data", "extras", "paths"}:
-        assert again[key] == saved[key], key
-    assert {**again["data"], "cache_dir": None} == {**saved["data"], "cache_dir": None}
-    assert f'hydra.run.dir="{path.parents[1]}"' in rebuild(f"ckpt_path={path}")
+    restored = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
+    for key in restored.keys() - {"ckpt_path", "logger", "data", "extras", "paths"}:
+        assert restored[key] == saved[key], key
+    assert {**restored["data"], "cache_dir": None} == {**saved["data"], "cache_dir": None}
+    assert f'hydra.run.dir="{path.parents[1]}"' in restore_overrides(f"ckpt_path={path}")
 
 
-def test_overrides_that_keep_the_training_apply(rebuild: Callable[..., list[str]], checkpoint: Path) -> None:
-    typed = ["trainer.max_epochs=9", "logger=csv", "callbacks=none", "tags=[c]", "trainer=gpu", "test=false"]
-    lines = rebuild(f"ckpt_path='{checkpoint}'", *typed)
-    assert lines[-6:] == typed
+def test_overrides_that_do_not_change_the_training_are_applied(
+    restore_overrides: Callable[..., list[str]], checkpoint: Path
+) -> None:
+    overrides = ["trainer.max_epochs=9", "logger=csv", "callbacks=none", "tags=[c]", "trainer=gpu", "test=false"]
+    lines = restore_overrides(f"ckpt_path='{checkpoint}'", *overrides)
+    assert lines[-6:] == overrides
     assert "++model.encoder.hidden_dim=6" in lines
     assert not any(re.match(r"[+~]*callbacks\.", line) for line in lines)
     assert f'hydra.run.dir="{checkpoint.parents[1]}"' in lines
-    assert not any("run.dir" in line for line in rebuild(f"ckpt_path='{checkpoint}'", "hydra.run.dir=a")[:-1])
+    assert not any("run.dir" in line for line in restore_overrides(f"ckpt_path='{checkpoint}'", "hydra.run.dir=a")[:-1])
 
 
 @pytest.mark.parametrize(
@@ -152,26 +157,26 @@ def test_overrides_that_keep_the_training_apply(rebuild: Callable[..., list[str]
     ],
 )
 def test_overrides_that_change_the_training_are_refused(
-    line: str, message: str, rebuild: Callable[..., list[str]], checkpoint: Path
+    line: str, message: str, restore_overrides: Callable[..., list[str]], checkpoint: Path
 ) -> None:
     with pytest.raises(UserError, match=message):
-        rebuild(f"ckpt_path='{checkpoint}'", line)
+        restore_overrides(f"ckpt_path='{checkpoint}'", line)
 
 
 def test_an_override_that_repeats_the_checkpoint_is_accepted(
-    rebuild: Callable[..., list[str]], change: Callable[..., Path]
+    restore_overrides: Callable[..., list[str]], change_config: Callable[..., Path]
 ) -> None:
-    path = change(loss__label_smoothing=0.25, model__head__dropout=0.5)
+    path = change_config(loss__label_smoothing=0.25, model__head__dropout=0.5)
     assert (
-        rebuild(f"ckpt_path={path}", "loss.label_smoothing=0.25", "model.head.dropout=0.5")[-1]
+        restore_overrides(f"ckpt_path={path}", "loss.label_smoothing=0.25", "model.head.dropout=0.5")[-1]
         == "model.head.dropout=0.5"
     )
 
 
-def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., list[str]], checkpoint: Path) -> None:
+def test_other_command_lines_are_not_changed(restore_overrides: Callable[..., list[str]], checkpoint: Path) -> None:
     path = f"ckpt_path='{checkpoint}'"
     for line in (
-        [path, "model.encoder.hidden_dim=6", "optimizer.lr=0.5"],  # selects the same model and data
+        [path, "model.encoder.hidden_dim=6", "optimizer.lr=0.5"],  # selects the model and the data itself
         [path, "train=false"],
         ["seed=1"],
         [path, "seed=1,2", "-m"],
@@ -179,7 +184,7 @@ def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., lis
         ["model/encoder=glob(zzz)"],
         [path, "model/encoder=glob(zzz)", "train=false"],
     ):
-        assert rebuild(*line) == [override for override in line if not override.startswith("-")]
+        assert restore_overrides(*line) == [override for override in line if not override.startswith("-")]
 
 
 @pytest.mark.parametrize(
@@ -205,19 +210,19 @@ def test_other_command_lines_are_returned_as_they_are(rebuild: Callable[..., lis
         ({"optimizer": {"a=1 hydra.run.dir": 2}}, r"the option name .*cannot be written on a command line"),
     ],
 )
-def test_a_hostile_configuration_is_refused(
-    nodes: dict[str, Any], message: str, rebuild: Callable[..., list[str]], change: Callable[..., Path]
+def test_a_malicious_configuration_is_refused(
+    nodes: dict[str, Any], message: str, restore_overrides: Callable[..., list[str]], change_config: Callable[..., Path]
 ) -> None:
     with pytest.raises(UserError, match=message):
-        rebuild(f"ckpt_path={change(**nodes)}")
+        restore_overrides(f"ckpt_path={change_config(**nodes)}")
 
 
-def test_a_checkpoint_chooses_no_folder_logger_option_or_trusted_module(
-    rebuild: Callable[..., list[str]],
-    change: Callable[..., Path],
+def test_a_checkpoint_does_not_set_folders_logger_options_or_trusted_modules(
+    restore_overrides: Callable[..., list[str]],
+    change_config: Callable[..., Path],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    path = change(
+    path = change_config(
         hydra={"run": {"dir": "/etc"}, "job": {"env_set": {"PATH": "/tmp"}}},
         paths={"output_dir": "/etc", "root_dir": "/etc"},
         callbacks__best_checkpoint__dirpath="/etc/checkpoints",
@@ -230,7 +235,7 @@ def test_a_checkpoint_chooses_no_folder_logger_option_or_trusted_module(
         choices={"encoder": "../../../etc/passwd", "launcher": "slurm", "job_logging": "none"},
     )
     folder = path.parents[1]
-    lines = rebuild(f"ckpt_path={path}")
+    lines = restore_overrides(f"ckpt_path={path}")
     assert not any("/etc" in line or "subprocess" in line or "env_set" in line for line in lines)
     assert [line for line in lines if line.startswith("hydra")] == [
         f'hydra.run.dir="{folder}"',
@@ -242,20 +247,20 @@ def test_a_checkpoint_chooses_no_folder_logger_option_or_trusted_module(
     assert "~logger.wandb" in lines
 
 
-def test_a_checkpoint_outside_of_a_run_needs_a_folder(
-    rebuild: Callable[..., list[str]], checkpoint: Path, tmp_path: Path
+def test_a_checkpoint_outside_a_run_requires_a_folder(
+    restore_overrides: Callable[..., list[str]], checkpoint: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "last.ckpt"
     os.link(checkpoint, path)
     with pytest.raises(UserError, match=r"last\.ckpt is not in the folder of a run .*: add hydra\.run\.dir=<folder>"):
-        rebuild(f"ckpt_path={path}")
-    assert rebuild(f"ckpt_path={path}", "hydra.run.dir=x")[-1] == "hydra.run.dir=x"
+        restore_overrides(f"ckpt_path={path}")
+    assert restore_overrides(f"ckpt_path={path}", "hydra.run.dir=x")[-1] == "hydra.run.dir=x"
 
 
-def test_a_refused_attempt_writes_nothing(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_refused_attempt_writes_no_files(checkpoint: Path, tmp_path: Path) -> None:
     files = {path: path.stat().st_mtime_ns for path in checkpoint.parents[1].rglob("*")}
-    refused = complete(*command(tmp_path, "train", f"ckpt_path={checkpoint}", "data.val_fraction=0.3"))
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "data.val_fraction=0.3   would change the training" in refused.stderr
+    process = complete(*command(tmp_path, "train", f"ckpt_path={checkpoint}", "data.val_fraction=0.3"))
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "data.val_fraction=0.3   would change the training" in process.stderr
     assert {path: path.stat().st_mtime_ns for path in checkpoint.parents[1].rglob("*")} == files
-    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}  # of matplotlib
+    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}  # the cache of matplotlib

@@ -1,4 +1,4 @@
-"""Texts from the command line, a file and a pipe."""
+"""Texts from the command line, files and pipes."""
 
 import gzip
 import io
@@ -22,7 +22,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["Truly, great", 'a "quoted" one', "a=b {c} [d] #e ${f}", "Ça, 映画 🎬", "two\nlines"])
-def test_a_text_is_taken_whole(text: str) -> None:
+def test_a_text_is_not_changed(text: str) -> None:
     assert read_texts(text, None)[1] == [text]
 
 
@@ -30,13 +30,13 @@ def test_a_text_is_taken_whole(text: str) -> None:
     ("data", "texts"),
     [
         pytest.param("good\nça va\n".encode(), ["good", "ça va"], id="lines"),
-        pytest.param(b"good\r\n\r\n  \r\nbad", ["good", "", "  ", "bad"], id="Windows line ends, and blank lines"),
+        pytest.param(b"good\r\n\r\n  \r\nbad", ["good", "", "  ", "bad"], id="Windows line endings and blank lines"),
         pytest.param(b"\xef\xbb\xbfgood\n", ["good"], id="byte order mark"),
-        pytest.param("one\u2028text\x0cof\x85a line\n".encode(), ["one\u2028text\x0cof\x85a line"], id="other marks"),
+        pytest.param("one\u2028text\x0cof\x85a line\n".encode(), ["one\u2028text\x0cof\x85a line"], id="separators"),
         pytest.param(b' "a, b" \n', [' "a, b" '], id="quotes are part of the text"),
     ],
 )
-def test_files_and_pipes_hold_a_text_a_line(
+def test_each_line_of_files_and_pipes_is_a_text(
     data: bytes, texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "texts.txt").write_bytes(data)
@@ -45,7 +45,9 @@ def test_files_and_pipes_hold_a_text_a_line(
     assert read_texts(None, None)[1] == texts
 
 
-def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_are_not_utf8_are_reported_with_their_position(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = b"good\nmauvais caf\xe9\n"
     (tmp_path / "latin.txt").write_bytes(data)
     with pytest.raises(UserError, match=r"latin\.txt: byte 16 \(line 2\) is not UTF-8"):
@@ -54,11 +56,11 @@ def test_bytes_that_are_not_utf8_are_placed(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(UserError, match=r"standard input: byte 16 \(line 2\) is not UTF-8"):
         read_texts(None, None)
     with pytest.raises(UserError, match="text: byte 3"):
-        read_texts("caf\udce9", None)  # what Python makes of such a byte on the command line
+        read_texts("caf\udce9", None)  # the surrogate to which Python decodes such a byte on the command line
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n"])
-def test_a_source_without_text_is_named(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_without_text_is_reported(data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty.txt").write_bytes(data)
     with pytest.raises(UserError, match=r"empty\.txt: contains no text"):
         read_texts(None, str(tmp_path / "empty.txt"))
@@ -69,7 +71,7 @@ def test_a_source_without_text_is_named(data: bytes, tmp_path: Path, monkeypatch
         read_texts(data.decode(), None)
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"file=.*gone\.txt: there is no 'gone\.txt' in"):
         read_texts(None, str(tmp_path / "gone.txt"))
     with pytest.raises(UserError, match="is a folder, not a file"):
@@ -85,7 +87,7 @@ def test_one_source_is_enough_and_needed(monkeypatch: pytest.MonkeyPatch) -> Non
         read_texts(None, None)
 
 
-def test_pipes_are_read_by_name(tmp_path: Path) -> None:
+def test_pipes_are_read_by_path(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.write(writer, b"good\nbad\n")
     os.close(writer)
@@ -95,7 +97,7 @@ def test_pipes_are_read_by_name(tmp_path: Path) -> None:
         read_texts(None, "/dev/zero")
 
 
-def test_another_encoding_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_another_encoding_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = "good film\nbad film\n".encode("utf-16")
     (tmp_path / "texts.txt").write_bytes(data)
     with pytest.raises(UserError, match=r"file=.*texts\.txt: is UTF-16 text"):
@@ -105,7 +107,7 @@ def test_another_encoding_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_texts(None, None)
 
 
-def test_a_table_gives_all_columns_and_blank_texts(tmp_path: Path) -> None:
+def test_all_columns_and_blank_texts_of_a_table_are_read(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").write_text("id,review\n1,good\n2,\n3,bad\n")
     rows, texts = read_texts(None, str(tmp_path / "reviews.csv"), "review")
     assert texts == ["good", "", "bad"]
@@ -113,7 +115,7 @@ def test_a_table_gives_all_columns_and_blank_texts(tmp_path: Path) -> None:
     assert rows.describe_places([1]) == "line 3"
 
 
-def test_a_packed_table_with_another_delimiter_is_read(tmp_path: Path) -> None:
+def test_a_compressed_table_with_another_delimiter_is_read(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv.gz"
     path.write_bytes(gzip.compress(b"id;review\n1;good, really\n", mtime=0))
     assert read_texts(None, str(path), "review")[1] == ["good, really"]
@@ -121,7 +123,7 @@ def test_a_packed_table_with_another_delimiter_is_read(tmp_path: Path) -> None:
         read_texts(None, str(path))
 
 
-def test_a_table_needs_the_name_of_its_column(tmp_path: Path) -> None:
+def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("id,review\n1,good\n")
     with pytest.raises(UserError, match=r"is a table; name its column of texts with text_column=…"):
@@ -132,7 +134,7 @@ def test_a_table_needs_the_name_of_its_column(tmp_path: Path) -> None:
         read_texts("good", None, "review")
 
 
-def test_a_delimiter_is_set(tmp_path: Path) -> None:
+def test_the_delimiter_can_be_set(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("id:review, in full, with price\n1:good\n")
     column = "review, in full, with price"
@@ -141,7 +143,7 @@ def test_a_delimiter_is_set(tmp_path: Path) -> None:
         text_source(None, str(path), column, "ab")
 
 
-def test_objects_may_lack_the_column_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_objects_may_lack_the_text_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("src.data.readers.CHUNK", 2)
     path = tmp_path / "reviews.jsonl"
     path.write_text('{"id": 1}\n' * 3 + '{"id": 2, "review": "good"}\n' + '{"id": 3}\n' * 3)
@@ -153,7 +155,7 @@ def test_objects_may_lack_the_column_for_long(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("ending", ["json", "json.gz"])
-def test_a_large_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+def test_a_large_json_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
     path = tmp_path / f"reviews.{ending}"
     data = b'[{"review": "good"}]'
     path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)

@@ -6,7 +6,7 @@ import sys
 from src.process.imports import hide_unused_packages
 from tests.helpers import ROOT
 
-HEAVY = ("transformers", "scipy.signal", "datasets", "wandb", "onnxruntime", "pandas")
+UNUSED = ("transformers", "scipy.signal", "datasets", "wandb", "onnxruntime", "pandas")
 
 
 def test_training_does_not_import_unused_packages() -> None:
@@ -21,15 +21,15 @@ assert torchmetrics.__loader__ is torchmetrics.__spec__.loader
 assert torchmetrics.__loader__.get_source("torchmetrics")
 assert not any(finder.__class__.__module__.startswith("src") for finder in sys.meta_path)
 torchmetrics.classification.MulticlassAccuracy(num_classes=3)
-print(*[name for name in {HEAVY} if name in sys.modules])
+print(*[name for name in {UNUSED} if name in sys.modules])
 """
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout.strip()) == (0, ""), result.stderr
 
 
-def test_torchmetrics_that_is_already_imported_stays() -> None:
+def test_finders_do_not_change_after_torchmetrics_is_imported() -> None:
     import torchmetrics  # noqa: F401
 
-    before = list(sys.meta_path)
+    finders = list(sys.meta_path)
     hide_unused_packages()
-    assert sys.meta_path == before
+    assert sys.meta_path == finders

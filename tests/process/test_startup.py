@@ -1,4 +1,4 @@
-"""The first moments of a command: signals while it imports, and standard streams that are closed or full."""
+"""The start of a command: signals during its imports, and standard streams that are closed or full."""
 
 import os
 import signal
@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 
 from tests.helpers import ROOT
-from tests.helpers import command as buffered_or_not
+from tests.helpers import command as base_command
 
 HOOK = """
 import os, sys
 
-class Stopping:
+class SignalSender:
     def find_spec(self, name, *args):
         if name == os.environ["MODULE"] and sys.argv[0] != "-c":
             os.kill(os.getpid(), int(os.environ["SIGNUM"]))
 
-sys.meta_path.insert(0, Stopping())
+sys.meta_path.insert(0, SignalSender())
 """
 
 
 def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[str, Any]]:
-    """As tests.helpers.command; output is buffered, whatever the environment of the tests says."""
-    line, options = buffered_or_not(folder, name, *arguments)
+    """Like tests.helpers.command, but with buffered output even if the tests run with PYTHONUNBUFFERED=1."""
+    line, options = base_command(folder, name, *arguments)
     options["env"]["PYTHONUNBUFFERED"] = ""
     return line, options
 
@@ -44,7 +44,7 @@ def command(folder: Path, name: str, *arguments: str) -> tuple[list[str], dict[s
         ("dashboard", (), "src.extras", signal.SIGINT),
     ],
 )
-def test_a_signal_while_a_module_is_imported_ends_in_one_line(
+def test_a_signal_during_an_import_ends_the_command_with_one_line(
     name: str, arguments: tuple[str, ...], module: str, signum: signal.Signals, tmp_path: Path
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(HOOK)
@@ -65,8 +65,8 @@ def test_a_hangup_does_not_end_a_command_under_nohup(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_closed_stream_is_no_file_that_is_written_to(closed: str, tmp_path: Path) -> None:
-    """The first file that is opened would get the number of the closed stream."""
+def test_output_to_a_closed_stream_is_not_written_to_a_file(closed: str, tmp_path: Path) -> None:
+    """Without a replacement of the closed stream, the first file that is opened would get its file descriptor."""
     code = (
         "import os, sys; sys.argv = ['-m']; import src; os.write(1, b'out'); os.write(2, b'err');"
         "file = open('file', 'w'); assert file.fileno() > 2; print('x'); print('y', file=sys.stderr); sys.stdin.read()"
@@ -88,11 +88,11 @@ def test_a_closed_stream_is_no_file_that_is_written_to(closed: str, tmp_path: Pa
         ("train", "--help", ">&-", 0, ""),
     ],
 )
-def test_what_cannot_be_printed_ends_in_one_message(
+def test_a_closed_or_full_stream_is_reported_in_one_message(
     name: str, arguments: str, redirection: str, code: int, message: str, tmp_path: Path
 ) -> None:
     if "/dev/full" in redirection and not os.path.exists("/dev/full"):
-        pytest.skip("has no /dev/full")
+        pytest.skip("this system has no /dev/full")
     line, options = command(tmp_path, name, *arguments.split())
     shell = ["sh", "-c", f'"$@" {redirection}', "sh", *line]
     process = subprocess.run(shell, **options, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -102,7 +102,7 @@ def test_what_cannot_be_printed_ends_in_one_message(
 
 
 @pytest.mark.parametrize("name", ["compare", "dashboard"])
-def test_a_reader_that_has_read_enough_is_no_error(name: str, tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_command_without_a_message(name: str, tmp_path: Path) -> None:
     line, options = command(tmp_path, name, "--help")
     reading, writing = os.pipe()
     os.close(reading)
@@ -111,7 +111,7 @@ def test_a_reader_that_has_read_enough_is_no_error(name: str, tmp_path: Path) ->
     assert (process.returncode, process.stderr) == (1, "")
 
 
-def test_a_letter_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
+def test_characters_that_the_output_encoding_lacks_are_escaped(tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['-m']; import src; print('ça 映画')"
     line, options = command(tmp_path, "train")
     options["env"]["PYTHONIOENCODING"] = "latin-1:strict"
@@ -121,7 +121,7 @@ def test_a_letter_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
     assert (process.stdout, process.stderr) == ("ça \\u6620\\u753b\n", "")
 
 
-def test_a_deleted_working_folder_ends_in_one_message(tmp_path: Path) -> None:
+def test_a_deleted_working_folder_is_reported_in_one_message(tmp_path: Path) -> None:
     line, options = command(tmp_path, "train", "seed=1")
     (tmp_path / "gone").mkdir()
     shell = ["sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *line]
