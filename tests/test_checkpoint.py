@@ -25,15 +25,15 @@ from src.training_state import read_training_state
 from tests.helpers import evaluate, small_config, trained
 
 
-def test_it_holds_plain_values_and_all_that_its_weights_need(checkpoint: Path) -> None:
+def test_a_checkpoint_contains_configuration_codec_and_weights(checkpoint: Path) -> None:
     card, weights = load_checkpoint(checkpoint)
     assert card.config["model"]["encoder"]["hidden_dim"] == 6
     assert card.codec.class_names == ("negative", "neutral", "positive")
     assert sum(card.class_counts) == 28
-    assert {name.split(".")[0] for name in weights} == {"model"}  # no metric, no copy of anything
+    assert {name.split(".")[0] for name in weights} == {"model"}  # neither metrics nor copies of the weights
 
 
-def test_the_model_comes_back(checkpoint: Path) -> None:
+def test_the_model_is_restored(checkpoint: Path) -> None:
     card, (model, _) = build.restore(str(checkpoint), small_config(checkpoint).extras)
     _, weights = load_checkpoint(checkpoint)
     for name, value in model.state_dict().items():
@@ -41,13 +41,13 @@ def test_the_model_comes_back(checkpoint: Path) -> None:
     assert len(card.codec.tokenizer.vocabulary) == model.embedding.table.num_embeddings
 
 
-def torchs(content: Any) -> bytes:
+def serialize(content: Any) -> bytes:
     file = io.BytesIO()
     torch.save(content, file)
     return file.getvalue()
 
 
-def zipped() -> bytes:
+def zip_archive() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("letter.txt", "hello")
@@ -59,18 +59,18 @@ def zipped() -> bytes:
     [
         pytest.param(b"", "the file is empty", id="empty"),
         pytest.param(b"epoch,step\n0,1\n", "is not a checkpoint", id="text"),
-        pytest.param(zipped(), "is not a checkpoint", id="zip"),
-        pytest.param(torchs({"a": Path("x")}), "is not a checkpoint, or contains more than plain", id="objects"),
-        pytest.param(torchs(torch.zeros(3)), "is not a checkpoint of Heed", id="tensor"),
-        pytest.param(torchs({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heed", id="another project's"),
+        pytest.param(zip_archive(), "is not a checkpoint", id="zip"),
+        pytest.param(serialize({"a": Path("x")}), "is not a checkpoint, or contains more than plain", id="objects"),
+        pytest.param(serialize(torch.zeros(3)), "is not a checkpoint of Heed", id="tensor"),
+        pytest.param(serialize({"state_dict": {}, "epoch": 3}), "is not a checkpoint of Heed", id="another project"),
         pytest.param(
-            torchs({"state_dict": {}, "heed": {"config": {}}}),
+            serialize({"state_dict": {}, "heed": {"config": {}}}),
             "was written by another version of Heed",
-            id="another age",
+            id="another version",
         ),
     ],
 )
-def test_files_of_another_kind_are_reported(content: bytes, message: str, tmp_path: Path) -> None:
+def test_files_that_are_not_checkpoints_are_reported(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.ckpt"
     path.write_bytes(content)
     with pytest.raises(UserError, match=rf"odd\.ckpt:? {message}") as error:
@@ -78,27 +78,27 @@ def test_files_of_another_kind_are_reported(content: bytes, message: str, tmp_pa
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_a_checkpoint_cut_short_is_named(share: float, checkpoint: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fraction", [0.01, 0.5, 0.99])
+def test_a_truncated_checkpoint_is_reported(fraction: float, checkpoint: Path, tmp_path: Path) -> None:
     data = checkpoint.read_bytes()
     path = tmp_path / "half.ckpt"
-    path.write_bytes(data[: int(share * len(data))])
+    path.write_bytes(data[: int(fraction * len(data))])
     with pytest.raises(UserError, match=r"half\.ckpt: the checkpoint is truncated"):
         load_checkpoint(path)
 
 
-def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
+def test_folders_and_missing_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is a folder: name a file in it, such as .*checkpoints/best\.ckpt"):
         load_checkpoint(tmp_path)
     with pytest.raises(UserError, match=r"gone\.ckpt: no such checkpoint"):
         load_checkpoint(tmp_path / "gone.ckpt")
 
 
-def test_a_class_that_is_not_trusted_is_not_run(checkpoint: Path, tmp_path: Path) -> None:
+def test_an_untrusted_class_is_not_instantiated(checkpoint: Path, tmp_path: Path) -> None:
     extras = small_config(tmp_path).extras
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["attention"] = {"_target_": "subprocess.Popen", "args": "false"}
-    content["heed"]["config"]["extras"]["trusted_modules"] = ["subprocess"]  # it must not say so itself
+    content["heed"]["config"]["extras"]["trusted_modules"] = ["subprocess"]  # has no effect
     torch.save(content, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="subprocess is not a trusted module"):
         build.restore(str(tmp_path / "odd.ckpt"), extras)
@@ -112,27 +112,27 @@ def test_a_class_that_is_not_trusted_is_not_run(checkpoint: Path, tmp_path: Path
         ("dropout", 2, r"model\.encoder"),
     ],
 )
-def test_a_mistake_in_its_configuration_names_the_file(
+def test_a_mistake_in_the_configuration_is_reported_with_the_file(
     option: str, value: object, message: str, checkpoint: Path, tmp_path: Path
 ) -> None:
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["encoder"][option] = value
-    odd = str(tmp_path / "odd.ckpt")
-    torch.save(content, odd)
-    with pytest.raises(UserError, match=rf"^{odd}: {message}"):
-        build.restore_ensemble([str(checkpoint), odd], small_config(tmp_path).extras)
+    path = str(tmp_path / "odd.ckpt")
+    torch.save(content, path)
+    with pytest.raises(UserError, match=rf"^{path}: {message}"):
+        build.restore_ensemble([str(checkpoint), path], small_config(tmp_path).extras)
 
 
-def test_a_mistake_in_its_data_names_the_file(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_mistake_in_the_data_options_is_reported_with_the_file(checkpoint: Path, tmp_path: Path) -> None:
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["data"]["wrong"] = 1
-    odd = tmp_path / "odd.ckpt"
-    torch.save(content, odd)
-    with pytest.raises(UserError, match=rf"^{odd}: 1 mistake in the configuration.*\n  data\.wrong=1 +no such option"):
-        evaluate(tmp_path / "eval", odd)
+    path = tmp_path / "odd.ckpt"
+    torch.save(content, path)
+    with pytest.raises(UserError, match=rf"^{path}: 1 mistake in the configuration.*\n  data\.wrong=1 +no such option"):
+        evaluate(tmp_path / "eval", path)
 
 
-def test_weights_that_do_not_fit_are_named(checkpoint: Path, tmp_path: Path) -> None:
+def test_weights_of_another_size_are_reported(checkpoint: Path, tmp_path: Path) -> None:
     extras = small_config(tmp_path).extras
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["encoder"]["hidden_dim"] = 7
@@ -142,17 +142,17 @@ def test_weights_that_do_not_fit_are_named(checkpoint: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("option", "message"), [("model.encoder.hidden_dim=7", "do not fit"), ("seed=1", "")])
-def test_training_resumes_only_the_same_model(option: str, message: str, checkpoint: Path, tmp_path: Path) -> None:
-    resumed = [f"ckpt_path={checkpoint}", option]
+def test_training_resumes_with_the_same_model_only(option: str, message: str, checkpoint: Path, tmp_path: Path) -> None:
+    overrides = [f"ckpt_path={checkpoint}", option]
     if not message:
-        trained(tmp_path / "run", *resumed)
+        trained(tmp_path / "run", *overrides)
         return
     with pytest.raises(UserError, match=message):
-        trained(tmp_path / "run", *resumed)
+        trained(tmp_path / "run", *overrides)
 
 
-def small() -> dict[str, Any]:
-    """What a small checkpoint holds."""
+def small_checkpoint() -> dict[str, Any]:
+    """The content of a small checkpoint."""
     config = {"model": {name: {"_target_": "some.Class"} for name in MODEL_COMPONENTS}, "loss": {}, "data": {}}
     codec = Codec(Word(vocab_size=5).train(["good bad film"] * 2), Truncation(7, "first"), ("a", "b"))
     weights = {"model.weight": torch.arange(6.0).reshape(2, 3), "model.number": torch.tensor([7])}
@@ -169,19 +169,19 @@ def small() -> dict[str, Any]:
         "state_dict": {},
     }
     training |= {"loops": {"fit_loop": loop}, "optimizer_states": [{"state": {}, "param_groups": []}]}
-    return {"heed": card, "state_dict": weights, "lr_schedulers": [], "rng": rng(), **training}
+    return {"heed": card, "state_dict": weights, "lr_schedulers": [], "rng": random_state(), **training}
 
 
-def rng() -> dict[str, Any]:
+def random_state() -> dict[str, Any]:
     return {"cpu": torch.get_rng_state(), "cuda": []}
 
 
 def is_loaded(path: Path, original: dict[str, Any]) -> bool:
-    """Whether a file loads, which it may only as the original.
+    """Return whether a file loads, and assert that its content then equals the original.
 
     Args:
-        path: of a file that is damaged.
-        original: what it held.
+        path: the path of a damaged file.
+        original: the content of the file before it was damaged.
     """
     try:
         card, weights = load_checkpoint(path)
@@ -193,33 +193,34 @@ def is_loaded(path: Path, original: dict[str, Any]) -> bool:
     return True
 
 
-def test_no_flipped_byte_loads_as_something_else(tmp_path: Path) -> None:
-    """Bytes that no checksum covers, such as dates, change nothing."""
-    original = small()
+def test_no_flipped_byte_changes_the_loaded_content(tmp_path: Path) -> None:
+    """Some files still load, because no checksum covers the flipped byte, for example in a date."""
+    original = small_checkpoint()
     del original["rng"]
-    data, path = torchs(original), tmp_path / "flipped.ckpt"
-    places = {*range(0, len(data), 7), *range(len(data) - 120, len(data))}  # the end of the directory: every byte
+    data, path = serialize(original), tmp_path / "flipped.ckpt"
+    # Every seventh byte, and every byte at the end of the zip directory.
+    positions = {*range(0, len(data), 7), *range(len(data) - 120, len(data))}
     loaded = 0
-    for place in sorted(places):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 0x81]) + data[place + 1 :])
+    for position in sorted(positions):
+        path.write_bytes(data[:position] + bytes([data[position] ^ 0x81]) + data[position + 1 :])
         loaded += is_loaded(path, original)
-    assert 0 < loaded < len(places) / 2
+    assert 0 < loaded < len(positions) / 2
 
 
-def test_no_cut_loads(tmp_path: Path) -> None:
-    original = small()
+def test_a_checkpoint_with_missing_bytes_does_not_load(tmp_path: Path) -> None:
+    original = small_checkpoint()
     del original["rng"]
-    data, path = torchs(original), tmp_path / "cut.ckpt"
-    for place in range(0, len(data), 17):
-        path.write_bytes(data[:place])
-        assert not is_loaded(path, original), place
-        path.write_bytes(data[:place] + data[place + 1 :])
-        assert not is_loaded(path, original), place
+    data, path = serialize(original), tmp_path / "cut.ckpt"
+    for position in range(0, len(data), 17):
+        path.write_bytes(data[:position])
+        assert not is_loaded(path, original), position
+        path.write_bytes(data[:position] + data[position + 1 :])
+        assert not is_loaded(path, original), position
 
 
-def flip(checkpoint: Path, to: Path) -> Path:
-    """A copy with one bit of its largest tensor flipped."""
-    to.parent.mkdir(parents=True, exist_ok=True)
+def flip_bit(checkpoint: Path, target: Path) -> Path:
+    """Write a copy of the checkpoint in which one bit of the largest tensor is flipped."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     data = bytearray(checkpoint.read_bytes())
     with zipfile.ZipFile(checkpoint) as archive:
         largest = max(
@@ -227,13 +228,13 @@ def flip(checkpoint: Path, to: Path) -> Path:
         )
         content = archive.read(largest)
     data[bytes(data).index(content) + len(content) // 2] ^= 1
-    to.write_bytes(data)
-    return to
+    target.write_bytes(data)
+    return target
 
 
-def test_every_reader_refuses_flipped_bits(checkpoint: Path, tmp_path: Path) -> None:
-    path = flip(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
-    torch.load(path, weights_only=True)  # torch itself reads them without an objection
+def test_all_readers_refuse_flipped_bits(checkpoint: Path, tmp_path: Path) -> None:
+    path = flip_bit(checkpoint, tmp_path / "checkpoints" / "last.ckpt")
+    torch.load(path, weights_only=True)  # torch does not detect the flipped bit
     message = r"last\.ckpt: the checkpoint is damaged: its checksums do not match; use another checkpoint"
     for read in (load_checkpoint, read_checkpoint, ValidatedCheckpointIO().load_checkpoint):
         with pytest.raises(UserError, match=message):
@@ -243,18 +244,18 @@ def test_every_reader_refuses_flipped_bits(checkpoint: Path, tmp_path: Path) -> 
     with pytest.raises(UserError, match=message):
         trained(tmp_path / "resumed", f"ckpt_path='{path}'")
     cfg = small_config(tmp_path)
-    resume_from_last_checkpoint(cfg, tmp_path)  # of a sweep's job, which starts anew
+    resume_from_last_checkpoint(cfg, tmp_path)  # a job of a sweep then starts from the beginning
     assert cfg.ckpt_path is None
 
 
-def test_the_trainer_reads_through_the_same_checks(tmp_path: Path) -> None:
+def test_the_trainer_validates_checkpoints(tmp_path: Path) -> None:
     cfg = small_config(tmp_path, ["logger=none", "callbacks=none"])
     assert type(build.trainer(cfg).strategy.checkpoint_io) is ValidatedCheckpointIO
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_weight_that_is_no_number_is_named(value: float, tmp_path: Path) -> None:
-    content = small()
+def test_a_weight_that_is_not_finite_is_reported(value: float, tmp_path: Path) -> None:
+    content = small_checkpoint()
     content["state_dict"]["model.weight"][1, 2] = value
     content["optimizer_states"] = [{"state": {0: {"exp_avg": torch.tensor([value])}}, "param_groups": []}]
     torch.save(content, tmp_path / "odd.ckpt")
@@ -264,41 +265,41 @@ def test_a_weight_that_is_no_number_is_named(value: float, tmp_path: Path) -> No
         load_checkpoint(tmp_path / "odd.ckpt")
     content["state_dict"]["model.weight"][1, 2] = 1
     torch.save(content, tmp_path / "odd.ckpt")
-    read_training_state(tmp_path / "odd.ckpt")  # the optimizer's numbers are no weights
+    read_training_state(tmp_path / "odd.ckpt")  # values in the state of the optimizer may be infinite or NaN
 
 
-def hundred_levels() -> Any:
+def hundred_lists() -> Any:
     nested: Any = 1
     for _ in range(100):
         nested = [nested]
     return nested
 
 
-def doubled() -> Any:
-    """2^60 values in the memory of 60."""
+def shared_lists() -> Any:
+    """Nested lists, each of which contains the same list twice: 2^60 values in the memory of 60 lists."""
     nested: Any = 1
     for _ in range(60):
         nested = [nested, nested]
     return nested
 
 
-def endless() -> Any:
+def recursive_list() -> Any:
     nested: list[Any] = []
     nested.append(nested)
     return nested
 
 
-def leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of everything within plain containers, the containers too."""
+def value_paths(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all values in nested mappings and lists, including those of the containers."""
     if path:
         yield path
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in items:
-        yield from leaves(value, (*path, key))
+        yield from value_paths(value, (*path, key))
 
 
-def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """The content with another value at a path; `...` removes it."""
+def replace_value(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """Return a copy of the content with another value at the path; `...` removes the value."""
     content = copy.deepcopy(content)
     node: Any = content
     for key in path[:-1]:
@@ -310,17 +311,17 @@ def changed(content: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
     return content
 
 
-WRONG = [..., None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}, {1: {}}, torch.zeros(2)]
-NESTED = {"deep": hundred_levels, "doubled": doubled, "endless": endless}
+WRONG_VALUES = [..., None, True, -1, 10**600, float("nan"), "x", [], [None], {}, {"a": 1}, {1: {}}, torch.zeros(2)]
+CONTAINERS = {"deep": hundred_lists, "shared": shared_lists, "recursive": recursive_list}
 
 
-def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
-    content = small()
+def test_any_wrong_value_in_a_card_is_reported_in_one_line(tmp_path: Path) -> None:
+    content = small_checkpoint()
     path = tmp_path / "odd.ckpt"
     errors = 0
-    for place in leaves(content["heed"]):
-        for value in WRONG:
-            torch.save(changed(content, ("heed", *place), value), path)
+    for location in value_paths(content["heed"]):
+        for value in WRONG_VALUES:
+            torch.save(replace_value(content, ("heed", *location), value), path)
             try:
                 load_checkpoint(path)
             except UserError as error:
@@ -331,7 +332,7 @@ def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "message"),
+    ("location", "value", "message"),
     [
         (("config",), [], r"config: expects a mapping, got a list"),
         (("config",), ..., r"config is missing"),
@@ -349,23 +350,26 @@ def test_any_wrong_value_of_a_card_is_one_message(tmp_path: Path) -> None:
         (("class_counts",), [3, 0.5], r"class_counts\[1\]: expects a whole number, got a finite number"),
     ],
 )
-def test_a_damaged_card_is_described(place: tuple[str, ...], value: Any, message: str, tmp_path: Path) -> None:
-    torch.save(changed(small(), ("heed", *place), value), tmp_path / "odd.ckpt")
+def test_a_damaged_card_is_reported(location: tuple[str, ...], value: Any, message: str, tmp_path: Path) -> None:
+    torch.save(replace_value(small_checkpoint(), ("heed", *location), value), tmp_path / "odd.ckpt")
     with pytest.raises(
         UserError, match=rf"odd\.ckpt: was written by another version of Heed, or is damaged \(.*{message}"
     ):
         load_checkpoint(tmp_path / "odd.ckpt")
 
 
-@pytest.mark.parametrize("name", NESTED)
-def test_a_card_of_endless_containers_is_errors(name: str, tmp_path: Path) -> None:
-    torch.save(changed(small(), ("heed", "config", "data"), {"limit": NESTED[name]()}), tmp_path / "odd.ckpt")
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_card_with_too_many_nested_values_is_refused(name: str, tmp_path: Path) -> None:
+    torch.save(
+        replace_value(small_checkpoint(), ("heed", "config", "data"), {"limit": CONTAINERS[name]()}),
+        tmp_path / "odd.ckpt",
+    )
     with pytest.raises(UserError, match=r"config: has (more than 64 levels|too many values)"):
         load_checkpoint(tmp_path / "odd.ckpt")
 
 
-def tokenizer(**changes: Any) -> str:
-    state = json.loads(small()["heed"]["codec"]["tokenizer"])
+def tokenizer_json(**changes: Any) -> str:
+    state = json.loads(small_checkpoint()["heed"]["codec"]["tokenizer"])
     model = {**state["model"], **changes.pop("model", {})}
     return json.dumps({**state, "model": model, **changes})
 
@@ -374,17 +378,19 @@ def tokenizer(**changes: Any) -> str:
     "text",
     [
         pytest.param("", id="empty"),
-        pytest.param("\ud800", id="half a letter"),
-        pytest.param('{"a":' * 100_000, id="deep"),
-        pytest.param(tokenizer(model={"vocab": {}}), id="no words"),
-        pytest.param(tokenizer(model={"unk_token": "other"}), id="no unknown word"),
-        pytest.param(tokenizer(model={"vocab": {"<pad>": 0, "<unk>": 1, "a": 2**32 - 1}}), id="a number of 32 bits"),
-        pytest.param(tokenizer(pre_tokenizer={"type": "Other"}), id="another type"),
-        pytest.param(tokenizer().replace('"<br', '"|<br'), id="a pattern of nothing"),
+        pytest.param("\ud800", id="lone surrogate"),
+        pytest.param('{"a":' * 100_000, id="deeply nested"),
+        pytest.param(tokenizer_json(model={"vocab": {}}), id="no vocabulary"),
+        pytest.param(tokenizer_json(model={"unk_token": "other"}), id="no unknown token"),
+        pytest.param(
+            tokenizer_json(model={"vocab": {"<pad>": 0, "<unk>": 1, "a": 2**32 - 1}}), id="token number of 32 bits"
+        ),
+        pytest.param(tokenizer_json(pre_tokenizer={"type": "Other"}), id="another type"),
+        pytest.param(tokenizer_json().replace('"<br', '"|<br'), id="pattern with an empty alternative"),
     ],
 )
-def test_a_tokenizer_that_cannot_read_is_errors(text: str, tmp_path: Path) -> None:
-    torch.save(changed(small(), ("heed", "codec", "tokenizer"), text), tmp_path / "odd.ckpt")
+def test_an_unusable_tokenizer_is_refused(text: str, tmp_path: Path) -> None:
+    torch.save(replace_value(small_checkpoint(), ("heed", "codec", "tokenizer"), text), tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt: .*tokenizer: cannot be used"):
         load_checkpoint(tmp_path / "odd.ckpt")
 
@@ -402,23 +408,23 @@ def test_a_tokenizer_that_cannot_read_is_errors(text: str, tmp_path: Path) -> No
     ],
     ids=range(7),
 )
-def test_weights_that_are_no_tensors_are_named(weights: Any, message: str, tmp_path: Path) -> None:
-    torch.save({**small(), "state_dict": weights}, tmp_path / "odd.ckpt")
+def test_weights_that_are_not_dense_tensors_are_reported(weights: Any, message: str, tmp_path: Path) -> None:
+    torch.save({**small_checkpoint(), "state_dict": weights}, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=rf"odd\.ckpt: its weights cannot be used \({message}"):
         load_checkpoint(tmp_path / "odd.ckpt")
 
 
-@pytest.mark.parametrize("other", [torch.int32, torch.bool, torch.complex64])
-def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.complex64])
+def test_weights_of_another_type_are_reported(dtype: torch.dtype, tmp_path: Path) -> None:
     module = torch.nn.Linear(3, 2)
-    weights = {name: value.to(other) for name, value in module.state_dict().items()}
-    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights do not fit this model: type mismatch .*{other}"):
+    weights = {name: value.to(dtype) for name, value in module.state_dict().items()}
+    with pytest.raises(UserError, match=rf"odd\.ckpt: its weights do not fit this model: type mismatch .*{dtype}"):
         build.load_weights(module, weights, "odd.ckpt")
-    build.load_weights(module, {name: value.half() for name, value in module.state_dict().items()}, "of 16 bits")
+    build.load_weights(module, {name: value.half() for name, value in module.state_dict().items()}, "half.ckpt")
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "message"),
+    ("location", "value", "message"),
     [
         (("epoch",), ..., "epoch is missing"),
         (("epoch",), "2", "epoch: expects a whole number, got text"),
@@ -436,18 +442,18 @@ def test_weights_of_another_type_are_named(other: torch.dtype, tmp_path: Path) -
         (("callbacks",), [], "callbacks: expects a mapping, got a list"),
     ],
 )
-def test_the_training_state_is_checked_only_for_training(
-    place: tuple[str, ...], value: Any, message: str, tmp_path: Path
+def test_the_training_state_is_validated_only_for_training(
+    location: tuple[str, ...], value: Any, message: str, tmp_path: Path
 ) -> None:
-    torch.save(changed(small(), place, value), tmp_path / "odd.ckpt")
+    torch.save(replace_value(small_checkpoint(), location, value), tmp_path / "odd.ckpt")
     load_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=rf"odd\.ckpt: training cannot resume from it \({message}"):
         read_training_state(tmp_path / "odd.ckpt")
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])
-def test_a_path_that_is_not_a_file_is_reported(make: Callable[[Path], None], tmp_path: Path) -> None:
-    make(tmp_path / "odd.ckpt")
+@pytest.mark.parametrize("create", [os.mkfifo, lambda path: os.symlink("odd.ckpt", path)], ids=["pipe", "loop"])
+def test_a_path_that_is_not_a_file_is_reported(create: Callable[[Path], None], tmp_path: Path) -> None:
+    create(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match=r"odd\.ckpt"):
         load_checkpoint(tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="cannot be read"):
