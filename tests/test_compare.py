@@ -18,17 +18,17 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_sweep(tmp_path_factory.mktemp("sweeps") / "one", accuracies, seeds=2, n=53)
 
 
-def test_writes_into_the_sweep_and_prints(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_comparison_is_printed_and_written_to_the_sweep(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(sweep)])
     assert [path.name for path in sorted(sweep.glob("comparison.*"))] == FILES
     output = capsys.readouterr().out
     assert "keras" in output
     assert "exploratory" in output
     assert "Written to" in output
-    main([str(sweep)])  # its own output is not a run
+    main([str(sweep)])  # the files of the first comparison are ignored
 
 
-def test_out_and_baseline(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_out_baseline_and_metric_are_applied(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(sweep), "--out", str(tmp_path / "new" / "folder"), "--baseline", "keras", "--metric", "auroc"])
     assert [path.name for path in sorted((tmp_path / "new" / "folder").iterdir())] == FILES
     assert "Differences in AUROC from keras" in capsys.readouterr().out
@@ -56,9 +56,9 @@ def test_several_folders_write_to_the_default_folder(
     ],
 )
 def test_mistakes_are_reported_in_one_message(sweep: Path, options: list[str], message: str) -> None:
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit) as exit_info:
         main([str(sweep), *options])
-    assert str(stop.value).startswith(message)
+    assert str(exit_info.value).startswith(message)
 
 
 def test_an_empty_folder_name_is_refused(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,6 +68,6 @@ def test_an_empty_folder_name_is_refused(sweep: Path, capsys: pytest.CaptureFixt
         assert "is empty: name a folder" in capsys.readouterr().err
 
 
-def test_help_imports_no_library() -> None:
+def test_help_does_not_import_numpy() -> None:
     code = "import sys, src.compare as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -17,26 +17,26 @@ from src.run_result import RunResult
 from tests.helpers import ROOT, command
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def print_section(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     main(list(arguments))
     return json.loads(capsys.readouterr().out)["section"]
 
 
 def panels(section: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Panels by the section they stand in, each with its kind."""
+    """The panels of each section, with their kinds."""
     return {
-        part["name"].split(" (")[0]: [{"kind": panel["viewType"], **panel["config"]} for panel in part["panels"]]
-        for part in section["panelBankConfig"]["sections"]
+        group["name"].split(" (")[0]: [{"kind": panel["viewType"], **panel["config"]} for panel in group["panels"]]
+        for group in section["panelBankConfig"]["sections"]
     }
 
 
-def run(encoder: str, *overrides: str, **logger: str | None) -> FinishedRun:
+def make_run(encoder: str, *overrides: str, **logger: str | None) -> FinishedRun:
     result = RunResult(choices={"encoder": encoder}, overrides=(f"model/encoder={encoder}", *overrides))
     return FinishedRun(Path("run"), result, {"logger": {"wandb": logger} if logger else {"csv": {}}})
 
 
-def test_it_holds_what_compares_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    section = printed(capsys)
+def test_the_workspace_contains_all_sections_for_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
+    section = print_section(capsys)
     sections = panels(section)
     ranking = sections["Ranking"]
     assert [panel["metrics"] for panel in ranking] == [["test/acc"], ["test/f1_macro"], ["test/auroc"], ["test/ece"]]
@@ -80,19 +80,19 @@ def test_it_holds_what_compares_runs(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_bars_are_means_by_the_requested_option(capsys: pytest.CaptureFixture[str]) -> None:
-    sections = panels(printed(capsys, "--by", "optimizer.lr"))
+    sections = panels(print_section(capsys, "--by", "optimizer.lr"))
     grouped = {panel["groupBy"] for name in ("Ranking", "Curves", "Gradient norms") for panel in sections[name]}
     assert grouped == {"optimizer.value.lr"}
 
 
 def test_runs_in_folders_determine_the_axes_and_the_filter() -> None:
     in_sweep = [
-        run(encoder, f"optimizer.lr={rate}", "+data.limit=300", group="sweep", name=f"{encoder}_{rate}")
+        make_run(encoder, f"optimizer.lr={rate}", "+data.limit=300", group="sweep", name=f"{encoder}_{rate}")
         for encoder in ("gru", "bilstm")
         for rate in (0.1, 0.01)
     ]
-    alone = run("gru", "optimizer.lr=0.1", "+data.limit=300", group=None, name="2026-11-21_10-00")
-    scope = Scope.of([*in_sweep, alone, run("rnn", "optimizer.lr=0.5", "+data.limit=300")])
+    single_run = make_run("gru", "optimizer.lr=0.1", "+data.limit=300", group=None, name="2026-11-21_10-00")
+    scope = Scope.of([*in_sweep, single_run, make_run("rnn", "optimizer.lr=0.5", "+data.limit=300")])
     assert list(scope.encoders) == ["gru", "bilstm", "rnn"]
     assert list(scope.varied) == ["choices.encoder", "optimizer.lr"]
     spec = json.loads(build(scope, "us", "heed")._to_model().spec.model_dump_json(by_alias=True))
@@ -104,15 +104,17 @@ def test_runs_in_folders_determine_the_axes_and_the_filter() -> None:
 
 def test_runs_without_wandb_are_reported() -> None:
     with pytest.raises(UserError, match=r"^run: not logged to W&B; run with logger=wandb"):
-        Scope.of([run("rnn")])
+        Scope.of([make_run("rnn")])
 
 
-def test_it_is_saved_with_one_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    sent: list[dict[str, Any]] = []
+def test_the_workspace_is_saved_with_one_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    views: list[dict[str, Any]] = []
 
     def execute(api: object, query: str, variables: dict[str, Any]) -> dict[str, Any]:
         assert "upsertView" in query
-        sent.append(variables)
+        views.append(variables)
         return {"upsertView": {"view": {"name": "nw-abc-v", "id": "1"}, "inserted": True}}
 
     monkeypatch.setattr("wandb.login", lambda **_: True)
@@ -121,20 +123,20 @@ def test_it_is_saved_with_one_command(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr("wandb_workspaces.workspaces.interface.get_app_url", lambda api: "https://wandb.test")
     main(["--save", "team/heed"])
     assert capsys.readouterr().out == "Saved: https://wandb.test/team/heed?nw=abc\n"
-    (view,) = sent
+    (view,) = views
     assert (view["entityName"], view["projectName"], view["displayName"]) == ("team", "heed", "Heed")
     assert "Ranking" in panels(json.loads(view["spec"])["section"])
 
 
-def test_a_refusal_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_wandb_is_reported_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise ValueError("permission denied")
 
     monkeypatch.setattr("wandb.login", lambda **_: True)
     monkeypatch.setattr("wandb_workspaces.workspaces.internal.upsert_view2", refuse)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit) as exit_info:
         main(["--save", "team/heed"])
-    assert str(stop.value) == "Error: W&B did not save the workspace in team/heed: permission denied"
+    assert str(exit_info.value) == "Error: W&B did not save the workspace in team/heed: permission denied"
 
 
 @pytest.mark.parametrize(
@@ -144,11 +146,13 @@ def test_a_refusal_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
         (["nowhere"], "Error: nowhere: no such folder"),
     ],
 )
-def test_mistakes_get_one_message(arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_reported_in_one_message(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("wandb.login", lambda **_: False)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit) as exit_info:
         main(arguments)
-    assert str(stop.value).startswith(message)
+    assert str(exit_info.value).startswith(message)
 
 
 @pytest.mark.parametrize("target", ["heed", "/heed", "team/", "team/heed/runs"])
@@ -160,14 +164,14 @@ def test_the_save_target_must_be_an_entity_and_a_project(target: str, capsys: py
 
 def test_a_missing_extra_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(SystemExit) as exit_info:
         main([])
-    assert str(stop.value).startswith(
+    assert str(exit_info.value).startswith(
         "Error: python -m src.dashboard needs the package wandb_workspaces, which is part of "
     )
 
 
-def test_help_waits_for_no_library(tmp_path: Path) -> None:
+def test_help_does_not_import_large_packages(tmp_path: Path) -> None:
     line, options = command(tmp_path, "dashboard", "--help")
     line[1:1] = ["-X", "importtime"]
     process = subprocess.run(line, **options, capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""All that components refuse is reported together, before anything is written."""
+"""A dry build reports all mistakes together, before any file is written."""
 
 from pathlib import Path
 
@@ -20,33 +20,33 @@ def mistakes(folder: Path, *overrides: str) -> dict[str, str]:
         return dict(build_mistakes(small_config(folder, overrides)))
 
 
-def test_values_and_columns_are_mistakes_of_one_message(tmp_path: Path) -> None:
+def test_wrong_values_and_missing_columns_are_reported_in_one_message(tmp_path: Path) -> None:
     (tmp_path / "my.csv").write_text("text,lable\ngood,1\n")
-    wrong = ["optimizer.lr=-1", "model.encoder.dropout=2", "data.batch_size=0"]
+    overrides = ["optimizer.lr=-1", "model.encoder.dropout=2", "data.batch_size=0"]
     with pytest.raises(UserError, match=r"^4 mistakes in the configuration; nothing") as error:
-        dry_build(small_config(tmp_path / "run", ["data=csv", f"data.path={tmp_path}/my.csv", *wrong]))
+        dry_build(small_config(tmp_path / "run", ["data=csv", f"data.path={tmp_path}/my.csv", *overrides]))
     lines = str(error.value).splitlines()[1:]
-    assert [line.split()[0] for line in lines] == [wrong[1], wrong[0], wrong[2], "data"]
+    assert [line.split()[0] for line in lines] == [overrides[1], overrides[0], overrides[2], "data"]
     assert "no column 'label' (did you mean 'lable'?)" in str(error.value)
 
 
-def test_an_address_is_no_path(tmp_path: Path) -> None:
-    line = "data.path=https://example.com/a.csv"
-    assert list(mistakes(tmp_path, "data=csv", line)) == [line]
+def test_a_url_is_not_a_path(tmp_path: Path) -> None:
+    override = "data.path=https://example.com/a.csv"
+    assert list(mistakes(tmp_path, "data=csv", override)) == [override]
 
 
-def test_a_component_refuses_several_options_at_once(tmp_path: Path) -> None:
-    wrong = ["model.encoder.hidden_dim=0", "model.encoder.dropout=2", "optimizer.lr=-1", "optimizer.eps=-2"]
-    assert list(mistakes(tmp_path, *wrong)) == wrong
+def test_several_wrong_options_of_a_component_are_reported_together(tmp_path: Path) -> None:
+    overrides = ["model.encoder.hidden_dim=0", "model.encoder.dropout=2", "optimizer.lr=-1", "optimizer.eps=-2"]
+    assert list(mistakes(tmp_path, *overrides)) == overrides
 
 
-def test_a_wrong_size_brings_no_mistake_of_what_reads_it(tmp_path: Path) -> None:
+def test_a_wrong_size_causes_no_mistakes_of_later_components(tmp_path: Path) -> None:
     heads = ["model/attention=multi_head", "model.attention.heads=7"]
     assert list(mistakes(tmp_path, "model.encoder.hidden_dim=0", *heads)) == ["model.encoder.hidden_dim=0"]
     assert list(mistakes(tmp_path, "model.encoder.hidden_dim=6", *heads)) == ["model.attention.heads=7"]
 
 
-def test_a_component_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_component_is_reported(tmp_path: Path) -> None:
     cfg = small_config(tmp_path)
     OmegaConf.set_struct(cfg, False)
     del cfg["optimizer"], cfg.model["head"]
@@ -55,7 +55,7 @@ def test_a_component_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["csv", "tsv", "parquet"])
-def test_a_missing_column_is_seen_in_the_header(name: str, tmp_path: Path) -> None:
+def test_a_missing_column_is_found_in_the_header(name: str, tmp_path: Path) -> None:
     path, delimiter = tmp_path / f"file.{name}", "\t" if name == "tsv" else ","
     if name == "parquet":
         pq.write_table(pa.table({"text": ["a"], "class": [1]}), path)
@@ -65,12 +65,12 @@ def test_a_missing_column_is_seen_in_the_header(name: str, tmp_path: Path) -> No
     assert mistakes(tmp_path, "data=csv", f"data.path={path}", "data.label=class") == {}
 
 
-def test_a_file_that_is_not_there_is_one_of_the_mistakes(tmp_path: Path) -> None:
-    wrong = ["optimizer.lr=-1", "data.path=gone/my.csv"]
-    assert list(mistakes(tmp_path, "data=csv", *wrong)) == wrong
+def test_a_missing_file_is_reported_with_the_other_mistakes(tmp_path: Path) -> None:
+    overrides = ["optimizer.lr=-1", "data.path=gone/my.csv"]
+    assert list(mistakes(tmp_path, "data=csv", *overrides)) == overrides
 
 
-def test_the_bundled_vectors_have_one_size(tmp_path: Path) -> None:
+def test_a_size_that_differs_from_the_bundled_vectors_is_reported(tmp_path: Path) -> None:
     glove = "model/embedding=glove"
     assert mistakes(tmp_path, glove) == {}
     assert mistakes(tmp_path, glove, "model.embedding.dim=41") == {
@@ -79,11 +79,11 @@ def test_the_bundled_vectors_have_one_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("weights", ["[1,3]", "[1,2,3]", "balanced"])
-def test_any_number_of_class_weights_may_be_right(weights: str, tmp_path: Path) -> None:
+def test_the_number_of_class_weights_is_not_validated(weights: str, tmp_path: Path) -> None:
     assert mistakes(tmp_path, "loss=cross_entropy", f"loss.class_weights={weights}") == {}
 
 
-def test_a_model_that_cannot_fit_names_its_largest_component() -> None:
+def test_a_model_larger_than_memory_is_reported_with_its_largest_component() -> None:
     with torch.device("meta"):
         parts = {part: torch.nn.Linear(2, 3) for part in MODEL_COMPONENTS}
         require_memory(torch.nn.ModuleDict(parts))

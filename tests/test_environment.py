@@ -1,4 +1,4 @@
-"""What a run records about its process."""
+"""The information about the process that a run records."""
 
 import sys
 
@@ -13,11 +13,11 @@ def test_the_command_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch)
     assert environment.command_line() == "python -m src.train seed=1 'data.path=my file.csv'"
 
 
-def test_outside_of_hydra_there_are_no_overrides() -> None:
+def test_outside_hydra_there_are_no_overrides_and_choices() -> None:
     assert (environment.overrides(), environment.choices()) == ((), {})
 
 
-def test_versions_and_memory() -> None:
+def test_versions_device_and_peak_memory() -> None:
     versions = environment.versions()
     assert versions["torch"] == torch.__version__ and versions["python"].startswith("3.")
     assert environment.device_name(torch.device("cpu"))

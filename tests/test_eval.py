@@ -1,4 +1,4 @@
-"""A checkpoint alone is enough to evaluate it, and it reads other data as it read its own."""
+"""Evaluation of checkpoints on the data of their training and on other data."""
 
 import json
 import os
@@ -19,104 +19,114 @@ NAMES = ("bad", "fair", "good")
 
 
 def write(path: Path, rows: int, names: tuple[str, ...] = NAMES) -> Path:
-    """Reviews that name their class, of 3 to 13 words."""
+    """Write reviews of 3 to 13 words, the last of which is the class."""
     lines = [f"film w{i % 7} {'so ' * (i % 11)}{names[i % len(names)]},{names[i % len(names)]}" for i in range(rows)]
     path.write_text("\n".join(["text,label", *lines]) + "\n")
     return path
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The folder of a run on a file whose path was relative, and its result."""
-    folder = tmp_path_factory.mktemp("own")
+def training_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder and the result of a run with a relative `data.path`."""
+    folder = tmp_path_factory.mktemp("data")
     write(folder / "reviews.csv", 61)
-    before = Path.cwd()
+    working_folder = Path.cwd()
     os.chdir(folder)
     try:
         options = ("data=csv", "data.path=reviews.csv", "data.cache_dir=tokens", "data.max_length=5", "data.keep=last")
         result = train(folder / "run", "callbacks=checkpoints", "model/encoder=rnn", *options)
     finally:
-        os.chdir(before)
+        os.chdir(working_folder)
     return folder / "run", result
 
 
-def best(run: tuple[Path, dict[str, Any]]) -> Path:
+def best_checkpoint(run: tuple[Path, dict[str, Any]]) -> Path:
     return run[0] / "checkpoints" / "best.ckpt"
 
 
 @pytest.mark.parametrize("split", ["test", "val"])
-def test_its_own_data_give_the_same_numbers(own: tuple[Path, dict[str, Any]], tmp_path: Path, split: str) -> None:
-    """From another folder than the one in which the data's path was written."""
-    result = evaluate(tmp_path / "eval", best(own), f"split={split}")
-    expected = {name: metric for name, metric in own[1]["metrics"].items() if name.startswith(f"{split}/")}
+def test_evaluation_reproduces_the_scores_of_the_run(
+    training_run: tuple[Path, dict[str, Any]], tmp_path: Path, split: str
+) -> None:
+    """The working folder is not the folder to which the path of the data is relative."""
+    result = evaluate(tmp_path / "eval", best_checkpoint(training_run), f"split={split}")
+    expected = {name: metric for name, metric in training_run[1]["metrics"].items() if name.startswith(f"{split}/")}
     assert result["metrics"] == expected
-    assert result["data"] == own[1]["data"]
+    assert result["data"] == training_run[1]["data"]
     assert result["status"] == "completed"
     for name in ("probabilities", "labels", "index"):
-        old, new = (np.load(folder / "predictions" / f"{split}.npz")[name] for folder in (own[0], tmp_path / "eval"))
-        assert np.array_equal(old, new), name
+        expected, actual = (
+            np.load(folder / "predictions" / f"{split}.npz")[name] for folder in (training_run[0], tmp_path / "eval")
+        )
+        assert np.array_equal(expected, actual), name
 
 
-def test_it_is_tokenized_once(
-    own: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_data_are_tokenized_once(
+    training_run: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluate(tmp_path / "first", best(own))
+    evaluate(tmp_path / "first", best_checkpoint(training_run))
     monkeypatch.setattr(Table, "read", pytest.fail)
-    evaluate(tmp_path / "second", best(own))
-    assert list((own[0].parent / "tokens").glob("*.npz"))
+    evaluate(tmp_path / "second", best_checkpoint(training_run))
+    assert list((training_run[0].parent / "tokens").glob("*.npz"))
 
 
-def elsewhere(folder: Path, path: Path) -> list[str]:
+def other_data(folder: Path, path: Path) -> list[str]:
     return ["data=csv", f"data.path={path}", f"data.test_path={path}", f"data.cache_dir={folder / 'cache'}"]
 
 
-def test_other_data_are_read_as_the_model_read_its_own(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """The same reviews as another file, all of them tested: each gets the answer that it got at home."""
+def test_other_data_are_encoded_with_the_codec_of_the_checkpoint(
+    training_run: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """The other file has the same reviews, all in its test split, so its probabilities include those of the run."""
     other = write(tmp_path / "other.csv", 61)
-    result = evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other), "data/tokenizer=whitespace")
-    assert result["data"]["vocabulary"] == own[1]["data"]["vocabulary"]
+    result = evaluate(
+        tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other), "data/tokenizer=whitespace"
+    )
+    assert result["data"]["vocabulary"] == training_run[1]["data"]["vocabulary"]
     assert result["data"]["test"] == 61
     probabilities = [
         {tuple(row) for row in np.load(folder / "predictions" / "test.npz")["probabilities"].round(5).tolist()}
-        for folder in (own[0], tmp_path / "eval")
+        for folder in (training_run[0], tmp_path / "eval")
     ]
     assert probabilities[0] <= probabilities[1]
 
 
 @pytest.mark.parametrize("names", [("good", "bad"), ("good", "fair", "bad")], ids=["a subset", "another order"])
-def test_classes_go_by_name(own: tuple[Path, dict[str, Any]], tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_classes_are_matched_by_name(
+    training_run: tuple[Path, dict[str, Any]], tmp_path: Path, names: tuple[str, ...]
+) -> None:
     other = write(tmp_path / "other.csv", 37, names)
-    listed = f"data.labels=[{','.join(names)}]"
-    result = evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other), listed)
+    labels_option = f"data.labels=[{','.join(names)}]"
+    result = evaluate(tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other), labels_option)
     assert result["data"]["class_names"] == list(NAMES)
     with np.load(tmp_path / "eval" / "predictions" / "test.npz") as arrays:
         names_read = [NAMES[label] for label in arrays["labels"]]
     assert names_read == [names[i % len(names)] for i in range(37)]
 
 
-def test_a_class_that_the_model_lacks_is_named(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_a_class_that_the_model_lacks_is_reported(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     other = write(tmp_path / "other.csv", 37, ("bad", "goood"))
     with pytest.raises(
         UserError, match=r"class 'goood' is not among the classes of the model, bad, fair, good \(did you mean 'good'"
     ):
-        evaluate(tmp_path / "eval", best(own), *elsewhere(tmp_path, other))
+        evaluate(tmp_path / "eval", best_checkpoint(training_run), *other_data(tmp_path, other))
     result = json.loads((tmp_path / "eval" / "result.json").read_text())
     assert result["status"] == "failed"
 
 
-def test_single_options_of_its_own_data_may_be_changed(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    result = evaluate(tmp_path / "eval", best(own), "+data.limit=5", "+data.batch_size=2")
+def test_single_data_options_can_be_changed(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    result = evaluate(tmp_path / "eval", best_checkpoint(training_run), "+data.limit=5", "+data.batch_size=2")
     assert result["data"]["test"] == 5
     with pytest.raises(UserError, match=r"data\.limmit=5 +no such option; did you mean data\.limit"):
-        evaluate(tmp_path / "wrong", best(own), "+data.limmit=5")
+        evaluate(tmp_path / "wrong", best_checkpoint(training_run), "+data.limmit=5")
 
 
-def test_data_that_are_gone_are_named(own: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_missing_data_are_reported(training_run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"data\.path=/gone/reviews\.csv"):
-        evaluate(tmp_path / "eval", best(own), "+data.path=/gone/reviews.csv")
+        evaluate(tmp_path / "eval", best_checkpoint(training_run), "+data.path=/gone/reviews.csv")
 
 
-def test_the_command_needs_nothing_but_the_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
+def test_the_command_requires_only_the_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
     output = run(tmp_path, "eval", f"ckpt_path={checkpoint}", "callbacks=none", "logger=none")
     assert "test/acc" in output
     (result,) = (tmp_path / "outputs" / "eval" / "runs").glob("*/result.json")
@@ -124,27 +134,27 @@ def test_the_command_needs_nothing_but_the_checkpoint(checkpoint: Path, tmp_path
 
 
 @pytest.fixture(scope="module")
-def trio(own: tuple[Path, dict[str, Any]]) -> list[Path]:
-    """Three runs on the same file: the second reads the tokens of the first, the third has its own tokenizer."""
-    data = ("data=csv", f"data.path={own[0].parent / 'reviews.csv'}", "data.max_length=5", "data.keep=last")
+def three_runs(training_run: tuple[Path, dict[str, Any]]) -> list[Path]:
+    """The folders of three runs on the same file; the third run has another tokenizer."""
+    data = ("data=csv", f"data.path={training_run[0].parent / 'reviews.csv'}", "data.max_length=5", "data.keep=last")
     options = [("model/encoder=gru",), ("data/tokenizer=bpe",)]
     for i, line in enumerate(options):
-        train(own[0].parent / f"other{i}", "callbacks=checkpoints", f"seed={i + 1}", *data, *line)
-    return [own[0], own[0].parent / "other0", own[0].parent / "other1"]
+        train(training_run[0].parent / f"other{i}", "callbacks=checkpoints", f"seed={i + 1}", *data, *line)
+    return [training_run[0], training_run[0].parent / "other0", training_run[0].parent / "other1"]
 
 
 @pytest.mark.parametrize("split", ["test", "val"])
-def test_several_checkpoints_give_mean_probabilities(trio: list[Path], tmp_path: Path, split: str) -> None:
-    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in trio)
+def test_several_checkpoints_give_mean_probabilities(three_runs: list[Path], tmp_path: Path, split: str) -> None:
+    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in three_runs)
     arguments = ["callbacks=attention", "callbacks.attention.examples=4"] if split == "test" else []
     result = evaluate(tmp_path / "eval", f"[{paths}]", f"split={split}", *arguments, draws=True)
-    singles, labels = [], []
-    for i, run_folder in enumerate(trio):
+    single_probabilities, labels = [], []
+    for i, run_folder in enumerate(three_runs):
         evaluate(tmp_path / str(i), run_folder / "checkpoints" / "best.ckpt", f"split={split}")
         with np.load(tmp_path / str(i) / "predictions" / f"{split}.npz") as arrays:
-            singles.append(arrays["probabilities"])
+            single_probabilities.append(arrays["probabilities"])
             labels.append(arrays["labels"])
-    mean = np.mean(singles, 0)
+    mean = np.mean(single_probabilities, 0)
     with np.load(tmp_path / "eval" / "predictions" / f"{split}.npz") as arrays:
         assert arrays["probabilities"] == pytest.approx(mean, abs=1e-6)
         assert np.array_equal(arrays["labels"], labels[0])
@@ -156,17 +166,19 @@ def test_several_checkpoints_give_mean_probabilities(trio: list[Path], tmp_path:
             assert example["probabilities"] == pytest.approx(mean[example["index"]], abs=1e-5)
 
 
-def test_models_of_other_data_are_named(trio: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    options = ("data=csv", f"data.path={trio[0].parent / 'reviews.csv'}", "data.split_seed=7")
+def test_a_model_trained_on_another_split_is_reported(
+    three_runs: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ("data=csv", f"data.path={three_runs[0].parent / 'reviews.csv'}", "data.split_seed=7")
     other = train(tmp_path / "run", "callbacks=checkpoints", "model/encoder=rnn", *options)
     assert other["status"] == "completed"
-    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in (trio[0], tmp_path / "run"))
+    paths = ",".join(str(run / "checkpoints" / "best.ckpt") for run in (three_runs[0], tmp_path / "run"))
     evaluate(tmp_path / "eval", f"[{paths}]")
     assert "(data.split_seed): the evaluated texts may be among its training texts" in caplog.text
 
 
-def test_an_ensemble_has_the_choices_of_all_models(own: tuple[Path, dict[str, Any]]) -> None:
-    card, _ = load_checkpoint(best(own))
+def test_an_ensemble_has_the_choices_of_all_models(training_run: tuple[Path, dict[str, Any]]) -> None:
+    card, _ = load_checkpoint(best_checkpoint(training_run))
     cards = [
         replace(card, config={**card.config, "choices": {"encoder": encoder, "head": "linear"}})
         for encoder in ("rnn", "gru", "rnn")

@@ -20,7 +20,7 @@ TEXTS = ["A great film, a film to remember", "dull <br /> and b\u00e4d", "?", "o
 WITHOUT_TORCH = """
 import sys, json
 for name in ("torch", "src", "hydra", "pytorch_lightning"):
-    sys.modules[name] = None  # an import of it fails
+    sys.modules[name] = None  # makes its import fail
 sys.path.insert(0, ".")
 from predict import Classifier
 print(json.dumps(Classifier()(json.loads(sys.argv[1]))))
@@ -44,7 +44,7 @@ def exported(finished: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.Tem
     return checkpoint, out
 
 
-def test_script_predicts_as_the_checkpoint(exported: tuple[Path, Path]) -> None:
+def test_the_script_predicts_like_the_checkpoint(exported: tuple[Path, Path]) -> None:
     checkpoint, out = exported
     line = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(TEXTS)]
     process = subprocess.run(line, cwd=out, capture_output=True, text=True, check=True)
@@ -61,23 +61,23 @@ def test_script_predicts_as_the_checkpoint(exported: tuple[Path, Path]) -> None:
     assert len(explanations[3].words) == 500  # truncated
 
 
-def test_script_reads_a_pipe(exported: tuple[Path, Path]) -> None:
+def test_the_script_classifies_the_lines_of_a_pipe(exported: tuple[Path, Path]) -> None:
     line = [sys.executable, "predict.py"]
     process = subprocess.run(line, cwd=exported[1], input="good\n\nbad\n", capture_output=True, text=True, check=True)
     assert [json.loads(row)["text"] for row in process.stdout.splitlines()] == ["good", "bad"]
 
 
-def test_model_card_has_the_scores_of_the_run(
+def test_the_model_card_contains_the_scores_of_the_run(
     exported: tuple[Path, Path], finished: tuple[Path, dict[str, Any]]
 ) -> None:
     card = (exported[1] / "README.md").read_text()
     score = finished[1]["metrics"]["test/acc"]
     assert f"| acc | {score['value']:.4f} | {score['low']:.4f} to {score['high']:.4f} | {score['n']} |" in card
     assert f"{finished[1]['parameters']['total']:,}" in card
-    assert "validation texts" in card  # int8
+    assert "validation texts" in card  # in the section about int8
 
 
-def test_model_card_of_a_checkpoint_without_its_run(checkpoint: Path, tmp_path: Path) -> None:
+def test_the_model_card_of_a_checkpoint_without_its_run_has_no_scores(checkpoint: Path, tmp_path: Path) -> None:
     copy = tmp_path / "apart" / "model.ckpt"
     copy.parent.mkdir()
     copy.write_bytes(checkpoint.read_bytes())
@@ -93,14 +93,14 @@ def test_existing_files_are_not_replaced(checkpoint: Path, tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_refused_model_leaves_nothing(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_model_leaves_no_files(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("src.portable.onnx_model.TOLERANCE", -1.0)
     with pytest.raises(UserError, match="the outputs differ from torch's by"):
         export(checkpoint, tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 
-def test_misspelt_option(tmp_path: Path) -> None:
+def test_a_misspelt_option_is_reported(tmp_path: Path) -> None:
     process = complete(*command(tmp_path, "export", "ckpt_path=a.ckpt", "out=b", "int_8=true"))
     assert process.returncode == 1
     assert "did you mean int8?" in process.stderr

@@ -1,4 +1,4 @@
-"""A disk without room ends a run with one message, whatever was being written."""
+"""A full disk ends a run with one message, regardless of the file that cannot be written."""
 
 import errno
 import sys
@@ -21,18 +21,18 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_the_folder_is_named(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: Any, **kwargs: Any) -> None:
+def test_a_full_disk_is_reported_with_the_folder(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raise_disk_full(*args: Any, **kwargs: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(WRITERS[writer], full)
+    monkeypatch.setattr(WRITERS[writer], raise_disk_full)
     monkeypatch.chdir(tmp_path)
-    small = ["model.encoder.hidden_dim=6", "trainer.max_epochs=1", "logger=csv", "data.cache_dir=cache"]
-    fewer = ["~callbacks.progress", "~callbacks.attention", "~callbacks.parts_summary"]
-    monkeypatch.setattr(sys, "argv", ["train.py", "hydra.run.dir=run", *small, *fewer])
-    with pytest.raises(SystemExit) as ended:
+    options = ["model.encoder.hidden_dim=6", "trainer.max_epochs=1", "logger=csv", "data.cache_dir=cache"]
+    removals = ["~callbacks.progress", "~callbacks.attention", "~callbacks.parts_summary"]
+    monkeypatch.setattr(sys, "argv", ["train.py", "hydra.run.dir=run", *options, *removals])
+    with pytest.raises(SystemExit) as exit_info:
         main()
     assert (
-        str(ended.value)
+        str(exit_info.value)
         == f"Error: the disk is full, so {tmp_path / 'run'} could not be written; free some space and run again"
     )

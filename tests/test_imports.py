@@ -1,4 +1,4 @@
-"""The modules of src/ import each other in one direction, so each can be the first that is imported."""
+"""The imports between the modules of src/ have no cycles, so any module can be imported first."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ MODULES = {
 
 
 def imports(nodes: list[ast.stmt]) -> Iterator[str]:
-    """The names that are imported when a module is; not those of functions or for type checkers alone."""
+    """The names that a module imports when it is imported, without imports in functions and for type checkers."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -27,7 +27,7 @@ def imports(nodes: list[ast.stmt]) -> Iterator[str]:
 
 
 def dependencies(module: str, path: Path) -> set[str]:
-    """The modules and packages that run before `module` does; its own packages are running already."""
+    """The modules and packages that `module` imports, without the packages that contain it."""
     names = [name.split(".") for name in imports(ast.parse(path.read_text(encoding="utf-8")).body)]
     loaded = {".".join(name[:length]) for name in names for length in range(1, len(name) + 1)}
     return {name for name in loaded & MODULES.keys() if not f"{module}.".startswith(f"{name}.")}
@@ -50,7 +50,7 @@ def test_data_do_not_depend_on_models() -> None:
 
 
 def test_comparing_runs_does_not_import_torch() -> None:
-    """Torch takes seconds to import, and a comparison reads files only."""
+    """Importing torch takes seconds, and a comparison only reads files."""
     pending, reached = ["src.compare", *(module for module in MODULES if module.startswith("src.comparison"))], set()
     while pending:
         module = pending.pop()

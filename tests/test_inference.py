@@ -36,12 +36,14 @@ def test_several_checkpoints_are_an_ensemble(checkpoint: Path, tmp_path: Path) -
     first, second = (load(path).predict(texts) for path in (checkpoint, other))
     model = load([checkpoint, str(other)])
     assert model.class_names == load(checkpoint).class_names
-    for joint, one, two in zip(model.predict(texts), first, second, strict=True):
-        means = {name: (one.probabilities[name] + two.probabilities[name]) / 2 for name in model.class_names}
+    for joint, single, other_single in zip(model.predict(texts), first, second, strict=True):
+        means = {
+            name: (single.probabilities[name] + other_single.probabilities[name]) / 2 for name in model.class_names
+        }
         assert joint.probabilities == pytest.approx(means, abs=1e-6)
         assert joint.label == max(means, key=lambda name: means[name])
-        assert [word for word, _ in joint.tokens] == [word for word, _ in one.tokens]
-        weights = [(a + b) / 2 for (_, a), (_, b) in zip(one.tokens, two.tokens, strict=True)]
+        assert [word for word, _ in joint.tokens] == [word for word, _ in single.tokens]
+        weights = [(a + b) / 2 for (_, a), (_, b) in zip(single.tokens, other_single.tokens, strict=True)]
         assert [weight for _, weight in joint.tokens] == pytest.approx(weights, abs=1e-6)
     with pytest.raises(UserError, match=r"ckpt_path=\[\]: names no checkpoint"):
         load([])
@@ -53,7 +55,7 @@ def test_a_single_text_is_refused(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize("texts", [None, 3, b"film", [b"film"], [None]])
-def test_other_values_are_no_texts(texts: Any, checkpoint: Path) -> None:
+def test_values_that_are_not_texts_are_refused(texts: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="texts must be a list of texts"):
         load(checkpoint).predict(texts)
 
@@ -65,24 +67,24 @@ def test_any_iterable_of_texts_is_accepted(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [0, -1, None, 1.5])
-def test_an_impossible_batch_size_is_named(batch_size: Any, checkpoint: Path) -> None:
+def test_an_invalid_batch_size_is_reported(batch_size: Any, checkpoint: Path) -> None:
     with pytest.raises(ValueError, match=f"batch_size={batch_size} must be a whole number of at least 1"):
         load(checkpoint).predict(["film"], batch_size=batch_size)
 
 
-def test_half_of_a_surrogate_pair_is_named(checkpoint: Path) -> None:
+def test_half_of_a_surrogate_pair_is_reported(checkpoint: Path) -> None:
     with pytest.raises(ValueError, match=r"texts\[1\]: character 2 is half of a surrogate pair"):
         load(checkpoint).predict(["film", "a \ud800"])
 
 
 @pytest.mark.parametrize("path", [None, 3, b"best.ckpt", [3], [b"best.ckpt"]])
-def test_other_values_are_no_path(path: Any) -> None:
+def test_values_that_are_not_paths_are_refused(path: Any) -> None:
     with pytest.raises(TypeError, match="path must be the path of a checkpoint"):
         load(path)
 
 
 @pytest.mark.parametrize("modules", ["mine", None, [3]])
-def test_trusted_modules_are_a_list_of_names(modules: Any, checkpoint: Path) -> None:
+def test_trusted_modules_must_be_a_list_of_names(modules: Any, checkpoint: Path) -> None:
     with pytest.raises(TypeError, match="trusted_modules must be a list of names"):
         load(checkpoint, trusted_modules=modules)
 
@@ -103,7 +105,7 @@ def test_a_tokenizer_whose_expression_is_too_slow_is_reported(checkpoint: Path, 
         model._ensemble.classify(texts)
 
 
-def test_no_texts_and_empty_texts(checkpoint: Path) -> None:
+def test_an_empty_list_and_an_empty_text_are_accepted(checkpoint: Path) -> None:
     model = load(checkpoint)
     assert model.predict([]) == []
     (prediction,) = model.predict([""])
@@ -116,25 +118,25 @@ def test_notebook_display_escapes_the_text() -> None:
     html = prediction._repr_html_()
     assert "<b>a&amp;b</b> 0.750" in html
     assert "&lt;b&gt;</span>" in html
-    assert "0.900)" in html and "0.225)" in html  # the opacities of the highest weight and of a quarter of it
+    assert "0.900)" in html and "0.225)" in html  # the opacities for the highest weight and for a quarter of it
 
 
-def test_missing_file() -> None:
+def test_a_missing_file_is_reported() -> None:
     with pytest.raises(UserError, match=r"missing\.ckpt: no such checkpoint"):
         load("missing.ckpt")
 
 
-def test_import_of_the_package_loads_no_torch() -> None:
+def test_importing_the_package_does_not_import_torch() -> None:
     code = "import sys, src; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def test_other_attributes_are_missing() -> None:
+def test_an_unknown_attribute_is_reported() -> None:
     with pytest.raises(AttributeError, match="'missing'"):
         src.missing  # noqa: B018
 
 
-def test_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
@@ -144,7 +146,7 @@ def test_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(subprocess, "run", fork)
-    names: dict[str, Any] = {}
-    exec("\n".join(cells), names)
-    assert list(names["model"].class_names) == ["negative", "neutral", "positive"]
+    namespace: dict[str, Any] = {}
+    exec("\n".join(cells), namespace)
+    assert list(namespace["model"].class_names) == ["negative", "neutral", "positive"]
     assert len(list(tmp_path.glob("outputs/notebook/*/result.json"))) == 2

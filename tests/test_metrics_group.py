@@ -29,8 +29,8 @@ def test_an_added_metric_is_logged_reported_and_selects_the_checkpoint(tmp_path:
     assert result["metrics"]["val/kappa"]["value"] == pytest.approx(logged["val/kappa"], abs=1e-5)
     assert "test/ece" not in result["metrics"] and "test/f1_macro" in result["metrics"]
     jaccard = "+metrics.jaccard._target_=torchmetrics.classification.JaccardIndex"
-    again = evaluate(tmp_path / "eval", tmp_path / "run" / "checkpoints" / "best.ckpt", jaccard)["metrics"]
-    assert {"test/jaccard", "test/ece"} <= again.keys() and "test/kappa" not in again
+    scores = evaluate(tmp_path / "eval", tmp_path / "run" / "checkpoints" / "best.ckpt", jaccard)["metrics"]
+    assert {"test/jaccard", "test/ece"} <= scores.keys() and "test/kappa" not in scores
 
 
 def cfg_with(**node: Any) -> Any:
@@ -49,7 +49,7 @@ def cfg_with(**node: Any) -> Any:
         ("MulticlassAccuracy", {"top_k": 5}, 3, r"metrics\.mine: "),
     ],
 )
-def test_what_is_no_number_for_these_classes_is_refused(
+def test_a_metric_that_does_not_suit_the_classes_is_refused(
     target: str, options: dict[str, Any], num_classes: int, message: str
 ) -> None:
     cfg = cfg_with(_target_=f"torchmetrics.classification.{target}", **options)
@@ -72,7 +72,7 @@ def test_other_classes_are_refused(target: str, message: str) -> None:
     assert mistakes[f"metrics.mine._target_={target}"].startswith(message)
 
 
-def test_the_number_of_classes_is_passed_by_the_program() -> None:
+def test_the_number_of_classes_is_not_an_option() -> None:
     node = {"_target_": "torchmetrics.classification.F1Score", "num_classes": 3, "average": "makro"}
     mistakes = dict(config_mistakes(cfg_with(**node), "train"))
     assert mistakes["metrics.mine.num_classes=3"] == "is set by the program: remove it"
@@ -80,9 +80,9 @@ def test_the_number_of_classes_is_passed_by_the_program() -> None:
     assert dict(config_mistakes(cfg_with(average="macro"), "train"))["metrics.mine._target_"].startswith("is required")
 
 
-def test_an_option_is_checked_before_the_data_are_read(tmp_path: Path) -> None:
+def test_options_of_metrics_are_validated_before_the_data_are_read(tmp_path: Path) -> None:
     target = "torchmetrics.classification.MulticlassAccuracy"
-    for options, wrong in (({"top_k": 5}, False), ({"averge": "macro"}, True), ({"average": "none"}, True)):
+    for options, is_wrong in (({"top_k": 5}, False), ({"averge": "macro"}, True), ({"average": "none"}, True)):
         cfg = small_config(tmp_path / "run")
         OmegaConf.update(cfg, "metrics.mine", {"_target_": target, **options}, force_add=True)
-        assert any(entry.startswith("metrics.mine") for entry, _ in build_mistakes(cfg)) == wrong
+        assert any(entry.startswith("metrics.mine") for entry, _ in build_mistakes(cfg)) == is_wrong
