@@ -25,7 +25,7 @@ def last_values(folder: Path) -> dict[str, float]:
 
 
 def test_losses_are_means_over_texts_and_not_over_batches(tmp_path: Path) -> None:
-    """Compare the losses over uneven batches of a model with learning rate 0 with its loss on whole splits."""
+    """The logged losses of a model with learning rate 0, over uneven batches, equal its losses over whole splits."""
     options = ["optimizer=sgd", "optimizer.lr=0.0", "data.batch_size=5", "trainer.max_epochs=1"]
     train(tmp_path / "run", *options, "callbacks=checkpoints", "test=false")
     path = str(tmp_path / "run" / "checkpoints" / "last.ckpt")

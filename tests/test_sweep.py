@@ -44,15 +44,15 @@ def test_the_report_has_twenty_variants() -> None:
 
 
 @pytest.mark.parametrize(("encoder", "attention"), list(product(ENCODERS, ATTENTIONS)))
-def test_each_variant_is_a_report_with_two_choices(encoder: str, attention: str) -> None:
+def test_each_variant_equals_the_report_with_the_same_choices(encoder: str, attention: str) -> None:
     choices = [f"model/encoder={encoder}", f"model/attention={attention}"]
     report, sweep = compose("experiment=report", *choices), compose("experiment=twenty_variants", *choices)
     sweep.task_name = "report"
     assert without_hydra(report) == without_hydra(sweep)
 
 
-def imdb(folder: Path) -> Path:
-    """A tiny data set in IMDb's layout."""
+def write_imdb(folder: Path) -> Path:
+    """Write a small data set in the layout of IMDb."""
     folder.mkdir()
     for split, rows in (("train", 40), ("test", 10)):
         texts = [f"film {i} was {'good' if i % 2 else 'bad'}" for i in range(rows)]
@@ -63,9 +63,9 @@ def imdb(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The folders of two variants."""
+    """The folders of two runs of a sweep, one for each variant."""
     folder = tmp_path_factory.mktemp("sweep")
-    path = f"data.path={imdb(folder / 'imdb')}"
+    path = f"data.path={write_imdb(folder / 'imdb')}"
     variants = ("experiment=twenty_variants", "model/encoder=rnn", "model/attention=none,bahdanau", "seed=7")
     small = ("data.limit=20", "trainer.max_epochs=1", "callbacks=checkpoints", "logger=[csv,wandb]")
     run(folder, "train", "-m", *variants, path, *small, draws=True)
@@ -73,7 +73,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(path.parent for path in multirun.glob("*/result.json"))
 
 
-def test_each_job_has_a_folder_and_a_result_of_its_own(sweep: list[Path]) -> None:
+def test_each_job_has_a_separate_folder_and_result(sweep: list[Path]) -> None:
     results = [json.loads((folder / "result.json").read_text()) for folder in sweep]
     assert [result["status"] for result in results] == ["completed"] * 2
     jobs = [(result["choices"]["attention"], result["seed"]) for result in results]
@@ -82,19 +82,19 @@ def test_each_job_has_a_folder_and_a_result_of_its_own(sweep: list[Path]) -> Non
     assert len({result["data"]["fingerprint"] for result in results}) == 1
     assert all(result["metrics"]["test/acc"]["n"] == 10 for result in results)
     for folder in sweep:
-        left = {path.name for path in folder.iterdir()}
-        assert left >= {"config.yaml", "csv", "checkpoints", "predictions", "pictures", "train.log", "wandb"}
+        names = {path.name for path in folder.iterdir()}
+        assert names >= {"config.yaml", "csv", "checkpoints", "predictions", "pictures", "train.log", "wandb"}
 
 
-def test_each_job_has_a_wandb_run_of_its_own(sweep: list[Path]) -> None:
+def test_each_job_has_a_separate_wandb_run(sweep: list[Path]) -> None:
     logs = [recorded(folder) for folder in sweep]
     assert len({log["run_id"] for log in logs}) == 2
     for folder, log in zip(sweep, logs, strict=True):
         assert log["state"] == "finished"
-        begun = records(folder, "run")[0]
-        names = (begun["run_group"], begun["job_type"], begun["display_name"])
+        run_record = records(folder, "run")[0]
+        names = (run_record["run_group"], run_record["job_type"], run_record["display_name"])
         assert names == (folder.parent.name, "train", folder.name)
         assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]
         with (folder / "csv" / "metrics.csv").open() as file:
-            (tested,) = [row["test/loss"] for row in csv.DictReader(file) if row["test/loss"]]
-        assert log["summary"]["test/loss"] == pytest.approx(float(tested))
+            (test_loss,) = [row["test/loss"] for row in csv.DictReader(file) if row["test/loss"]]
+        assert log["summary"]["test/loss"] == pytest.approx(float(test_loss))

@@ -1,4 +1,4 @@
-"""A whole run, in this process: what it leaves, how it resumes, and that it is the same twice."""
+"""Whole runs in this process: their files, exact resumption, and repeatable results."""
 
 import csv
 import json
@@ -23,10 +23,10 @@ def weights(folder: Path, name: str = "last") -> dict[str, torch.Tensor]:
     return torch.load(folder / "checkpoints" / f"{name}.ckpt", weights_only=True)["state_dict"]
 
 
-def test_a_run_leaves_what_the_design_lists(finished: tuple[Path, dict[str, Any]]) -> None:
+def test_a_run_writes_all_files(finished: tuple[Path, dict[str, Any]]) -> None:
     folder, result = finished
-    left = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert left >= {
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert files >= {
         "config.yaml",
         "result.json",
         "csv/metrics.csv",
@@ -60,24 +60,24 @@ def test_the_data_are_printed_once_before_training(tmp_path: Path, capsys: pytes
     assert output.index("texts are longer than 3 tokens; ") < output.index("test/acc")
 
 
-def test_metrics_have_the_same_names_and_values_everywhere(finished: tuple[Path, dict[str, Any]]) -> None:
-    """The table of intervals is computed from predictions, the log by torchmetrics: they must agree."""
+def test_metrics_have_the_same_names_and_values_in_results_and_logs(finished: tuple[Path, dict[str, Any]]) -> None:
+    """Scores with intervals are computed from the predictions, and logged metrics by torchmetrics; both must agree."""
     folder, result = finished
     logged: dict[str, float] = {}
     with (folder / "csv" / "metrics.csv").open() as file:
         for row in csv.DictReader(file):
             logged |= {key: float(value) for key, value in row.items() if value}
     for name in ("acc", "balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "ece"):
-        stated = result["metrics"][f"test/{name}"]
-        assert stated["value"] == pytest.approx(logged[f"test/{name}"], abs=1e-5), name
-        assert stated["low"] - 1e-6 <= stated["value"] <= stated["high"] + 1e-6
-        assert stated["n"] == result["data"]["test"]
+        score = result["metrics"][f"test/{name}"]
+        assert score["value"] == pytest.approx(logged[f"test/{name}"], abs=1e-5), name
+        assert score["low"] - 1e-6 <= score["value"] <= score["high"] + 1e-6
+        assert score["n"] == result["data"]["test"]
     predictions = np.load(folder / "predictions" / "test.npz")
     accuracy = (predictions["probabilities"].argmax(1) == predictions["labels"]).mean()
     assert result["metrics"]["test/acc"]["value"] == pytest.approx(accuracy)
 
 
-def test_examples_weigh_words_of_the_text(finished: tuple[Path, dict[str, Any]]) -> None:
+def test_examples_have_a_weight_for_each_word(finished: tuple[Path, dict[str, Any]]) -> None:
     folder, result = finished
     examples = json.loads((folder / "attention.json").read_text())
     assert examples
@@ -89,8 +89,8 @@ def test_examples_weigh_words_of_the_text(finished: tuple[Path, dict[str, Any]])
 
 def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     folder, result = finished
-    again = train(tmp_path / "run")
-    assert again["metrics"] == result["metrics"]
+    repeated = train(tmp_path / "run")
+    assert repeated["metrics"] == result["metrics"]
     for name, value in weights(tmp_path / "run").items():
         assert torch.equal(value, weights(folder)[name]), name
     other = train(tmp_path / "other", "seed=1", "test=false")
@@ -99,16 +99,16 @@ def test_the_same_seed_gives_the_same_numbers(finished: tuple[Path, dict[str, An
 
 
 DROPOUTS = ("model.embedding.dropout=0.3", "model.head.dropout=0.3", "data.batch_size=5")
-THREE_EPOCHS = (*DROPOUTS, "trainer.max_epochs=3", "test=false")  # six batches each; weights are compared, not tests
+THREE_EPOCHS = (*DROPOUTS, "trainer.max_epochs=3", "test=false")  # six batches per epoch; only weights are compared
 PLATEAU = ("scheduler=plateau", "scheduler.patience=0", "scheduler.threshold=1.0", "scheduler.min_lr=0.0")
 
 
-Whole = Callable[[tuple[str, ...]], dict[str, torch.Tensor]]
+WeightsAfterTraining = Callable[[tuple[str, ...]], dict[str, torch.Tensor]]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """The weights after three epochs without an interruption, by scheduler."""
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> WeightsAfterTraining:
+    """A function that returns the weights after three uninterrupted epochs with a scheduler."""
 
     @cache
     def weights_of(scheduler: tuple[str, ...]) -> dict[str, torch.Tensor]:
@@ -121,17 +121,22 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 @pytest.mark.parametrize("scheduler", [("scheduler=one_cycle",), PLATEAU], ids=["one_cycle", "plateau"])
 @pytest.mark.parametrize(
-    ("step", "saved"),
+    ("step", "saved_step"),
     [
         pytest.param(2, 3, id="within the first epoch"),
-        pytest.param(5, 6, id="at the last step of an epoch, whose validation is finished first"),
+        pytest.param(5, 6, id="at the last step of an epoch, whose validation is completed"),
         pytest.param(8, 9, id="within the second epoch"),
     ],
 )
 def test_resuming_is_exact(
-    step: int, saved: int, scheduler: tuple[str, ...], whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: int,
+    saved_step: int,
+    scheduler: tuple[str, ...],
+    uninterrupted: WeightsAfterTraining,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Ctrl-C while step `step` runs, and a resumed run, equal three epochs at a stretch, bit for bit."""
+    """A run that is interrupted in step `step` and resumed has exactly the weights of an uninterrupted run."""
     options = [*THREE_EPOCHS, *scheduler]
     training_step = LitClassifier.training_step
 
@@ -142,20 +147,20 @@ def test_resuming_is_exact(
 
     with monkeypatch.context() as patch:
         patch.setattr(LitClassifier, "training_step", interrupted)
-        with pytest.raises(SystemExit) as stopped:
+        with pytest.raises(SystemExit) as exit_info:
             train(tmp_path / "half", *options)
-    assert stopped.value.code == 128 + signal.SIGINT
+    assert exit_info.value.code == 128 + signal.SIGINT
     result = json.loads((tmp_path / "half" / "result.json").read_text())
     assert (result["status"], result["error"]) == ("interrupted", "stopped by SIGINT")
     last = tmp_path / "half" / "checkpoints" / "last.ckpt"
-    assert torch.load(last, weights_only=True)["global_step"] == saved
+    assert torch.load(last, weights_only=True)["global_step"] == saved_step
 
     train(tmp_path / "resumed", *options, f"ckpt_path='{last}'")
-    for name, value in whole(scheduler).items():
+    for name, value in uninterrupted(scheduler).items():
         assert torch.equal(value, weights(tmp_path / "resumed")[name]), name
 
 
-def test_a_run_in_the_folder_of_an_earlier_run_has_its_own_files_alone(tmp_path: Path) -> None:
+def test_a_run_removes_the_files_of_an_earlier_run_in_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     train(folder, "trainer.max_epochs=1", draws=True)
     earlier = {path.name for path in folder.rglob("*") if path.is_file()}
@@ -168,7 +173,7 @@ def test_a_run_in_the_folder_of_an_earlier_run_has_its_own_files_alone(tmp_path:
     assert names == {"checkpoints/best.ckpt", "checkpoints/last.ckpt", "config.yaml", "result.json", ".hydra/lock"}
 
 
-def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite_is_reported_with_its_batch(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the loss became nan at batch 3 of epoch 1"):
         train(tmp_path / "run", "optimizer=sgd", "optimizer.lr=1e30")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -176,13 +181,13 @@ def test_a_loss_that_is_no_number_names_its_step(tmp_path: Path) -> None:
     assert "the loss became nan" in result["error"]
 
 
-def test_an_option_out_of_range_is_named_by_its_path(tmp_path: Path) -> None:
+def test_an_option_out_of_range_is_reported_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"model\.head\.dropout=1\.5   must lie in"):
         train(tmp_path / "run", "model.head.dropout=1.5")
 
 
-def test_a_plateau_scheduler_waits_for_an_epoch_with_validation(tmp_path: Path) -> None:
-    record = train(tmp_path / "run", *PLATEAU, "trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2")
-    assert record["status"] == "completed"
+def test_a_plateau_scheduler_steps_only_after_a_validation(tmp_path: Path) -> None:
+    result = train(tmp_path / "run", *PLATEAU, "trainer.max_epochs=3", "trainer.check_val_every_n_epoch=2")
+    assert result["status"] == "completed"
     content = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
     assert content["lr_schedulers"][0]["last_epoch"] == 1  # one validation in three epochs, after the second

@@ -54,7 +54,7 @@ def test_a_difference_from_the_checkpoint_is_reported_before_the_data_are_read(
 
 
 @pytest.mark.parametrize("name", ["one_cycle", "linear"])
-def test_a_schedule_that_was_planned_for_other_epochs_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_schedule_that_was_planned_for_another_number_of_epochs_is_refused(name: str, tmp_path: Path) -> None:
     path = trained(tmp_path / "run", f"scheduler={name}")
     with pytest.raises(UserError, match=r"trainer\.max_epochs: the scheduler was planned for 2 epochs, not 3"):
         train(tmp_path / "resumed", *OPTIONS, f"scheduler={name}", f"ckpt_path='{path}'", "trainer.max_epochs=3")
@@ -138,13 +138,13 @@ def test_training_resumes_with_each_optimizer(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("callback", ["BestCheckpoint", "ModelCheckpoint"])
 @pytest.mark.parametrize("key", ["best_model_path", "kth_best_model_path", "best_k_models", "last_model_path"])
-@pytest.mark.parametrize("victim", ["{0}/../../victim.ckpt", "{0}/victim.txt", "/victim.ckpt", "s3://a/b.ckpt"])
+@pytest.mark.parametrize("file_name", ["{0}/../../other.ckpt", "{0}/other.txt", "/other.ckpt", "s3://a/b.ckpt"])
 def test_a_state_that_names_other_files_is_refused(
-    callback: str, key: str, victim: str, checkpoint: Path, tmp_path: Path
+    callback: str, key: str, file_name: str, checkpoint: Path, tmp_path: Path
 ) -> None:
     content = torch.load(checkpoint, weights_only=True)
     state = next(state for name, state in content["callbacks"].items() if name.startswith(callback))
-    file = victim.format(state["dirpath"])
+    file = file_name.format(state["dirpath"])
     state[key] = {file: torch.tensor(1.0)} if key == "best_k_models" else file
     torch.save(content, tmp_path / "odd.ckpt")
     message = rf"odd\.ckpt: training cannot resume from it .callbacks\.{callback}: '{re.escape(file)}' is not"
@@ -162,7 +162,7 @@ def test_a_state_that_names_other_files_is_not_evaluated_either(checkpoint: Path
 
 
 def update_best(**values: object) -> Any:
-    """A change of the state of the callback BestCheckpoint."""
+    """Return a function that changes the state of the callback BestCheckpoint."""
 
     def change(content: dict[str, Any]) -> None:
         next(state for name, state in content["callbacks"].items() if name.startswith("Best")).update(values)
@@ -231,16 +231,16 @@ def test_the_best_checkpoint_has_the_model_only(checkpoint: Path, tmp_path: Path
         train(tmp_path / "run", *OPTIONS, f"ckpt_path='{best}'")
 
 
-def test_training_resumes_for_as_many_epochs_or_more(checkpoint: Path, tmp_path: Path) -> None:
+def test_training_resumes_for_the_same_number_of_epochs_or_more(checkpoint: Path, tmp_path: Path) -> None:
     resumed = (*OPTIONS, f"ckpt_path='{checkpoint}'")
-    as_many = train(tmp_path / "as many", *resumed)["seconds"]
+    same = train(tmp_path / "same", *resumed)["seconds"]
     more = train(tmp_path / "more", *resumed, "trainer.max_epochs=3")["seconds"]
-    assert len(as_many["per_epoch"]) == 2 and more["per_epoch"][:2] == as_many["per_epoch"]  # those of the checkpoint
+    assert len(same["per_epoch"]) == 2 and more["per_epoch"][:2] == same["per_epoch"]  # the times in the checkpoint
     assert len(more["per_epoch"]) == 3 and more["fit"] == pytest.approx(sum(more["per_epoch"]))
 
 
-def write_reviews(path: Path, fourth: str = "good") -> None:
-    path.write_text("text,label\n" + "".join(f"{fourth} film {i % 5},{'ab'[i % 2]}\n" for i in range(31)))
+def write_reviews(path: Path, word: str = "good") -> None:
+    path.write_text("text,label\n" + "".join(f"{word} film {i % 5},{'ab'[i % 2]}\n" for i in range(31)))
 
 
 def test_training_resumes_on_the_same_texts_only(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_training_resumes_with_the_same_vocabulary_only(checkpoint: Path, tmp_pa
     tokenizer = json.loads(codec["tokenizer"])
     words = tokenizer["model"]["vocab"]
     second, third = (next(word for word, i in words.items() if i == number) for number in (2, 3))
-    words[second], words[third] = 3, 2  # as another order of equally frequent words
+    words[second], words[third] = 3, 2  # another order of words that are equally frequent
     codec["tokenizer"] = json.dumps(tokenizer)
     changed = tmp_path / "changed.ckpt"
     torch.save(content, changed)
@@ -291,7 +291,7 @@ def test_a_checkpoint_with_the_earlier_name_of_an_option_resumes(tmp_path: Path)
         train(tmp_path / "other", *resumed)
 
 
-def test_a_refused_attempt_leaves_the_earlier_run_as_it_was(tmp_path: Path) -> None:
+def test_a_refused_attempt_does_not_change_the_earlier_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     path = trained(run, "scheduler=plateau")
     result = json.loads((run / "result.json").read_text())
@@ -303,7 +303,7 @@ def test_a_refused_attempt_leaves_the_earlier_run_as_it_was(tmp_path: Path) -> N
         assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == files, option
 
 
-def test_a_run_that_starts_replaces_the_earlier_record(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_run_replaces_the_earlier_record_when_it_starts(checkpoint: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
     (run / "result.json").write_text('{"status": "interrupted"}')
