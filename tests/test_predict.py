@@ -1,4 +1,4 @@
-"""`src.predict`: answers from a checkpoint alone, as a table or as JSON lines, with nothing left behind."""
+"""`src.predict`: predictions of a checkpoint as a table, as JSON lines and in files."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ from tests.forks import complete
 from tests.helpers import command, run, trained
 
 NAMES = ["negative", "neutral", "positive"]
-ODD = 'Truly = 10/10, "great"! {a: [b]} ${c} ça 映画 🎬 # it\'s'
+SPECIAL_TEXT = 'Truly = 10/10, "great"! {a: [b]} ${c} ça 映画 🎬 # it\'s'
 TERMINAL = """
 import os, sys
 reader, terminal = os.openpty()
@@ -39,7 +39,7 @@ sys.stderr.write(output.decode())
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a model whose words attend to words, with two heads."""
+    """The checkpoint of a model with self-attention of two heads."""
     heads = ("model/attention=multi_head", "model.attention.heads=2")
     return trained(tmp_path_factory.mktemp("predict") / "run", *heads)
 
@@ -48,7 +48,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def predict(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Any:
-    """Run the command in this process, in an empty folder; returns what it printed, and sets `stderr`."""
+    """A function that runs the command in this process, in an empty folder, returns its output, and sets `stderr`."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> str:
@@ -61,21 +61,21 @@ def predict(
     return call
 
 
-def test_a_text_is_answered_in_json_where_no_terminal_is(predict: Any, tmp_path: Path) -> None:
-    (line,) = predict(f"text={ODD}").splitlines()
+def test_the_output_without_a_terminal_is_json(predict: Any, tmp_path: Path) -> None:
+    (line,) = predict(f"text={SPECIAL_TEXT}").splitlines()
     prediction = json.loads(line)
-    assert prediction["text"] == ODD
+    assert prediction["text"] == SPECIAL_TEXT
     assert list(prediction["probabilities"]) == NAMES
     assert sum(prediction["probabilities"].values()) == pytest.approx(1, abs=1e-5)
     assert prediction["label"] == max(NAMES, key=prediction["probabilities"].get)
     assert len(prediction["words"]) == 10
     weights = [word["weight"] for word in prediction["words"]]
     assert weights == sorted(weights, reverse=True)
-    assert all(word["word"] in ODD for word in prediction["words"])
+    assert all(word["word"] in SPECIAL_TEXT for word in prediction["words"])
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_is_answered_line_by_line(predict: Any, tmp_path: Path) -> None:
+def test_each_line_of_a_file_gets_a_prediction(predict: Any, tmp_path: Path) -> None:
     texts = ["a good product", "", "a bad one, truly", "so so"]
     (tmp_path / "my texts.txt").write_text("\n".join(texts))
     lines = predict("file='my texts.txt'", "batch_size=2", "top=1").splitlines()
@@ -87,7 +87,7 @@ def test_a_file_is_answered_line_by_line(predict: Any, tmp_path: Path) -> None:
     assert json.loads(single)["probabilities"] == pytest.approx(predictions[1]["probabilities"], abs=2e-6)
 
 
-def test_a_table_on_request(predict: Any) -> None:
+def test_a_table_is_printed_on_request(predict: Any) -> None:
     table = predict("text=an excellent product", "json=false", "top=2")
     assert table.startswith("“an excellent product”")
     assert all(name in table for name in NAMES)
@@ -95,7 +95,7 @@ def test_a_table_on_request(predict: Any) -> None:
     assert sum(word in ranked for word in ("an ", "excellent", "product")) == 2
 
 
-def test_pictures_on_request(predict: Any, tmp_path: Path) -> None:
+def test_pictures_are_drawn_on_request(predict: Any, tmp_path: Path) -> None:
     predict("text=an excellent product", "pictures=drawn")
     assert {path.name for path in (tmp_path / "drawn").iterdir()} == {"strip_0.png", "heatmap_0.png", "heads_0.png"}
 
@@ -104,32 +104,32 @@ COLUMNS = ["predicted", *(f"probability_{name}" for name in NAMES), "only_unknow
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_predictions_are_written_next_to_all_columns(predict: Any, tmp_path: Path, ending: str) -> None:
+def test_predictions_are_written_with_all_input_columns(predict: Any, tmp_path: Path, ending: str) -> None:
     texts = ["a good product, truly", None, "qwxz zzyx", "bad\nprice", "  "]
     rows = [{"id": i, "comment": text, "predicted": "mine"} for i, text in enumerate(texts)]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert "Wrote 5 rows" in predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=2")
     if ending == "parquet":
-        written = pq.read_table(tmp_path / "out.parquet").to_pylist()
+        output = pq.read_table(tmp_path / "out.parquet").to_pylist()
     elif ending == "jsonl":
-        written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+        output = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     else:
         with (tmp_path / "out.csv").open(newline="") as file:
-            written = list(csv.DictReader(file))
+            output = list(csv.DictReader(file))
     assert "lines 2, 5 (2 in all): blank text, so no prediction" in predict.stderr
     assert "line 3: only unknown words" in predict.stderr
     names = ["predicted_2", *COLUMNS[1:]]
-    assert list(written[0]) == ["id", "comment", "predicted", *names]
-    assert [str(row["id"]) for row in written] == ["0", "1", "2", "3", "4"]
-    assert [row["comment"] or None for row in written] == texts
-    assert [row["predicted"] for row in written] == ["mine"] * 5
+    assert list(output[0]) == ["id", "comment", "predicted", *names]
+    assert [str(row["id"]) for row in output] == ["0", "1", "2", "3", "4"]
+    assert [row["comment"] or None for row in output] == texts
+    assert [row["predicted"] for row in output] == ["mine"] * 5
     for i in (1, 4):
-        assert {written[i][name] for name in names} <= {None, ""}
-    assert [str(written[i]["only_unknown"]).lower() for i in (0, 2, 3)] == ["false", "true", "false"]
+        assert {output[i][name] for name in names} <= {None, ""}
+    assert [str(output[i]["only_unknown"]).lower() for i in (0, 2, 3)] == ["false", "true", "false"]
     (line,) = predict("text=bad\nprice").splitlines()
     expected = json.loads(line)["probabilities"]
-    assert {name: float(written[3][f"probability_{name}"]) for name in NAMES} == pytest.approx(expected, abs=2e-6)
-    assert written[3]["predicted_2"] == json.loads(line)["label"]
+    assert {name: float(output[3][f"probability_{name}"]) for name in NAMES} == pytest.approx(expected, abs=2e-6)
+    assert output[3]["predicted_2"] == json.loads(line)["label"]
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
 
 
@@ -143,7 +143,7 @@ def test_lines_are_written_as_a_table(predict: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def ragged(tmp_path: Path) -> list[dict[str, Any]]:
-    """Rows of `in.jsonl`: no two parts of the file have the same columns and types."""
+    """The rows of `in.jsonl`, whose columns and types change within the file."""
     words = ("good", "a bad price", "", "qwxz", "so so, truly")
     rows: list[dict[str, Any]] = [{"comment": words[i % 5] + " product" * (i % 3)} for i in range(29)]
     rows[3] |= {"score": 1, "tags": {"a": 1}}
@@ -155,24 +155,24 @@ def ragged(tmp_path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_the_size_of_chunks_does_not_change_a_byte(
+def test_the_output_does_not_depend_on_the_chunk_size(
     predict: Any, ragged: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     contents = set()
     for size in (1, 2, 7, 13, 1000):
         monkeypatch.setattr("src.data.readers.CHUNK", size)
-        # a batch of several texts would differ from chunk to chunk, and its rounding errors, too
+        # Batches of several texts, and thus their rounding errors, would depend on the chunks.
         predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}", "batch_size=1")
         contents.add((tmp_path / f"out.{ending}").read_bytes())
         assert "lines 13, 24, 25, 28 (4 in all): blank text" in predict.stderr
     assert len(contents) == 1
     if ending == "parquet":
-        written = pq.read_table(tmp_path / "out.parquet")
-        assert written.column_names == ["comment", "score", "tags", "code", *COLUMNS]
-        assert written["comment"].to_pylist() == [row.get("comment") for row in ragged]
-        assert written["score"].to_pylist()[3:12:8] == [1.0, 0.5]
-        assert written["tags"].to_pylist()[3:20:16] == [{"a": 1, "b": None}, {"a": None, "b": 2}]
-        assert written["code"].to_pylist()[11:20:8] == ["7", "x"]
+        output = pq.read_table(tmp_path / "out.parquet")
+        assert output.column_names == ["comment", "score", "tags", "code", *COLUMNS]
+        assert output["comment"].to_pylist() == [row.get("comment") for row in ragged]
+        assert output["score"].to_pylist()[3:12:8] == [1.0, 0.5]
+        assert output["tags"].to_pylist()[3:20:16] == [{"a": 1, "b": None}, {"a": None, "b": 2}]
+        assert output["code"].to_pylist()[11:20:8] == ["7", "x"]
 
 
 def test_lines_of_a_file_are_written_in_chunks(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,9 @@ def test_lines_of_a_file_are_written_in_chunks(predict: Any, tmp_path: Path, mon
     assert [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == texts
 
 
-def test_an_ensemble_writes_means(predict: Any, checkpoint: Path, ragged: Any, tmp_path: Path) -> None:
+def test_an_ensemble_of_equal_models_writes_the_same_predictions(
+    predict: Any, checkpoint: Path, ragged: Any, tmp_path: Path
+) -> None:
     shutil.copy(checkpoint, tmp_path / "other.ckpt")
     arguments = ("file=in.jsonl", "text_column=comment")
     predict(*arguments, "out=single.csv")
@@ -191,7 +193,7 @@ def test_an_ensemble_writes_means(predict: Any, checkpoint: Path, ragged: Any, t
     assert (tmp_path / "single.csv").read_bytes() == (tmp_path / "both.csv").read_bytes()
 
 
-def test_a_bad_row_is_reported_before_any_is_classified(
+def test_a_bad_row_is_reported_before_any_row_is_classified(
     predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("src.data.readers.CHUNK", 5)
@@ -202,8 +204,8 @@ def test_a_bad_row_is_reported_before_any_is_classified(
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
 
 
-class Interrupting:
-    """Sends a signal while it is deleted, where Python ignores the exception that the handler raises."""
+class SignalOnDeletion:
+    """Sends a signal in `__del__`, where Python ignores exceptions, including the one that the handler raises."""
 
     def __init__(self, signum: int) -> None:
         self.signum = signum
@@ -215,8 +217,10 @@ class Interrupting:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("send", [lambda signum: os.kill(os.getpid(), signum), Interrupting], ids=["", "in __del__"])
-def test_a_signal_leaves_the_earlier_file(
+@pytest.mark.parametrize(
+    "send", [lambda signum: os.kill(os.getpid(), signum), SignalOnDeletion], ids=["in a call", "in __del__"]
+)
+def test_a_signal_does_not_change_the_earlier_file(
     predict: Any,
     ragged: Any,
     tmp_path: Path,
@@ -233,22 +237,22 @@ def test_a_signal_leaves_the_earlier_file(
         sizes.append(len(texts))
         if len(sizes) == 3:
             assert (tmp_path / f".out.{ending}.part").exists()
-            send(signum)  # an object is deleted at once
+            send(signum)  # Python deletes a SignalOnDeletion at once
         return classify(self, texts, batch_size)
 
     monkeypatch.setattr(Ensemble, "classify", interrupted)
     (tmp_path / f"out.{ending}").write_text("earlier")
     handler = signal.getsignal(signum)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         predict("file=in.jsonl", "text_column=comment", f"out=out.{ending}")
-    assert ended.value.code == 128 + signum
+    assert exit_info.value.code == 128 + signum
     assert len(sizes) == 3
     assert signal.getsignal(signum) == handler
     assert (tmp_path / f"out.{ending}").read_text() == "earlier"
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", f"out.{ending}"}
 
 
-def test_a_file_that_grows_is_reported(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_file_that_changes_is_reported(predict: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "in.csv"
     path.write_text("text\ngood\nbad\n")
     write_table = table_writer.write_table
@@ -285,19 +289,19 @@ def test_unknown_words_are_flagged(predict: Any) -> None:
         (["text=good", "ckpt_path=gone.ckpt"], r"gone\.ckpt: no such checkpoint"),
     ],
 )
-def test_mistakes_are_one_message(predict: Any, arguments: list[str], message: str) -> None:
+def test_mistakes_are_reported_in_one_message(predict: Any, arguments: list[str], message: str) -> None:
     with pytest.raises(SystemExit, match=f"^Error: .*{message}"):
         predict(*arguments)
 
 
-def test_a_pipe_is_answered_in_json_lines(checkpoint: Path, tmp_path: Path) -> None:
+def test_the_predictions_for_a_pipe_are_json_lines(checkpoint: Path, tmp_path: Path) -> None:
     output = run(tmp_path, "predict", f"ckpt_path={checkpoint}", stdin="a good product\n\nça va, 映画\n")
     assert [json.loads(line)["text"] for line in output.splitlines()] == ["a good product", "", "ça va, 映画"]
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no pty")
-def test_a_terminal_gets_a_table(checkpoint: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
+def test_the_output_on_a_terminal_is_a_table(checkpoint: Path, tmp_path: Path) -> None:
     (python, *_), options = command(tmp_path, "predict")
     process = complete([python, "-c", TERMINAL, f"ckpt_path={checkpoint}", "text=an excellent product"], options)
     assert process.returncode == 0
@@ -305,8 +309,8 @@ def test_a_terminal_gets_a_table(checkpoint: Path, tmp_path: Path) -> None:
     assert "{" not in process.stderr
 
 
-def test_it_starts_without_what_only_training_needs(checkpoint: Path, tmp_path: Path) -> None:
-    """Lightning, torchmetrics and pictures take thrice as long to import as an answer takes."""
+def test_packages_that_only_training_needs_are_not_imported(checkpoint: Path, tmp_path: Path) -> None:
+    """Importing Lightning, torchmetrics and matplotlib takes three times as long as a prediction."""
     code = "import sys; from src.predict import main; main(); print(*sys.modules)"
     (python, *_, flag, module), options = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good")
     process = subprocess.run([python, "-c", code, flag, module], **options, capture_output=True, check=True)
@@ -315,7 +319,7 @@ def test_it_starts_without_what_only_training_needs(checkpoint: Path, tmp_path: 
     assert not {"pytorch_lightning", "torchmetrics", "matplotlib", "scipy", "datasets", "transformers"} & loaded
 
 
-def test_the_file_of_the_texts_is_not_overwritten(predict: Any, tmp_path: Path) -> None:
+def test_the_input_file_is_not_overwritten(predict: Any, tmp_path: Path) -> None:
     content = "text\ngood\n"
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(SystemExit, match="this is the input file, which would be overwritten"):

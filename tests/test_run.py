@@ -1,4 +1,4 @@
-"""What a run writes into its folder, and when."""
+"""The files that a run writes and removes in its folder."""
 
 from pathlib import Path
 from unittest.mock import Mock
@@ -19,26 +19,26 @@ def new_run(path: Path, seed: int = 1) -> Run:
     return Run(OmegaConf.create(values))
 
 
-def read(path: Path) -> tuple[int, int | None]:
-    """The seeds in `config.yaml` and in the record."""
+def read_seeds(path: Path) -> tuple[int, int | None]:
+    """The seeds in `config.yaml` and in `result.json`."""
     return OmegaConf.load(path / "config.yaml").seed, RunResult.load(path).seed
 
 
-def test_a_new_folder_is_written_at_once(tmp_path: Path) -> None:
+def test_the_configuration_is_written_at_the_start(tmp_path: Path) -> None:
     with new_run(tmp_path / "run"):
-        assert read(tmp_path / "run") == (1, None)
-    assert read(tmp_path / "run") == (1, 1)
+        assert read_seeds(tmp_path / "run") == (1, None)
+    assert read_seeds(tmp_path / "run") == (1, 1)
 
 
-def test_an_earlier_run_is_replaced_on_request_only(tmp_path: Path) -> None:
+def test_an_earlier_run_is_replaced_when_loggers_are_attached(tmp_path: Path) -> None:
     for seed in (1, 2):
         with new_run(tmp_path, seed):
             pass
-    assert read(tmp_path) == (1, 1)
+    assert read_seeds(tmp_path) == (1, 1)
     with new_run(tmp_path, 2) as run:
         run.attach_loggers([])
-        assert read(tmp_path) == (2, None)
-    assert read(tmp_path) == (2, 2)
+        assert read_seeds(tmp_path) == (2, None)
+    assert read_seeds(tmp_path) == (2, 2)
 
 
 def test_a_tracker_that_cannot_be_closed_does_not_change_the_status(
@@ -58,25 +58,25 @@ def test_only_the_main_process_writes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not list(tmp_path.iterdir())
 
 
-def test_a_new_run_removes_the_files_of_an_earlier_run_alone(tmp_path: Path) -> None:
-    other, folder = tmp_path / "other", tmp_path / "run"
-    own = ["predictions/test.npz", "page.html", "gradients.csv", "attention.json", "pictures/strip_test_4.png"]
-    foreign = ["notes.txt", "predictions/mine.npz", "pictures/mine.png", "checkpoints/mine.ckpt", "wandb/run-1/log"]
-    for path in [*(folder / name for name in [*own, *foreign]), other / "events.out.tfevents.1"]:
+def test_a_new_run_removes_only_the_files_of_the_earlier_run(tmp_path: Path) -> None:
+    linked_folder, folder = tmp_path / "other", tmp_path / "run"
+    run_files = ["predictions/test.npz", "page.html", "gradients.csv", "attention.json", "pictures/strip_test_4.png"]
+    other_files = ["notes.txt", "predictions/mine.npz", "pictures/mine.png", "checkpoints/mine.ckpt", "wandb/run-1/log"]
+    for path in [*(folder / name for name in [*run_files, *other_files]), linked_folder / "events.out.tfevents.1"]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    (folder / "tensorboard").symlink_to(other)
+    (folder / "tensorboard").symlink_to(linked_folder)
     with pytest.raises(UserError), new_run(folder) as run:
         raise UserError("a mistake in the data")
-    assert all((folder / name).exists() for name in own)
+    assert all((folder / name).exists() for name in run_files)
     with new_run(folder) as run:
         run.attach_loggers([])
-    assert not any((folder / name).exists() for name in own)
-    assert all((folder / name).exists() for name in foreign)
-    assert (other / "events.out.tfevents.1").exists()
+    assert not any((folder / name).exists() for name in run_files)
+    assert all((folder / name).exists() for name in other_files)
+    assert (linked_folder / "events.out.tfevents.1").exists()
 
 
-def test_a_run_that_continues_keeps_its_files(tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_files(tmp_path: Path) -> None:
     with new_run(tmp_path) as run:
         (tmp_path / "checkpoints").mkdir()
         (tmp_path / "checkpoints" / "last.ckpt").touch()
@@ -97,11 +97,11 @@ def test_an_evaluation_does_not_replace_a_training(tmp_path: Path, file: str) ->
     assert not (tmp_path / "config.yaml").exists()
 
 
-def test_two_runs_cannot_write_to_a_folder_at_once(tmp_path: Path) -> None:
+def test_two_runs_cannot_write_to_one_folder_at_the_same_time(tmp_path: Path) -> None:
     with new_run(tmp_path):
         with pytest.raises(UserError, match=f"another process is writing to {tmp_path}: wait"), new_run(tmp_path, 2):
             pass
-        assert read(tmp_path) == (1, None)
+        assert read_seeds(tmp_path) == (1, None)
     with new_run(tmp_path), lock_folder(tmp_path) as acquired:
         assert not acquired
     with lock_folder(tmp_path) as acquired:

@@ -1,4 +1,4 @@
-"""The configuration in the log: of single runs, of the jobs of a sweep, and of a prediction, apart from its results."""
+"""The printed configuration: in the log files of runs and sweep jobs, and on standard error for predictions."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.helpers import command
 from tests.sweep.sweeps import SMALL, run_sweep
 
 
-def test_the_configuration_is_printed_apart_from_the_results(tmp_path: Path, checkpoint: Path) -> None:
+def test_the_configuration_of_a_prediction_is_printed_to_standard_error(tmp_path: Path, checkpoint: Path) -> None:
     line = command(tmp_path, "predict", f"ckpt_path={checkpoint}", "text=good", "extras.print_config=true")
     process = complete(*line)
     assert process.returncode == 0

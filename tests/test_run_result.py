@@ -1,4 +1,4 @@
-"""The record of a run. A damaged one is named, and the others are read."""
+"""The record of a run: a damaged record is reported, and the records of other runs are still read."""
 
 import ast
 import json
@@ -28,14 +28,14 @@ from tests.damage import damaged, few_examples, trees
 from tests.helpers import ROOT, small_config
 
 LABELS = np.array([0, 1, 1, 0, 1, 0, 1])
-RIGHT = make_probabilities(LABELS, LABELS == LABELS)
+PROBABILITIES = make_probabilities(LABELS, LABELS == LABELS)
 
 BEST = {"checkpoint": "checkpoints/best.ckpt", "monitor": "val/loss", "value": 0.25, "epoch": 1}
 METRICS = {
     "test/acc": {"value": 0.8, "low": 0.7, "high": 0.9, "n": 7},
     "val/acc": {"value": 0.7, "low": None, "high": None, "n": 5},
 }
-WHOLE: dict[str, Any] = {
+RECORD: dict[str, Any] = {
     "format": 1,
     "task": "train",
     "status": "completed",
@@ -89,48 +89,48 @@ WHOLE: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs, the second of which is damaged by the tests."""
+    """The folder of two runs, the second of which has a record that the tests replace."""
     folder = tmp_path_factory.mktemp("sweep")
     for number in (1, 2):
-        write_run(folder / str(number), RIGHT, LABELS, seed=number, encoder="lstm")
-    (folder / "2" / "result.json").write_text(json.dumps(WHOLE))
+        write_run(folder / str(number), PROBABILITIES, LABELS, seed=number, encoder="lstm")
+    (folder / "2" / "result.json").write_text(json.dumps(RECORD))
     return folder
 
 
-def write(sweep: Path, record: Any) -> Path:
+def write_record(sweep: Path, record: Any) -> Path:
     (sweep / "2" / "result.json").write_text(json.dumps(record))
     return sweep / "2"
 
 
-def test_a_whole_record_is_read(sweep: Path) -> None:
-    run = write(sweep, WHOLE)
+def test_a_complete_record_is_read(sweep: Path) -> None:
+    run = write_record(sweep, RECORD)
     result = RunResult.load(run)
     assert (result.best.value, result.metrics["test/acc"].high, result.seconds.per_epoch) == (0.25, 0.9, (3.0, 2.0))
-    assert set(WHOLE) == {field.name for field in fields(RunResult)}
+    assert set(RECORD) == {field.name for field in fields(RunResult)}
     assert read_outcome(run) == Outcome("completed", None, 0.8, 9.0, 0.25)
     assert [finished.folder for finished in find_runs([sweep]).runs] == [sweep / "1", run]
 
 
-def test_a_record_is_written_as_it_was_read(sweep: Path, tmp_path: Path) -> None:
-    RunResult.load(write(sweep, WHOLE)).save(tmp_path)
+def test_a_record_does_not_change_when_it_is_read_and_written(sweep: Path, tmp_path: Path) -> None:
+    RunResult.load(write_record(sweep, RECORD)).save(tmp_path)
     content = json.loads((tmp_path / "result.json").read_text())
-    assert content == WHOLE
+    assert content == RECORD
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_fields_without_a_value_are_left_out(tmp_path: Path) -> None:
+def test_fields_without_a_value_are_omitted(tmp_path: Path) -> None:
     RunResult(status="failed", error="x").save(tmp_path)
     content = json.loads((tmp_path / "result.json").read_text())
-    nothing = {"overrides": [], "git_commit": None, "texts_per_second": None}
-    assert content == {"format": FORMAT, "status": "failed", "error": "x", **nothing}
+    defaults = {"overrides": [], "git_commit": None, "texts_per_second": None}
+    assert content == {"format": FORMAT, "status": "failed", "error": "x", **defaults}
     assert RunResult.load(tmp_path) == RunResult(status="failed", error="x")
 
 
-def test_a_record_without_a_format_is_read_and_a_newer_one_is_refused(sweep: Path) -> None:
-    old = {key: value for key, value in WHOLE.items() if key != "format"}
-    assert RunResult.load(write(sweep, old)) == RunResult.load(write(sweep, WHOLE))
+def test_a_record_without_a_format_is_read_and_a_newer_format_is_refused(sweep: Path) -> None:
+    old = {key: value for key, value in RECORD.items() if key != "format"}
+    assert RunResult.load(write_record(sweep, old)) == RunResult.load(write_record(sweep, RECORD))
     with pytest.raises(UserError, match=r"result\.json has format 2, but .* reads formats up to 1: update Heed"):
-        RunResult.load(write(sweep, {**WHOLE, "format": FORMAT + 1, "seconds": "another type"}))
+        RunResult.load(write_record(sweep, {**RECORD, "format": FORMAT + 1, "seconds": "another type"}))
 
 
 def test_a_failed_write_keeps_the_previous_record(tmp_path: Path) -> None:
@@ -141,16 +141,16 @@ def test_a_failed_write_keeps_the_previous_record(tmp_path: Path) -> None:
 
 
 @few_examples
-@given(record=st.one_of(trees, damaged(WHOLE)))
-def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
-    run = write(sweep, record)
+@given(record=st.one_of(trees, damaged(RECORD)))
+def test_any_record_is_read_or_reported(record: Any, sweep: Path) -> None:
+    run = write_record(sweep, record)
     try:
         RunResult.load(run)
     except UserError as error:
         assert str(run / "result.json") in str(error)
         assert read_outcome(run).status == "pending"
-    end = read_outcome(run)
-    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), end], shared=())
+    outcome = read_outcome(run)
+    outcome_table([Job(1, ["seed=1"], "1"), Job(2, ["seed=2"], "2")], [read_outcome(sweep / "1"), outcome], shared=())
     discovered = find_runs([sweep])
     assert sweep / "1" in [finished.folder for finished in discovered.runs]
     assert {finished.folder for finished in (*discovered.runs, *discovered.excluded)} == {sweep / "1", run}
@@ -165,8 +165,8 @@ def test_any_record_is_read_or_named(record: Any, sweep: Path) -> None:
 
 
 @few_examples
-@given(record=st.one_of(trees, damaged(WHOLE)))
-def test_estimates_pass_over_damaged_runs(record: Any, tmp_path: Path) -> None:
+@given(record=st.one_of(trees, damaged(RECORD)))
+def test_estimates_ignore_damaged_runs(record: Any, tmp_path: Path) -> None:
     run = tmp_path / "train" / "runs" / "a"
     run.mkdir(parents=True, exist_ok=True)
     cfg = small_config(tmp_path / "run")
@@ -194,7 +194,7 @@ def test_estimates_pass_over_damaged_runs(record: Any, tmp_path: Path) -> None:
         ("\x00", "cannot be read"),
     ],
 )
-def test_a_damaged_record_is_named_and_its_job_is_pending(
+def test_a_damaged_record_is_reported_and_its_job_is_pending(
     text: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "result.json").write_text(text)
@@ -207,7 +207,7 @@ def test_a_damaged_record_is_named_and_its_job_is_pending(
 
 
 def test_no_other_module_opens_the_file() -> None:
-    """The name is a constant in run_result.py; elsewhere only docstrings and messages may mention it, but no path."""
+    """Other modules mention the name of the file in docstrings and messages, but not in paths."""
     for path in [path for folder in ("src", "benchmarks", "studies") for path in (ROOT / folder).rglob("*.py")]:
         if path == Path(run_result.__file__):
             continue

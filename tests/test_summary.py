@@ -1,4 +1,4 @@
-"""The end of a run: its tables, and the warning of a model that tells no class from another."""
+"""The summary of a run: its tables, and the warning about a model that predicts only one class."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def write_predictions(folder: Path, predicted: list[int], labels: list[int]) -> 
     ("predicted", "labels", "warns"),
     [([0, 0, 0], [0, 1, 0], True), ([0, 1, 0], [0, 1, 0], False), ([0, 0, 0], [0, 0, 0], False)],
 )
-def test_one_class_predicted_for_all_texts_is_a_warning(
+def test_a_model_that_predicts_only_one_class_causes_a_warning(
     predicted: list[int], labels: list[int], warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_predictions(tmp_path, predicted, labels)
@@ -30,7 +30,7 @@ def test_one_class_predicted_for_all_texts_is_a_warning(
         assert "loss.class_weights=balanced" in caplog.text
 
 
-def test_the_tables_name_the_best_epoch_and_the_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_contain_the_best_epoch_and_the_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = RunResult(
         best=Best("checkpoints/best.ckpt", "val/loss", 0.25, 1),
         metrics={"test/acc": Score(0.5, 0.25, 0.75, 8), "val/acc": Score(0.625, 0.5, 0.75, 4)},
