@@ -1,4 +1,4 @@
-"""Objects built from a configuration: components, optimizers, schedulers and callbacks, and runs with few of them."""
+"""Objects built from a configuration: components, optimizers, schedulers and callbacks, and runs without them."""
 
 import csv
 import math

@@ -98,7 +98,7 @@ def test_an_untrusted_class_is_not_instantiated(checkpoint: Path, tmp_path: Path
     extras = small_config(tmp_path).extras
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["attention"] = {"_target_": "subprocess.Popen", "args": "false"}
-    content["heed"]["config"]["extras"]["trusted_modules"] = ["subprocess"]  # has no effect
+    content["heed"]["config"]["extras"]["trusted_modules"] = ["subprocess"]  # does not make it trusted
     torch.save(content, tmp_path / "odd.ckpt")
     with pytest.raises(UserError, match="subprocess is not a trusted module"):
         build.restore(str(tmp_path / "odd.ckpt"), extras)

@@ -55,10 +55,10 @@ def test_evaluation_reproduces_the_scores_of_the_run(
     assert result["data"] == training_run[1]["data"]
     assert result["status"] == "completed"
     for name in ("probabilities", "labels", "index"):
-        expected, actual = (
+        original, repeated = (
             np.load(folder / "predictions" / f"{split}.npz")[name] for folder in (training_run[0], tmp_path / "eval")
         )
-        assert np.array_equal(expected, actual), name
+        assert np.array_equal(original, repeated), name
 
 
 def test_the_data_are_tokenized_once(

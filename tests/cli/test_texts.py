@@ -78,7 +78,7 @@ def test_a_source_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
         read_texts(None, str(tmp_path))
 
 
-def test_one_source_is_enough_and_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exactly_one_source_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="both set"):
         read_texts("good", "texts.txt")
     pipe(monkeypatch, b"")
