@@ -1,4 +1,4 @@
-"""The accuracy of each variant, and its difference from uniform attention (Wiegreffe & Pinter 2019).
+"""The accuracy of each variant, and its difference from that with uniform attention (Wiegreffe & Pinter 2019).
 
 The difference shows how much the accuracy depends on trained attention weights.
 """

@@ -21,9 +21,9 @@ def adversary_results(
 ) -> dict[str, np.ndarray]:
     """Return how much each adversary differs from the model on n test texts: n each, by the names in ADVERSARIES.
 
-    An adversary is a new model with the same components and word vectors as the model. For each λ in LAMBDAS, one
+    An adversary is a new model with the components and word vectors of the measured model. For each λ in LAMBDAS, one
     adversary minimizes the mean over training texts of TVD(p, q) − λ KL(a ‖ b), where p and a are the predictions and
-    attention weights of the adversary, and q and b are those of the model.
+    attention weights of the adversary, and q and b are those of the measured model.
 
     Args:
         build: returns an untrained model with the same components.

@@ -17,7 +17,7 @@ from src.models.types import Encoded
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
-# search for adversarial weights: steps and learning rate of Adam, and factor of the penalty on larger distances
+# search for adversarial weights: steps and learning rate of Adam, and factor of the penalty on distances > TOLERANCE
 STEPS, RATE, PENALTY = 200, 0.1, 500.0
 
 
@@ -36,7 +36,7 @@ def kendall(attention: Scores, other: Scores) -> np.ndarray:
 def replaced_weights(
     probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the changes of the prediction by permuted and by uniform weights, n each, as total variation distances.
+    """Return how much permuted and uniform weights change the prediction, as total variation distances, n each.
 
     The first array has the median over 100 permutations of each text's weights (Jain & Wallace 2019, algorithm 2). Both
     arrays are NaN if the attention does not have exactly one row of weights for each text, or if it does not average
@@ -63,11 +63,12 @@ def replaced_weights(
 
 
 def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return the largest divergence between the attention and weights that change the prediction by at most 0.01: n.
+    """Return the largest divergence between the attention and other weights that change the prediction by ≤ 0.01: n.
 
     The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights.
-    It is at least 0 and at most ln 2 = 0.69; a high value means that very different weights lead to almost the same
-    prediction. It is NaN under the same conditions as the results of `replaced_weights`.
+    It is at least 0 (also if the search finds no such weights) and at most ln 2 = 0.69; a high value means that very
+    different weights lead to almost the same prediction. It is NaN under the same conditions as the results of
+    `replaced_weights`.
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):
@@ -96,7 +97,7 @@ def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.ra
 
 @torch.no_grad()
 def _attend(probe: Probe, tokens: Tensor, mask: Tensor) -> tuple[Encoded, Tensor, Tensor] | None:
-    """Return encoded texts, attention weights N×H×1×L and class probabilities N×C; None if not replaceable."""
+    """Return encoded texts, attention weights N×H×1×L and probabilities N×C; None if weights cannot be replaced."""
     encoded = probe.model.encode(probe.model.embed(tokens, mask), mask)
     weights = probe.model.attention.weights(encoded)  # N×H×T×L
     if weights.shape[2] != 1:

@@ -24,7 +24,7 @@ class JudgedClaim(NamedTuple):
     text: str
     verdict: str  # supported, not supported or inconclusive
     numbers: str  # the difference with its interval and unit, and p
-    remark: str  # that there are too few seeds, or which variants show the opposite; may be empty
+    remark: str  # on too few seeds, or on the variants that show the opposite; may be empty
 
 
 class Claim(NamedTuple):
@@ -39,8 +39,9 @@ class Claim(NamedTuple):
 def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
     """Judge each claim by the mean difference over the variants with trained attention.
 
-    Claims without values are omitted. The p-values are adjusted for all other claims (Holm 1979). A claim is
-    inconclusive if its p-value is undefined or at least 5 %, or if a variant has fewer than five seeds.
+    A claim is omitted if a variant lacks its values, or if no text has values in all variants. The p-values are
+    adjusted for the number of claims (Holm 1979). A claim is inconclusive if its p-value is undefined or at least 5 %,
+    or if a variant has fewer than five seeds; otherwise, it is supported if the difference is positive.
     """
     attentive = [s for s in summaries if s.variant.choices.get("attention") not in WITHOUT_ATTENTION]
     differences = {claim: _difference(attentive, claim) for claim in CLAIMS}
@@ -60,7 +61,7 @@ def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
 
 
 def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference | None:
-    """Return the mean difference of a claim over the variants; None if a variant, or each text, lacks values."""
+    """Return the mean difference over the variants; None if a variant lacks values, or if no text has all values."""
     by_variant = [claim.values(summary) for summary in summaries]
     arrays = [values for values in by_variant if values is not None]
     if not arrays or len(arrays) < len(by_variant):
@@ -83,7 +84,7 @@ def _between_seeds(summary: VariantSummary) -> np.ndarray | None:
 
 
 def _describe_opposites(summaries: Sequence[VariantSummary], claim: Claim) -> str:
-    """Return a remark on the variants for which the opposite is significant (after Holm's adjustment for variants)."""
+    """Name the variants for which the opposite is significant after Holm's adjustment; "" if there are none."""
     results = {s.variant.name: _difference([s], claim) for s in summaries}
     shown = {name: d for name, d in results.items() if d is not None and d.p_value is not None}
     adjusted = holm([d.p_value for d in shown.values() if d.p_value is not None])

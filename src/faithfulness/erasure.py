@@ -1,4 +1,4 @@
-"""Erasure of tokens: rank and count the tokens to erase, retain or replace tokens, and normalize the effect."""
+"""Erasure of tokens: the order and number of the erased tokens, the remaining text, and the normalized effect."""
 
 import numpy as np
 
@@ -34,6 +34,6 @@ def replace_others(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.
 
 
 def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return (value − low) / (high − low), 0 at the lower limit and 1 at the upper; NaN if the limits coincide."""
+    """Return (value − low) / (high − low): 0 at the lower limit, 1 at the upper; NaN if high − low < MIN_RANGE."""
     is_defined = high - low >= MIN_RANGE
     return np.where(is_defined, (values - low) / np.where(is_defined, high - low, 1), np.nan)

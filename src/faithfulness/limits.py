@@ -1,6 +1,6 @@
 """Search for the lowest and highest comprehensiveness and sufficiency of any ranking of a text's tokens.
 
-Edin et al. (2024) normalize by these limits, because models differ in how much an erasure can change their prediction.
+Edin et al. (2024) normalize by these limits, because models differ in how much an erasure can change their predictions.
 A ranking selects a set of tokens for each share, and each set contains the previous one.
 
 Each search is a generator, so that the texts of many searches are evaluated in common batches. In one round,
@@ -61,7 +61,7 @@ def search_limits(
     The scores are gradient × input in the remaining text (also after each of two random perturbations) and
     leave-one-out. For sufficiency, the probability of each token alone replaces gradient × input in the remaining text,
     and gradient × input in the whole text is a further score. Both searches only approximate the limits. If the value
-    of a ranking exceeds a limit, it becomes the limit.
+    of a ranking lies beyond a limit, it replaces this limit.
 
     Args:
         scores: scores of the tokens by ranking; gradient × input and leave-one-out are used.

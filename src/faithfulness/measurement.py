@@ -31,19 +31,20 @@ def measure(
     data_path: str | None = None,
     command: str = "",
 ) -> Report:
-    """Measure every run below the folders and summarize them by variant.
+    """Measure all runs below the folders, and summarize them by variant.
 
     Args:
         texts: size of the stratified sample of test texts.
         measures: names in MEASURES or TRAINING of `src.faithfulness.names`.
         training: number of training texts and number of epochs, for the measures that train models.
         trusted_modules: the user's packages whose classes checkpoints may name.
-        data_path: path that replaces `data.path` of the checkpoints.
+        data_path: path that replaces `data.path` of the checkpoints; None retains it.
         command: the command line that the report shows.
 
     Raises:
         UserError: if there is no run, if runs differ in their data or are folds of a cross-validation, if a checkpoint
-            or a record is damaged, if data cannot be read, or if a component of a model cannot be measured.
+            is missing, if a checkpoint or a record is damaged, if data cannot be read, if no text can be measured, if
+            only `plausibility` is missing and the data have no rationales, or if a component cannot be measured.
     """
     limit_compiled_kernels()
     runs, excluded = find_runs(folders)

@@ -13,7 +13,7 @@ import torch
 from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 
-POLARITY_SHARE = 0.1  # share of tokens, those with the highest scores, that are tested
+POLARITY_SHARE = 0.1  # share of the tokens that are tested: those with the highest scores
 DRAWS = 3  # random masks for each text in soft erasure
 
 
@@ -64,7 +64,10 @@ def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> 
 
 
 def flip_grid(length: int) -> np.ndarray:
-    """Return the numbers of tokens to remove: 1, 2, 3, 5, 8, … (Fibonacci numbers), and `length` - 1."""
+    """Return the numbers of tokens to remove: the Fibonacci numbers 1, 2, 3, 5, 8, … below `length`, and `length` - 1.
+
+    The result is empty for a text of one token.
+    """
     numbers = [1, 2]
     while numbers[-1] < length:
         numbers.append(numbers[-1] + numbers[-2])
@@ -72,7 +75,7 @@ def flip_grid(length: int) -> np.ndarray:
 
 
 def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.ndarray:
-    """Return the smallest share of tokens whose removal, from the top of a ranking, changes the prediction: R×n.
+    """Return the smallest share of tokens whose removal, from the top of a ranking, changes the predicted class: R×n.
 
     The measure is from Serrano & Smith (2019). Only the numbers of tokens that `flip_grid` returns are tried. The
     share is 1 if no such removal changes the predicted class.
@@ -97,7 +100,7 @@ def decision_flips(probe: Probe, predicted: Predicted, ranked: Ranked) -> np.nda
 
 
 def polarity_violations(ranked: Ranked, leave_one_out: Scores) -> np.ndarray:
-    """Return, of the top 10 % of tokens, the share whose individual removal raises p(c): R×n.
+    """Return the share of the top 10 % of tokens (at least one) whose individual removal raises p(c): R×n.
 
     The measure is from Liu et al. (2022, section 3).
     """

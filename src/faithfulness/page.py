@@ -21,7 +21,7 @@ CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")
 
 
 class Curve(NamedTuple):
-    """The probability of the predicted class against the share of removed tokens, in per cent of the plot's size."""
+    """The probability of the predicted class by share of removed tokens; coordinates are in per cent of the plot."""
 
     ranking: str
     style: str  # CSS class
@@ -94,7 +94,7 @@ def _row(label: str, summary: VariantSummary, ranking: str, charted: Column, col
     if estimate is None:
         return ChartRow(label, None, None, None, cells)
     value, *bounds = estimate.interval
-    # intervals from two seeds extend far beyond the range of the measure
+    # intervals from two seeds can extend far beyond the range of the measure
     lowest = 0 if charted.name.startswith("normalized") else -1
     low, high = (None if bound is None else float(np.clip(bound, lowest, 1)) for bound in bounds)
     return ChartRow(label, value, low, high, cells)

@@ -13,7 +13,12 @@ OVERLAP = 0.5  # smallest intersection over union of two spans that match (DeYou
 
 
 def mark_tokens(spans: np.ndarray, rationale: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Return whether each token, at characters `spans` L×2 of the text, overlaps a span of the rationale: L bool."""
+    """Return whether each token overlaps a span of the rationale: L bool.
+
+    Args:
+        spans: L×2, the start and stop of each token, in characters.
+        rationale: the start and stop of each marked span, in characters.
+    """
     marked = np.zeros(len(spans), dtype=bool)
     for start, stop in rationale:
         marked |= (spans[:, 0] < stop) & (spans[:, 1] > start)
@@ -25,7 +30,7 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
 
     Args:
         marks: for each text, whether each token is marked.
-        share: share of the tokens of a text, those with the highest ranks, that are compared for the two F1 scores.
+        share: share of the tokens of each text that are selected for the two F1 scores: the top-ranked, at least one.
     """
     names = ("auprc", "token_f1", "iou_f1")
     scores = np.full((len(names), len(ranked), len(marks)), np.nan)

@@ -25,7 +25,7 @@ Scores = list[np.ndarray]  # a score for each token of each text
 
 
 class Training(NamedTuple):
-    """How guides and adversaries are trained.
+    """Settings for the training of guides and adversaries.
 
     Args:
         epochs: passes over the training texts.
@@ -63,7 +63,7 @@ class Probe:
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
 
     def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Yield rows, tokens N×L and mask N×L of batches of one text or at most `budget` tokens, longest texts first.
+        """Yield rows, tokens N×L and mask N×L of each batch: one text or at most `budget` tokens, longest texts first.
 
         Raises:
             CancelledError: if `stop` is set.

@@ -53,7 +53,7 @@ def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
 
 
 def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
-    """Integrate the gradients of p(c) from zero embeddings to the text (Sundararajan, Taly & Yan 2017, eq. 1).
+    """Integrate the gradients of p(c) from zero embeddings to those of the text (Sundararajan, Taly & Yan 2017, eq. 1).
 
     Returns:
         The scores, and the error for each text, n: the sum of the scores minus (p(c|x) − p(c|zeros)), NaN if the sum
@@ -70,7 +70,7 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
 
 
 def is_inexact(errors: np.ndarray) -> np.ndarray:
-    """Return whether each error of an integral exceeds TOLERANCE, n bool; NaN, an overflow, counts as exceeding."""
+    """Return whether the size of each error of an integral exceeds TOLERANCE, n bool; NaN (overflow) exceeds it."""
     return ~(np.abs(errors) <= TOLERANCE)
 
 

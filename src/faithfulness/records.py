@@ -1,4 +1,4 @@
-"""The record of a run: a file in the run's folder with the results of all measures for each text."""
+"""The record of a run: a file in the run's folder with the results of the measures for each text."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ SPEC = {
 }
 SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the sample of texts and the rankings
 REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error")  # arrays of every record
-RANGES = {  # range of the values of each array; an array that is not listed has any finite values
+RANGES = {  # range of the values of each array; other arrays may have any finite values, and all may contain NaN
     "lengths": (0.0, np.inf),
     **dict.fromkeys(
         (
@@ -51,7 +51,8 @@ class Record:
 
     Args:
         options: the options that determine the results, the names of the rankings, the number of texts `skipped`
-            because the model knows none of their tokens, the words of the examples, and the duration in `seconds`.
+            because the model knows none of their tokens, the words and classes of the examples, and the duration in
+            `seconds`.
         arrays: arrays by name: n×R×5 for comprehensiveness and sufficiency (by removal and by the unknown token), n×R
             for other measures of rankings, `probabilities` n×C, attention `weights` n×L with zeros after the end of the
             text, `scores` R×tokens of the examples, and n for all others.

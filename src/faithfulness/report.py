@@ -69,7 +69,10 @@ def render_markdown(report: Report) -> str:
 
 
 def render_csv(report: Report) -> str:
-    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision."""
+    """Render a CSV table: one line for each variant, ranking and measure, with every number in full precision.
+
+    Measures of the whole model have the ranking `attention`.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     bounds = ("value", "low", "high", "minus_random", "minus_random_low", "minus_random_high", "p_random")

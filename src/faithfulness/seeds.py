@@ -17,7 +17,7 @@ import torch
 from src.faithfulness.agreement import jensen_shannon
 from src.faithfulness.records import Record
 
-TOP_SHARE = 0.1  # share of tokens, those with the highest weights, that are compared
+TOP_SHARE = 0.1  # share of the tokens that are compared: those with the highest weights
 MIN_CHANCE = 1e-6  # smallest chance distance for which an agreement above chance is defined
 
 PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_above_chance"
@@ -26,10 +26,10 @@ PREDICTIONS, ATTENTION = "seeds_predictions_above_chance", "seeds_attention_abov
 def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
     """Return values S×n for each measure; the mean of the values is the mean agreement over pairs of seeds and texts.
 
-    A mean over pairs of seeds is a U-statistic. Its values by seed are the pseudo-values of the jackknife (Arvesen
-    1969), so that `src.comparison.two_level_bootstrap` applies to them. For two seeds, the values are 1×n. The result
-    is empty for one seed, or if the models of two seeds know different numbers of tokens of a text. The agreement above
-    chance is absent if the chance distance of a pair is almost 0.
+    A mean over pairs of seeds is a U-statistic. The value of a seed is the jackknife's pseudo-value (Arvesen 1969), so
+    that `src.comparison.two_level_bootstrap` applies to the values. For two seeds, the values are 1×n. The result is
+    empty for one seed, or if the models of two seeds know different numbers of tokens of a text. The agreement above
+    chance is absent if the chance distance of a pair of seeds is almost 0.
 
     Args:
         records: records of the seeds of a variant, for the same n texts.
@@ -55,10 +55,10 @@ def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
 
 
 def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
-    """Return the pseudo-values S·U − (S−1)·U₋ₛ of the mean U over pairs of S seeds: pairs×n → S×n (1×n if S = 2).
+    """Return the pseudo-values S·U − (S−1)·U₋ₛ of the mean U over pairs of S seeds: pairs×n → S×n.
 
-    U₋ₛ is the mean over the pairs without seed s (Arvesen 1969). The pairs are in the order of
-    `itertools.combinations`.
+    U₋ₛ is the mean over the pairs without seed s (Arvesen 1969). For S = 2, the result is U itself, 1×n. The
+    pairs are in the order of `itertools.combinations`.
     """
     if seeds == 2:
         return by_pair
@@ -90,7 +90,7 @@ def mean_distances(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the total variation distance of distributions in rows: n×k → n."""
+    """Return the total variation distance between corresponding rows, which are distributions: n×k → n."""
     return np.abs(first - second).sum(1, dtype=np.float64) / 2
 
 

@@ -106,7 +106,7 @@ def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """Estimate the mean for each ranking over the texts for which all are defined, and the difference from random."""
+    """Estimate the mean and the difference from random for each ranking, over texts with values for all rankings."""
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():

@@ -24,8 +24,8 @@ NOTE = (
 AGREEMENT_NOTE = (
     "A replication of Jain and Wallace (2019), not a verdict. τ: Kendall's τ between attention and other rankings. "
     "TVD: the total variation distance between the prediction and that with permuted weights (median of 100) or with "
-    "uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention and weights that "
-    "change the prediction by at most 0.01."
+    "uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention and other "
+    "weights that change the prediction by at most 0.01."
 )
 SEED_NOTE = (
     "Means over pairs of seeds and texts. TVD: the total variation distance between two seeds' class probabilities or "
@@ -33,21 +33,21 @@ SEED_NOTE = (
     "tokens for attention); 1 for equal seeds, 0 for chance. Only the two columns above chance have a common scale."
 )
 ACCURACY_NOTE = (
-    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from the variant with "
-    "uniform attention and the same other components. Guides are classifiers without context that weight words "
-    "uniformly, by the attention of the model, or by weights of their own; the difference is attention minus uniform "
+    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from that of the variant "
+    "with uniform attention and the same other components. Guides are classifiers without context that weight words "
+    "uniformly, by the attention of the model, or by weights of their own; their difference is attention minus uniform "
     "weights."
 )
 ADVERSARY_NOTE = (
     "An adversary learns the predictions of the model with other attention weights: it minimizes the total variation "
     "distance (TVD) of the predictions minus λ times the divergence of the weights. JSD: Jensen–Shannon divergence, at "
-    "most 0.69. With λ = 0, both show how well an adversary can imitate the model. Not applicable: the attention does "
+    "most 0.69. λ = 0 is the reference, because the loss then ignores the weights. Not applicable: the attention does "
     "not have exactly one row of weights for each text, its weights are uniform, or the encoder is pretrained."
 )
 NOT_APPLICABLE = "not applicable"
 CLAIMS_NOTE = (
-    "Mean differences over the variants with attention, with 95 % intervals. The p-value after Holm's adjustment for "
-    "the claims decides the verdict, which needs five seeds."
+    "Mean differences over the variants with trained attention, with 95 % intervals. The p-value after Holm's "
+    "adjustment for the number of claims decides the verdict, which needs five seeds."
 )
 
 
@@ -147,18 +147,18 @@ def remarks(report: Report, summary: VariantSummary) -> str:
     estimate = summary.measures.get((RANDOM, "normalized_comprehensiveness"))
     if estimate is not None and estimate.texts is not None and estimate.texts < report.texts:
         undefined = format_count(report.texts - estimate.texts, "text")
-        parts.append(f"Normalized values exclude {undefined} whose predicted probability no erasure changes.")
+        parts.append(f"Normalized comprehensiveness excludes {undefined} whose lowest and highest values coincide.")
     errors = [is_inexact(record.arrays["integral_error"]).sum() for record in summary.records]
     if inexact := int(max(errors)):
         texts = format_count(inexact, "text")
         parts.append(f"Integrated gradients are inexact by more than {TOLERANCE} for up to {texts} per seed.")
     if skipped := max(record.options["skipped"] for record in summary.records):
-        parts.append(f"Omitted: up to {format_count(skipped, 'text')} without a known token per seed.")
+        parts.append(f"Omitted for each seed: up to {format_count(skipped, 'text')} without a known token.")
     return " ".join(parts)
 
 
 def format_estimate(estimate: Estimate | None, margin: bool = True) -> str:
-    """Format as "0.412 ± 0.021*", or as "0.412*" without the margin."""
+    """Format as "0.412 ± 0.021*", or as "0.412*" without the margin; return UNKNOWN for None."""
     if estimate is None:
         return UNKNOWN
     difference = estimate.against_random

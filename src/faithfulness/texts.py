@@ -22,7 +22,7 @@ from src.faithfulness.trained import Sample, TrainedRun
 
 CHUNK_TOKENS = 4_000  # tokens that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
 EXAMPLES = 3  # texts whose scores the record contains
-EXAMPLE_TOKENS = 40  # the examples are the texts whose lengths are closest to this
+EXAMPLE_TOKENS = 40  # the examples are the texts with lengths closest to this number of tokens
 
 
 def measure_sample(trained: TrainedRun, sample: Sample, options: dict[str, Any], title: str) -> Record:

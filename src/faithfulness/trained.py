@@ -122,4 +122,6 @@ def checkpoint_path(run: Path) -> Path:
     for path in paths:
         if path.is_file():
             return path
-    raise UserError(f"{run}: has no {paths[0].relative_to(run)}: train again, with callbacks that write checkpoints")
+    raise UserError(
+        f"{run}: has no checkpoints/best.ckpt or last.ckpt: train again with callbacks that write checkpoints"
+    )
