@@ -50,14 +50,15 @@ def judge_claims(
 ) -> tuple[Claim, ...]:
     """Judge each claim by the mean difference over pairs of variants that differ only in the components of the claim.
 
-    If the claim is decided by the strongest rival, the mean is taken over the pairs with this rival. Pairs of twins
-    (variants with identical predictions) count once. Two methods, each with a family-wise error rate of 5 %, are
-    applied to the m claims that can be tested. Holm's test decides whether the mean differs from zero (p below 5 %
-    after the adjustment). Bonferroni's simultaneous intervals, which have a confidence level of 1 - 5 %/m each,
-    estimate the mean. Holm's test is more powerful: if it rejects zero but the interval contains zero, the interval is
-    truncated at zero. The verdict is the first in this list that applies:
+    If the claim is decided by the strongest rival, the mean is taken over the pairs with this rival. Pairs that
+    differ only by twins (variants with identical predictions) count once. Pairs with fewer than 5 seeds are excluded if
+    other pairs have enough seeds. Two methods, each with a family-wise error rate of 5 %, are applied to the m claims
+    that can be tested. Holm's test decides whether the mean differs from zero (p below 5 % after the adjustment).
+    Bonferroni's simultaneous intervals, which have a confidence level of 1 - 5 %/m each, estimate the mean. Holm's test
+    is more powerful: if it rejects zero but the interval contains zero, the interval is truncated at zero. The verdict
+    is the first in this list that applies:
 
-    - inconclusive: the claim has no evidence, or a compared variant has fewer than 5 seeds.
+    - inconclusive: the claim has no evidence, or a variant in a pair that is not excluded has fewer than 5 seeds.
     - not supported: the mean is significantly below zero.
     - inconclusive: the mean is significantly above zero, but a single pair is significantly below zero (Holm's test
       over the claim's pairs; not if the strongest rival decides).

@@ -31,7 +31,7 @@ class Comparison:
     baseline: Row  # an element of rows
     metric: str  # the compared metric, such as "acc"
     claims: tuple[Claim, ...]
-    excluded: tuple[ExcludedRun, ...]  # folders that are not compared
+    excluded: tuple[ExcludedRun, ...]  # runs that are not compared
     is_single_run: bool  # whether there is one variant with one seed, so that nothing can be compared
     folds: int  # number of folds; 1 without cross-validation
     texts: int  # number of test texts, in all folds together

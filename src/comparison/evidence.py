@@ -1,4 +1,4 @@
-"""Evidence about a claim: differences between pairs of variants that differ only in the components of the claim."""
+"""Evidence about a claim: differences within pairs of variants that differ only in the components of the claim."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -28,12 +28,12 @@ class Evidence(NamedTuple):
     """The evidence about a claim."""
 
     terms: tuple[tuple[float, Sample], ...]  # weights and samples; the weighted sum is positive if the claim is true
-    # the difference of each pair, or the mean difference from each rival, with 95 % intervals; then the excluded pairs
+    # the difference of each pair, then the excluded pairs; or the mean difference from each rival; with 95 % intervals
     pair_lines: tuple[str, ...]
     merged: tuple[str, ...]  # lines about variants that count as one because their predictions are identical
     contradicting_pairs: str  # pairs for which the opposite of the claim is significant; "" if there are none
-    seeds: int  # the smallest number of seeds of any variant
-    # the choices of the rivals, strongest first, of which `terms` contain only the strongest; () if the mean decides
+    seeds: int  # the smallest number of seeds of any variant in the pairs that are not excluded
+    # the choices of the rivals, the strongest first; `terms` concern only the strongest; () if the mean decides
     rivals: tuple[str, ...] = ()
 
     def difference(self, level: float) -> Difference:
@@ -116,7 +116,7 @@ def gather_evidence(
             for rival, matched in pairs_by_rival.items()
         }
         if not all(pairs_by_rival.values()):
-            return NoEvidence(f"no pair of runs has enough data in {RUN_STATISTICS[definition.metric].file}")
+            return NoEvidence(f"too few runs have enough data in {RUN_STATISTICS[definition.metric].file}")
     if samples is None:
         return NoEvidence(f"{label(definition.metric)} is not defined on these test texts")
     by_rival = {rival: _average(definition, matched, samples, twins) for rival, matched in pairs_by_rival.items()}

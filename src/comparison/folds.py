@@ -33,7 +33,7 @@ def pool_folds(runs: Sequence[FinishedRun]) -> Predictions:
 
 
 def with_complete_folds(variants: Sequence[Variant]) -> tuple[list[Variant], list[ExcludedRun]]:
-    """Remove the seeds that lack a run for a fold; return the variants that have other seeds, and the removed runs.
+    """Remove the seeds that lack a run for a fold; return the variants that retain a seed, and the removed runs.
 
     Raises:
         UserError: if no seed of any variant has all folds.
@@ -60,6 +60,4 @@ def _missing_folds(seed: int, runs: Sequence[FinishedRun]) -> str:
     names = format_names(islice(missing, LISTED_NAMES + 1))
     if not names:
         return ""
-    return (
-        f"seed {seed} lacks data.fold={names} of {folds} folds, so some texts have no prediction: run these folds too"
-    )
+    return f"seed {seed} lacks data.fold={names} ({folds} folds), so some texts have no prediction: run these folds too"

@@ -57,7 +57,7 @@ def format_difference(
     Args:
         definition: the claim.
         difference: a positive value supports the claim. If the claim favours lower values of the metric, the text has
-            the opposite sign.
+            the opposite sign, or names the rival first in a ratio.
         favoured, rival: names for a ratio of gradient variations; default: the selectors of the claim.
     """
     metric, is_lower, (value, low, high, _) = definition.metric, definition.direction == "lower", difference

@@ -18,7 +18,7 @@ from src.faithfulness.names import ATTENTION
 from src.faithfulness.records import RECORD_FILE, Record
 from src.reports.files import read_gradients, read_or_warn, read_statistics
 
-MAX_FOLDERS = 3  # in a message, maximum number of folders of each group of runs
+MAX_FOLDERS = 3  # maximum number of folders of each group of runs in a message
 MIN_MEASUREMENTS = 10  # minimum number of gradient norms that `gradient_variation` requires
 
 
@@ -126,7 +126,10 @@ def attended_share(run: Path) -> float | None:
 
 
 def gradient_variation(run: Path) -> float | None:
-    """Return the root mean square of ln(b / a) over all pairs of successive norms a and b of the encoder's gradient."""
+    """Return the root mean square of ln(b / a) over all pairs of successive norms a and b of the encoder's gradient.
+
+    The result is None if there are fewer than 10 norms, or if a norm is zero or not finite.
+    """
     norms = (read_or_warn(read_gradients, run) or {}).get("encoder")
     if norms is None or len(norms) < MIN_MEASUREMENTS or not (np.isfinite(norms).all() and (norms[:, 1] > 0).all()):
         return None

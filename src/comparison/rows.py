@@ -21,7 +21,7 @@ class Row:
 
     variant: Variant
     seeds: int
-    metrics: dict[str, Interval]  # means over seeds, of each score that was computed and is defined
+    metrics: dict[str, Interval]  # mean over seeds of each score that was computed and is defined
     ensemble: float | None  # compared metric of the mean probabilities over seeds; None for one seed or if undefined
     parameters: int
     seconds_per_epoch: Interval | None  # None if no epoch was completed
@@ -33,7 +33,7 @@ class Row:
     # None for the baseline and without shared seeds
     mcnemar: tuple[int, int] | None
     verdict: Verdict
-    faithfulness: dict[str, Interval]  # means over seeds, of each statistic in FAITHFULNESS that was measured
+    faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
 
 
 def rank_variants(

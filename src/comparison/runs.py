@@ -23,7 +23,7 @@ class FinishedRun:
 
     folder: Path
     result: RunResult  # has a value for each field in REQUIRED
-    config: dict[str, Any]  # config.yaml, resolved
+    config: dict[str, Any]  # content of config.yaml; renamed keys have their present names
 
     @property
     def seed(self) -> int:

@@ -217,7 +217,7 @@ def _describe(selector: Mapping[str, Choices]) -> str:
 
 
 def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
-    """Return the choices of each component in `conf/` and in the variants; () for options, which have any value."""
+    """Return the choices of each component in `conf/` and in the variants; () for options, which may have any value."""
     names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
     for group, key in GROUPS.items():
         files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))

@@ -1,4 +1,4 @@
-"""Twins: variants with identical predictions, such as two attention mechanisms with the same formula."""
+"""Twins: variants with identical predictions, for example because their attention mechanisms have the same formula."""
 
 from collections.abc import Hashable, Mapping, Sequence
 

@@ -25,7 +25,8 @@ class Sample(NamedTuple):
 
     scores: np.ndarray  # S, the score of each seed
     text_deviations: np.ndarray | None = None  # RESAMPLES, resampled minus actual mean; None without scores by text
-    interaction: np.ndarray | None = None  # S×n, residuals after removing the effects of seed and text
+    # S×n, residuals without the effects of seed and text; None without scores by text, and with one seed or one text
+    interaction: np.ndarray | None = None
     seeds: tuple[int, ...] | None = None  # S; variants with the same seed share its draws; None without shared seeds
 
 
@@ -35,7 +36,8 @@ class Difference(NamedTuple):
     value: float
     low: float | None
     high: float | None
-    p_value: float | None  # two-sided, for the hypothesis of no difference; None if there is no variance to test with
+    # two-sided, for the hypothesis of no difference; without any variance, 1 if there are scores by text, else None
+    p_value: float | None
 
     @property
     def interval(self) -> Interval:
@@ -61,7 +63,7 @@ def draw_samples(variant_scores: Sequence[np.ndarray], seeds: Sequence[Sequence[
 
 
 class _SeedVariance(NamedTuple):
-    """The part of the variance of a weighted sum of scores that is due to the seeds of a group of terms."""
+    """The variance of a weighted sum of scores that is due to the seeds of one group of terms."""
 
     estimate: float  # without the variance of the interaction
     with_interaction: float
@@ -165,7 +167,7 @@ def _seed_contributions(terms: Sequence[tuple[float, Sample]]) -> tuple[np.ndarr
         contributions[indices] += scale * (sample.scores - sample.scores.mean())
         if sample.interaction is not None:
             interaction[indices] += scale * sample.interaction
-    # Σ r² / (n (n - 1)): the variance of the mean over n texts of a sum over seeds, from the sum's residuals r
+    # Σ r² / (n (n - 1)): the variance of the mean over n texts, from the residuals r, summed over seeds
     return contributions, float((interaction**2).sum() / (n * (n - 1)))
 
 

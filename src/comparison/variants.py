@@ -56,9 +56,9 @@ def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
     """Group runs into variants, in the order in which the variants started.
 
     Runs belong to one variant if they agree in every option that affects a result (not the seed, a path or a logger).
-    Of several runs with the same seed and fold, only the last is used. `Variant.differs` contains the choices in
-    the config groups that vary, such as `bilstm`, and the varying options that these choices do not determine, such as
-    `hidden_dim=64`.
+    Of several runs with the same seed and fold, only the one that started last is used. `Variant.differs` contains the
+    choices in the config groups that vary, such as `bilstm`, and the varying options that these choices do not
+    determine, such as `hidden_dim=64`.
     """
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]

@@ -191,7 +191,7 @@ def test_luong_dot_against_bahdanau(sweep: Sweep, dot: float, verdict: str) -> N
 def test_missing_attention_statistics_are_reported(sweep: Sweep) -> None:
     for attention in ("luong_dot", "bahdanau"):
         sweep.add("lstm", attention)
-    assert sweep.judge()["luong"].evidence == ("no pair of runs has enough data in attention_stats.npz",)
+    assert sweep.judge()["luong"].evidence == ("too few runs have enough data in attention_stats.npz",)
 
 
 def write_norms(run: Path, factor: float, count: int = 31) -> None:
@@ -215,7 +215,7 @@ def test_too_few_gradients_are_inconclusive(sweep: Sweep) -> None:
     for encoder in ("rnn", "lstm"):
         for run in sweep.add(encoder, "none"):
             write_norms(run, 2.0, count=9)
-    assert sweep.judge()["gradients"].evidence == ("no pair of runs has enough data in gradients.csv",)
+    assert sweep.judge()["gradients"].evidence == ("too few runs have enough data in gradients.csv",)
 
 
 def test_a_damaged_file_affects_its_claim_only(sweep: Sweep) -> None:

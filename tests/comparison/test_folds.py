@@ -70,7 +70,7 @@ def test_a_seed_without_all_folds_is_listed_and_not_compared(tmp_path: Path) -> 
     assert comparison.rows[0].seeds == 1 and comparison.is_single_run
     incomplete = {run.folder.name: run.error for run in comparison.excluded if run.status == "incomplete"}
     assert incomplete.keys() == {"none_2_0", "none_2_2"}
-    assert incomplete["none_2_0"].startswith("seed 2 lacks data.fold=1 of 3 folds")
+    assert incomplete["none_2_0"].startswith("seed 2 lacks data.fold=1 (3 folds)")
     (tmp_path / "none_1_0" / "result.json").unlink()
-    with pytest.raises(UserError, match=r"no cross-validation is complete: seed 1 lacks data\.fold=0 of 3"):
+    with pytest.raises(UserError, match=r"no cross-validation is complete: seed 1 lacks data\.fold=0 \(3 folds\)"):
         compare([tmp_path])
