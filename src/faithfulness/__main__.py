@@ -11,7 +11,7 @@ from src.process.exits import exit_with_message
 
 DESCRIPTION = """\
 Measures how faithfully attention weights, and six other rankings of tokens, account for the predictions of trained
-models. It reads test texts and the checkpoints of the runs below the folders, and writes faithfulness.md, .csv and
+models. It reads the checkpoints and the data of the runs below the folders, and writes faithfulness.md, .csv and
 .html. Measures that were computed before are not computed again. docs/faithfulness.md explains each measure."""
 
 
@@ -81,7 +81,7 @@ def arguments() -> argparse.ArgumentParser:
 
 def _natural(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 0")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number without a sign")
     return int(text)
 
 

@@ -99,7 +99,7 @@ def measure_texts(
         seeds: a seed for each text, so that a text's random numbers do not depend on the other texts.
         names: names in MEASURES.
         rationales: whether people marked each token of each text, and the share of marked tokens in all texts; None
-            if the data have no rationales.
+            if plausibility is not measured.
     """
     rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
     probabilities = probe.probabilities(texts)
