@@ -59,10 +59,10 @@ class GradientNorms(pl.Callback):
                 self._measured.append((trainer.global_step, name, norm))
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        if not self._measured or not trainer.is_global_zero:
+        measured, self._measured = self._measured, []
+        if not measured or not trainer.is_global_zero:
             return
-        steps, parts, norms = zip(*self._measured, strict=True)
-        self._measured = []
+        steps, parts, norms = zip(*measured, strict=True)
         header = "" if self.path.exists() else "step,part,norm\n"
         rows = list(zip(steps, parts, torch.stack([norm.to(norms[-1].device) for norm in norms]).tolist(), strict=True))
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import ModelCheckpoint, RichProgressBar
 
-from src.formatting import format_duration
+from src.formatting import format_count, format_duration
 from src.process.startup import announce
 from src.run_log import write_log
 
@@ -54,8 +54,11 @@ class Progress(RichProgressBar):
         super().on_train_end(trainer, pl_module)
         stopping = trainer.early_stopping_callback
         if stopping is not None and stopping.stopped_epoch:
-            validations = "1 validation" if stopping.wait_count == 1 else f"{stopping.wait_count} validations"
-            self._show(trainer, f"Stopped early: {stopping.monitor} did not improve in {validations}")
+            if stopping.wait_count >= stopping.patience:
+                reason = f"did not improve in {format_count(stopping.wait_count, 'validation')}"
+            else:
+                reason = "reached a threshold or is not finite"
+            self._show(trainer, f"Stopped early: {stopping.monitor} {reason}")
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self.progress is not None:

@@ -22,10 +22,11 @@ ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arr
 
 
 def code_version(*classes: type) -> str:
-    """Return a hash of the code on which the tokens depend: this package and the modules that define `classes`."""
+    """Return a hash of the files on which the tokens depend: this package and the modules that define `classes`."""
     modules = (sys.modules.get(cls.__module__) for cls in classes)
     module_files = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
-    return content_hash(sorted(module_files | set(Path(__file__).parent.rglob("*.py"))))
+    package_files = {path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".npz")}
+    return content_hash(sorted(module_files | package_files))
 
 
 def load_or_build(

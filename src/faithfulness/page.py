@@ -48,7 +48,7 @@ def render_html(report: Report) -> str:
     return render_page(
         "faithfulness.html.j2",
         title="Faithfulness of attention",
-        lede=f"{format_count(variants, 'variant')}, {format_count(runs, 'run')}, {report.texts:,} test texts.",
+        lede=f"{format_count(variants, 'variant')}, {format_count(runs, 'run')}, {format_count(report.texts, 'test text')}.",
         facts={"Command": report.command},
         variant_names={s.variant.name: s.variant.name for s in summaries},
         charted=charted.heading if charted else "",

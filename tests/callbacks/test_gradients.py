@@ -67,3 +67,13 @@ def test_an_epoch_without_a_measurement_writes_nothing(tmp_path: Path) -> None:
 def test_the_interval_is_checked() -> None:
     with pytest.raises(ValueError, match="every_n_steps=0 must be at least 1"):
         GradientNorms("gradients.csv", 0)
+
+
+def test_another_process_forgets_its_norms_after_an_epoch(tmp_path: Path) -> None:
+    callback, module = GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=1), model()
+    trainer: Any = SimpleNamespace(global_step=0, is_global_zero=False, loggers=())
+    callback.on_before_optimizer_step(trainer, module, torch.optim.SGD([nn.Parameter(torch.zeros(1))], 0.1))
+    assert callback.state_dict()["steps"] == [0, 0]
+    callback.on_train_epoch_end(trainer, module)
+    assert callback.state_dict()["steps"] == []
+    assert not (tmp_path / "gradients.csv").exists()

@@ -76,6 +76,12 @@ def test_an_early_stop_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "Stopped early: val/loss did not improve in 1 validation\n" in output
 
 
+def test_an_early_stop_at_a_threshold_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("trainer.check_val_every_n_epoch=2", "+callbacks.early_stopping.stopping_threshold=100")
+    train(tmp_path / "run", *OPTIONS, *options)
+    assert "Stopped early: val/loss reached a threshold or is not finite\n" in capsys.readouterr().out
+
+
 def test_the_log_file_states_why_a_run_failed(tmp_path: Path, log_file: Path) -> None:
     from src.errors import UserError
 
