@@ -48,7 +48,7 @@ def render_html(report: Report) -> str:
     return render_page(
         "faithfulness.html.j2",
         title="Faithfulness of attention",
-        lede=f"{format_count(variants, 'variant')}, {format_count(runs, 'run')}, {format_count(report.texts, 'test text')}.",
+        lede=", ".join(map(format_count, (variants, runs, report.texts), ("variant", "run", "test text"))) + ".",
         facts={"Command": report.command},
         variant_names={s.variant.name: s.variant.name for s in summaries},
         charted=charted.heading if charted else "",

@@ -145,7 +145,9 @@ def test_columns_of_compressed_files_are_checked(tmp_path: Path, source_options:
     table(str(path), source_options).require_columns()  # the damage is reported when the file is read
 
 
-def test_columns_of_parquet_are_checked_and_damaged_rows_are_not(tmp_path: Path, source_options: dict[str, Any]) -> None:
+def test_columns_of_parquet_are_checked_and_damaged_rows_are_not(
+    tmp_path: Path, source_options: dict[str, Any]
+) -> None:
     pq.write_table(pa.table({"Review": ["a"], "stars": [1]}), tmp_path / "a.parquet")
     with pytest.raises(UserError, match=r"no column 'review' .did you mean 'Review'"):
         table(str(tmp_path / "a.parquet"), source_options).require_columns()
