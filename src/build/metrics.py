@@ -39,8 +39,8 @@ def metric(cfg: DictConfig, name: str, num_classes: int) -> "Metric":
     """Create the metric `cfg.metrics.<name>`: probabilities N×C and labels N → a single number.
 
     Raises:
-        UserError: if the class is not allowed or rejects an option, or if the metric rejects the probabilities and
-            labels or does not return a single number.
+        UserError: if the class is not allowed, rejects an option, or expects several labels per text or another number
+            of classes; or if the metric rejects the probabilities and labels or does not return a single number.
     """
     from torchmetrics.wrappers import LambdaInputTransformer
 

@@ -44,8 +44,8 @@ def _output_dim(component: object, key: str) -> int:
     dim = getattr(component, "output_dim", None)
     if not isinstance(dim, int):
         raise UserError(
-            f"{key}: {name_of(component)} must set self.output_dim to the number of features that it returns, an "
-            f"integer; it is {dim!r}"
+            f"{key}: {name_of(component)} must set self.output_dim to an integer, the number of features that "
+            f"it returns; the present value is {dim!r}"
         )
     return dim
 

@@ -69,7 +69,7 @@ def _require_same_sizes(card: Card, weights: dict[str, Tensor], path: str) -> No
     """Load the weights into a model on the meta device, before a hostile card can cause a large allocation.
 
     Raises:
-        UserError: if the model cannot be built, or if the weights do not fit it.
+        UserError: if a component rejects an option, or if the weights do not fit the model. Other errors are logged.
     """
     try:
         with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -89,7 +89,7 @@ def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> No
     Raises:
         UserError: if the weights and the module differ in names, shapes or types; only floating-point types may differ.
     """
-    for name, expected in module.state_dict().items():  # torch converts silently, such as 0.7 to 0 in integer tensors
+    for name, expected in module.state_dict().items():  # torch silently converts values, such as 0.7 to 0
         other = weights.get(name, expected)
         if expected.dtype != other.dtype and not (expected.is_floating_point() and other.is_floating_point()):
             raise UserError(

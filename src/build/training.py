@@ -76,7 +76,7 @@ def scheduler(cfg: DictConfig, optimizer: Optimizer, steps: int) -> dict[str, An
     """Return Lightning's scheduler config; None if no scheduler is configured.
 
     Args:
-        steps: number of optimizer steps of the whole training, for schedulers that step after every batch.
+        steps: number of optimizer steps of the whole training, for schedulers that advance after every such step.
     """
     if "_target_" not in cfg.scheduler:
         return None
@@ -94,7 +94,7 @@ def loggers(cfg: DictConfig) -> "list[Logger]":
 
 
 def trainer(cfg: DictConfig, watchers: "Sequence[pl.Callback]" = (), loggers: "Sequence[Logger]" = ()) -> "pl.Trainer":
-    """Create the Trainer with the configured callbacks, and disable the callbacks that Lightning would add by itself.
+    """Create the Trainer with the configured callbacks, and disable the callbacks that Lightning would add by default.
 
     Args:
         watchers: callbacks that precede the configured callbacks.

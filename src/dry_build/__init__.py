@@ -51,9 +51,10 @@ def build_mistakes(cfg: DictConfig, known: Collection[Mistake] = ()) -> list[Mis
     as are components that raise an exception other than a `UserError`, such as a user's own class that needs real data.
 
     Args:
-        known: mistakes that are already reported; the options in them are reset to their defaults.
+        known: mistakes that are already reported; the options in them are reset to their defaults. If one of them
+            concerns a class, nothing is built and no further mistake is returned.
     """
-    if any("_target_" in entry for entry, _ in known):  # a class is wrong, so create nothing
+    if any("_target_" in entry for entry, _ in known):  # a class is wrong
         return []
     cfg = without_options(cfg, known)
     with hide_warnings(), torch.random.fork_rng(devices=[]):

@@ -1,4 +1,4 @@
-"""Find the options that a component rejects by constructing the component repeatedly."""
+"""Construct a component repeatedly to find the options that it rejects."""
 
 import logging
 import re
@@ -34,8 +34,9 @@ def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
     """Construct the component at `key` with `make`; after an error, construct it again without the invalid option.
 
     For example, the error `model.head: dropout=2 must …` becomes a mistake, and the head is constructed again with the
-    default of `dropout`. This is repeated until there is no error, or the component cannot be built with defaults. An
-    exception that is neither a `UserError` nor an error about a tensor's size gives no mistake and no component.
+    default of `dropout`. This is repeated until there is no error, the option at fault cannot be determined or has no
+    default, or its default is also invalid. An exception that is neither a `UserError` nor an error about a tensor's
+    size ends the repetition without a component or a further mistake.
     """
     mistakes: list[Mistake] = []
     while True:
@@ -77,7 +78,7 @@ def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
 
 
 def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
-    """Run a check, and return its error as a mistake; its entry is the path at the start of the message, or `key`."""
+    """Run a check; return its error, if any, as a mistake at the path that starts the message, or else at `key`."""
     try:
         check()
     except UserError as error:

@@ -16,7 +16,7 @@ from src.dry_build.invalid_options import BuildResult, build_valid, check_mistak
 from src.kernels.malloc import require_memory
 from src.models.shape_check import check_shapes
 
-FEATURES = 128  # input size of a component if the previous component cannot be built
+FEATURES = 128  # input size of a component if none of the previous components can be built
 VOCABULARY = (PAD, UNKNOWN)
 
 

@@ -51,7 +51,7 @@ def example_state(cfg: DictConfig, options: dict[str, Any]) -> dict[str, Any]:
     """Return the optimizer's state for a parameter of the shape `EXAMPLE_SHAPE` after the first step.
 
     Args:
-        options: a parameter group, of which all options are used, but not the parameters.
+        options: a parameter group; its options are used, but its parameters are not.
 
     Returns:
         The values of the state by name; empty if the step fails, for example because it needs a closure.

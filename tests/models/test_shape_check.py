@@ -84,8 +84,8 @@ def test_a_component_without_output_dim_is_reported(group: str, name: str, value
     with pytest.raises(UserError) as error:
         dry_build(small_config(Path("unused"), overrides(group, name)))
     assert str(error.value).splitlines()[1:] == [
-        f"  model.{group}   tests.models.wrong_shapes.{name} must set self.output_dim to the number of features that "
-        f"it returns, an integer; it is {value}"
+        f"  model.{group}   tests.models.wrong_shapes.{name} must set self.output_dim to an integer, the number of "
+        f"features that it returns; the present value is {value}"
     ]
 
 
