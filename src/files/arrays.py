@@ -31,8 +31,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Verify the checksums of an .npz file, and return its arrays by name.
 
     Raises:
-        OSError: if the file cannot be read.
-        ValueError: if the file is damaged.
+        OSError: if the file cannot be opened.
+        ValueError: if the file is damaged or cannot be read.
     """
     with path.open("rb") as file:
         try:
@@ -65,9 +65,9 @@ def map_arrays(path: Path) -> dict[str, np.ndarray]:
     Changes to the arrays are not written to the file.
 
     Raises:
-        OSError: if the file cannot be read.
-        ValueError: if the file is damaged, or an array is compressed, unaligned, not one-dimensional or not of
-            integers.
+        OSError: if the file cannot be opened.
+        ValueError: if the file is damaged or cannot be read, or an array is compressed, unaligned, not one-dimensional
+            or not of integers.
     """
     with path.open("rb") as file:
         try:

@@ -22,10 +22,10 @@ def require(value: Any, spec: Any, path: str = "") -> None:
     """Check a value against a specification of its type.
 
     Args:
-        spec: `str`, `bool`, `int` (64 bits), `float` (finite, or a whole number), None or another class; a tuple of
-            alternatives; `[item]` for a list; `{str: item}` for a mapping with arbitrary text keys; or
-            `{"key": item, "other?": item}` for a mapping with the key "key", possibly the key "other", and any further
-            keys, which are not checked.
+        spec: `str`, `bool`, `int` (64 bits), `float` (at most MAX_FLOAT in magnitude, or an `int`), None or another
+            class; a tuple of alternatives; `[item]` for a list; `{str: item}` for a mapping with arbitrary text keys;
+            or `{"key": item, "other?": item}` for a mapping with the key "key", possibly the key "other", and any
+            further keys, which are not checked.
         path: path of the value in the file, for messages.
 
     Raises:

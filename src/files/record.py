@@ -77,7 +77,10 @@ def make_record(kind: Any, value: Any) -> Any:
 
 
 def plain_record(value: Any) -> Any:
-    """Convert a record to plain values: the inverse of `make_record`. Fields without a value are omitted."""
+    """Convert a record to plain values: the inverse of `make_record`.
+
+    Fields that are None, empty mappings or records without values are omitted, unless they are `nullable`.
+    """
     if is_dataclass(value):
         entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
         return {entry.name: plain_record(item) for entry, item in entries if _is_written(entry, item)}

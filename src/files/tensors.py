@@ -10,7 +10,7 @@ from src.errors import UserError
 from src.files.arrays import require_checksums
 from src.files.plain import require
 
-FOREIGN = "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint of src.train"
+FOREIGN = "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint that src.train wrote"
 
 
 def read_tensors(path: Path, mmap: bool = False) -> Any:
@@ -57,7 +57,7 @@ def require_dense(tensor: torch.Tensor, path: str) -> None:
         ValueError: if it is not.
     """
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
-        raise ValueError(f"{path}: expects a dense tensor")
+        raise ValueError(f"{path}: expects a dense tensor on the CPU")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
         raise ValueError(f"{path}: its shape {tuple(tensor.shape)} is larger than its data")
 
