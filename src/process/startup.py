@@ -75,7 +75,10 @@ def stopped_by_exception() -> Iterator[Callable[[], None]]:
 
 
 def announce(line: str) -> None:
-    """Print a line, if standard output is not closed or broken. Signal handlers may call this function."""
+    """Print a line, unless standard output is closed or broken.
+
+    Signal handlers may call this function; the line is omitted if the signal interrupted another print.
+    """
     try:
         print(line, flush=True)
     except RuntimeError:  # the signal interrupted another print
@@ -110,7 +113,7 @@ def _exit_on_signal(signum: int, frame: FrameType | None) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Connect closed standard streams to os.devnull, so that the next opened file does not receive their output."""
+    """Connect closed standard streams to os.devnull, so that no file opened later receives their output."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
