@@ -86,7 +86,7 @@ def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
 
 
 def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
-    """Return `built_in` and the modules trusted on the command line or in conf/extras; other files cannot add one."""
+    """Return `built_in` and the modules trusted on the command line or in conf/extras; other files cannot add any."""
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
     return trusted_modules(cfg, built_in)

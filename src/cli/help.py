@@ -18,7 +18,7 @@ from src.process.startup import drop_if_broken
 
 FLAGS = """\
   -m          one run for each combination of values: -m model/attention=none,bahdanau seed=1,2,3
-  --cfg job   print the configuration composed from the other arguments; --resolve replaces references by values
+  --cfg job   print the configuration composed from the other arguments; --resolve replaces references with values
   --help      print this page for the configuration composed from the other arguments
   --hydra-help, --version and other flags are Hydra's
 

@@ -30,10 +30,12 @@ def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Path:
-    """Return the output folder: `out` if given, otherwise the only folder of `folders` or `outputs/<command>/<time>`.
+    """Return the output folder: `out` unless it is None; otherwise, the folder in `folders` if there is only one.
+
+    For several folders without `out`, it is `outputs/<command>/<time>`.
 
     Raises:
-        UserError: if `out`, or a folder that exists, cannot be written to.
+        UserError: if the output folder cannot be written to. If it is not `out`, it is checked only if it exists.
     """
     from src.config.paths import unwritable_reason
 

@@ -71,7 +71,7 @@ def _describe_dotted_group(override: ParsedOverride, group: str, groups: Groups)
         return describe_folder(group, groups)
     if all(value in choices for value in override.values):
         return f"is a group and needs a slash: write {override.prefix}{group}={value}"
-    wrong = f"{value} is {no_such_choice(value, choices)}"
+    wrong = f"{value}: {no_such_choice(value, choices)}"
     return f"is a group and needs a slash: write {override.prefix}{group}=…; {wrong}"
 
 
@@ -94,8 +94,9 @@ def _describe_unknown_key(override: ParsedOverride, cfg: DictConfig, repository:
 def _may_be_option(cfg: DictConfig, path: str) -> bool:
     """Return whether a class may accept the option `path`, which the configuration lacks.
 
-    If the class is known, the option's name must occur in the source code of the package of this class, or of the base
-    class that is required there. Searching the code takes milliseconds; importing the class would take seconds.
+    If the parent node names a class, the option's name must occur in the source code of the package that contains this
+    class, or of the package that contains the base class required at this place. Searching the code takes milliseconds;
+    importing the class would take seconds.
     """
     parent, _, name = path.rpartition(".")
     node = OmegaConf.select(cfg, parent) if parent else None

@@ -15,7 +15,7 @@ from src.config.keys import key_of
 from src.config.mistakes import Mistake
 from src.config.quoting import quote
 
-ONLY_SEARCH = "is an interval, for a search only: add hparams_search=optuna, or list values: a,b,c"
+ONLY_SEARCH = "is an interval, which only a search can sample: add hparams_search=optuna, or list values: a,b,c"
 SWEEP_KEYS = ("hydra.mode", "hydra.sweeper")  # options that determine whether to sweep, and over which values
 
 
@@ -91,7 +91,7 @@ def _combine_choices(
 
     Returns:
         Rows of overrides, with one valid choice per group in each row and every valid choice in some row; the prefixes
-            of the options of groups without a valid choice, which cannot be checked; and the mistakes.
+            of options that cannot be checked, because no choice of their group is valid; and the mistakes.
     """
     columns: list[list[str]] = []
     unknown: list[str] = []

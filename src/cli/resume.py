@@ -59,7 +59,7 @@ def restore_run_overrides(flags: Namespace, repository: Repository) -> list[str]
     if folder is None:
         raise UserError(
             f"ckpt_path={checkpoint} is not in the folder of a run (<run>/checkpoints/last.ckpt): add "
-            "hydra.run.dir=<folder> to continue in another folder"
+            "hydra.run.dir=<folder> to resume in another folder"
         )
     trusted = trusted_by_user(repository, overrides, TRUSTED_TO_RESUME)
     recorded = recorded_overrides(config, checkpoint, str(folder), typed, trusted, repository)

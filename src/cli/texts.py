@@ -79,7 +79,8 @@ def text_source(
         delimiter: delimiter of a CSV or TSV file; None detects it.
 
     Raises:
-        UserError: if options contradict each other, no text is given, the file cannot be read, or a text is not UTF-8.
+        UserError: if the options are invalid or contradict each other, the file does not exist, there is nothing to
+            classify, or `text` or standard input is not UTF-8. Errors in a file may be raised later, by `chunks`.
     """
     if text is not None and file is not None:
         raise UserError("text=… and file=… are both set: remove one of them")

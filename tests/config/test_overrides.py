@@ -62,7 +62,7 @@ def test_valid_command_lines_pass(find_mistakes: FindMistakes, lines: list[str])
             "model.attention=nine",
             None,
             "is a group and needs a slash: write model/attention=…; "
-            "nine is no such choice; did you mean none? (none, plain)",
+            "nine: no such choice; did you mean none? (none, plain)",
         ),
         ("+model.attention=none", None, "is a group and needs a slash: write +model/attention=none"),
         ("model/encoder/hidden_dim=3", None, "is an option and needs dots: write model.encoder.hidden_dim=3"),
@@ -207,7 +207,9 @@ def test_only_a_search_samples_an_interval() -> None:
     line = "optimizer.lr=interval(0.01,0.1)"
     mistakes = command_line_mistakes(real_repository("train"), [line], sweeps=True, deep=False)
     assert mistakes == [
-        Mistake(line, "is an interval, for a search only: add hparams_search=optuna, or list values: a,b,c")
+        Mistake(
+            line, "is an interval, which only a search can sample: add hparams_search=optuna, or list values: a,b,c"
+        )
     ]
     assert not command_line_mistakes(real_repository("train"), [line, "hparams_search=optuna"], sweeps=True, deep=False)
 
