@@ -32,15 +32,19 @@ CALLBACKS = {
     "ModelCheckpoint": CHECKPOINT,
     "Speed": {"epochs": [EPOCH], "unfinished": EPOCH},
 }
-SCORES = ("best_model_score", "kth_value", "best_score")  # with which callbacks compare the score of each epoch
+SCORES = ("best_model_score", "kth_value", "best_score")  # callbacks compare each epoch's score with these values
 
 
 def require_callbacks(states: dict[str, dict[str, Any]]) -> None:
-    """Check the states of callbacks, by Lightning's keys.
+    """Check the states of callbacks; in the state of a callback that is not in `CALLBACKS`, check only the scores.
+
+    Args:
+        states: the state of each callback, by Lightning's key. A state with `best_model_path` is
+            checked as that of a ModelCheckpoint, whatever its key.
 
     Raises:
-        ValueError: if a value is missing or has a wrong type, a score is not a number, or the path of a checkpoint is
-            not in the folder of the callback.
+        ValueError: if a value is missing or has the wrong type, a score is NaN or not a single number, or the path of a
+            checkpoint is not a .ckpt file in the folder of the callback.
     """
     for key, state in states.items():
         name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
@@ -56,7 +60,7 @@ def require_callbacks(states: dict[str, dict[str, Any]]) -> None:
 
 
 def _require_paths(state: dict[str, Any], path: str) -> None:
-    """Check that the checkpoints of a ModelCheckpoint are in its folder; Lightning deletes those that it replaces.
+    """Check that the checkpoints of a ModelCheckpoint are in its folder, because Lightning deletes old checkpoints.
 
     Raises:
         ValueError: if a path is outside the folder, is not absolute and normalized, or does not end in .ckpt.
@@ -67,4 +71,4 @@ def _require_paths(state: dict[str, Any], path: str) -> None:
         parts = Path(file)
         is_normalized = parts.is_absolute() and ".." not in parts.parts and str(parts) == file
         if not is_normalized or parts.suffix != ".ckpt" or folder not in parts.parents:
-            raise ValueError(f"{path}: {file!r} is not a checkpoint in its folder {state['dirpath']!r}")
+            raise ValueError(f"{path}: {file!r} is not a checkpoint in the callback's folder {state['dirpath']!r}")

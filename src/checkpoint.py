@@ -53,7 +53,7 @@ class Card:
         """Create a card from the result of `to_dict`.
 
         Raises:
-            ValueError: if a value is missing, or has a wrong type or range.
+            ValueError: if a value is missing, has the wrong type or is out of range.
         """
         require(card, CARD)
         require_plain(card["config"], "config")
@@ -74,7 +74,8 @@ def load_checkpoint(path: str | Path) -> tuple[Card, dict[str, torch.Tensor]]:
     """Read a checkpoint's card and weights; the weights are mapped into memory.
 
     Raises:
-        UserError: if the file is missing, damaged or not a checkpoint of Heed, or if a weight is NaN or infinite.
+        UserError: if the file is missing, damaged or not a checkpoint of Heed, or if a weight is not a dense tensor of
+            finite numbers.
     """
     content, card = _read_validated(Path(path), mmap=True)
     return card, content["state_dict"]
@@ -95,7 +96,7 @@ def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
 def _read_validated(path: Path, mmap: bool) -> tuple[dict[str, Any], Card]:
     content = read_tensors(path, mmap)
     if not isinstance(content, dict) or "heed" not in content or "state_dict" not in content:
-        raise UserError(f"{path} is not a checkpoint of Heed: it lacks the configuration and the tokenizer")
+        raise UserError(f"{path} is not a checkpoint of Heed: it lacks the weights or the configuration")
     try:
         card = Card.from_dict(content["heed"])
     except ValueError as error:

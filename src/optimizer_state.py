@@ -13,7 +13,8 @@ def require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -
     """Check the types of the options of a saved parameter group; options that are missing are not checked.
 
     Raises:
-        ValueError: if the type of an option differs from that in the `current` group, or a number is NaN or infinite.
+        ValueError: if an option does not fit the type of the same option in the `current` group, or is NaN or infinite;
+            only a tensor may be infinite.
     """
     for name, value in current.items():
         if name != "params" and name in saved:
@@ -29,14 +30,14 @@ def _require_same_type(saved: Any, current: Any, path: str) -> None:
             raise ValueError(f"{path}: expects {len(current)} values, got {len(saved)}")
         for i, pair in enumerate(zip(saved, current, strict=True)):
             _require_same_type(*pair, f"{path}[{i}]")
-    elif current is None or isinstance(current, bool):  # such as `foreach`, which may be either
+    elif current is None or isinstance(current, bool):  # such as `foreach`, which may be a boolean or None
         require(saved, (bool, None), path)
     else:
         require(saved, float if isinstance(current, int | float) else type(current), path)
 
 
 def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[str, Any], path: str) -> None:
-    """Check the saved state of a parameter; a fused optimizer would access memory outside a tensor of a wrong shape.
+    """Check the saved state of a parameter; a fused optimizer would access memory outside a tensor of the wrong shape.
 
     Args:
         state: the saved state; empty before the first step of the parameter.

@@ -86,8 +86,9 @@ def require_resumable(cfg: DictConfig) -> int | None:
         The number of optimizer steps before the checkpoint was written; None if no training resumes.
 
     Raises:
-        UserError: if the checkpoint is invalid, was written by a training with another optimizer, other parameter
-            groups or another scheduler, or is in a later epoch than `trainer.max_epochs`.
+        UserError: if the checkpoint is invalid or is in a later epoch than `trainer.max_epochs`; if the optimizer, its
+            parameter groups, the scheduler or one of their options differs from that in the checkpoint; or if
+            `trainer.max_epochs` differs and the scheduler depends on it.
     """
     if cfg.ckpt_path is None:
         return None
@@ -170,7 +171,7 @@ def require_same_parameters(cfg: DictConfig, model: Classifier) -> None:
     """Check that the optimizer's state in the checkpoint `cfg.ckpt_path` fits the parameters of the model.
 
     Raises:
-        UserError: if the parameter groups differ, or a value is missing or has a wrong type or shape.
+        UserError: if the parameter groups differ, or a value is missing or has the wrong type or shape.
     """
     optimizer, states = build.optimizer(cfg, model), read_training_state(cfg.ckpt_path)["optimizer_states"]
     _require_same_groups(cfg, states, optimizer)
@@ -189,14 +190,16 @@ def _require_same_groups(cfg: DictConfig, states: list[Any], optimizer: torch.op
     """Check that the saved parameter groups fit the optimizer of the run.
 
     Raises:
-        UserError: if there is not exactly one optimizer state, an option is missing or has a wrong type, or the number
-            of groups, or of parameters in a group, differs.
+        UserError: if there is not exactly one optimizer state, an option is missing or has the wrong type, or the
+            number of groups, or of parameters in a group, differs.
     """
     if len(states) != 1:
         raise _refusal(cfg, f"optimizer: has the states of {len(states)} optimizers, but 1 is required")
     saved, current = states[0]["param_groups"], optimizer.param_groups
     if missing := [name for name in optimizer.defaults if any(name not in group for group in saved)]:
-        raise _refusal(cfg, f"optimizer: its state lacks {', '.join(missing)} of {type(optimizer).__name__}")
+        raise _refusal(
+            cfg, f"optimizer: its state lacks these options of {type(optimizer).__name__}: {', '.join(missing)}"
+        )
     sizes = [[len(group["params"]) for group in groups] for groups in (saved, current)]
     if sizes[0] != sizes[1]:
         raise _refusal(cfg, f"optimizer: had groups of {sizes[0]} parameters, but now has groups of {sizes[1]}")

@@ -65,7 +65,7 @@ def test_a_schedule_that_was_planned_for_another_number_of_epochs_is_refused(nam
     [
         (
             lambda content: content["optimizer_states"][0]["param_groups"][0].pop("betas"),
-            "its state lacks betas of Adam",
+            "its state lacks these options of Adam: betas",
         ),
         (lambda content: content["optimizer_states"].clear(), "has the states of 0 optimizers, but 1 is required"),
         (lambda content: content.pop("rng"), "training cannot resume from it .rng is missing"),
@@ -201,7 +201,7 @@ def update_best(**values: object) -> Any:
             "EarlyStopping.stopping_reason: expects a whole number, got text",
         ),
         (update_best(best_model_path=3), "BestCheckpoint.best_model_path: expects text"),
-        (update_best(best_model_path="a\0b"), "is not a checkpoint in its folder"),
+        (update_best(best_model_path="a\0b"), "is not a checkpoint in the callback's folder"),
         (update_best(best_model_score="abc"), "best_model_score: expects a Tensor or null, got text"),
         (update_best(best_model_score=torch.tensor(torch.nan)), "best_model_score: is NaN"),
         (update_best(kth_value=torch.zeros(2)), "kth_value: expects one number"),
