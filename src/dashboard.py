@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
 
 DESCRIPTION = """\
-Builds a W&B workspace: ranking with error bars, the attention mechanisms of each encoder, accuracy against cost,
+Builds a W&B workspace: a ranking with error bars, the attention mechanisms of each encoder, accuracy against cost,
 parallel coordinates of all hyperparameters, curves, gradient norms and attention weights. Prints it as JSON, or saves
 it with a W&B account. See docs/wandb.md."""
 

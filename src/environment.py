@@ -37,7 +37,7 @@ def overrides() -> tuple[str, ...]:
 
 
 def choices() -> dict[str, str]:
-    """Return the choice of each config group except Hydra's, by the last name in the path of the group."""
+    """Return the choice of each config group except Hydra's, by the last name in the group's path; {} outside Hydra."""
     if not HydraConfig.initialized():
         return {}
     by_group: Mapping[str, object] = HydraConfig.get().runtime.choices

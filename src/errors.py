@@ -14,7 +14,10 @@ class UserError(Exception):
 
 @contextmanager
 def name_file(path: object) -> Iterator[None]:
-    """Prefix the message of a `UserError` in the block with the file at fault, unless it already starts with the file.
+    """Prefix the message of a `UserError` in the block with `path`, unless the message already starts with it.
+
+    Args:
+        path: the file at fault.
 
     Raises:
         UserError: if the block raises one.

@@ -63,7 +63,7 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn about each model whose data or splits differ from those of the first model.
+    """Warn about each model whose options select other data or splits than those of the first model.
 
     Such a model may have been trained on texts that are now evaluated.
     """
@@ -80,10 +80,10 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
 
 
 def with_data(cfg: DictConfig, card: "Card") -> DictConfig:
-    """Return the configuration of the data to evaluate.
+    """Return a configuration whose node `data` selects the data to evaluate.
 
-    This is `cfg.data` if it selects a data set; otherwise it is the checkpoint's configuration of the data, with the
-    options in `cfg.data` replaced.
+    This node is `cfg.data` if `cfg.data` names a data set. Otherwise, it is the checkpoint's node without `cache_dir`,
+    overridden by the options in `cfg.data`.
 
     Raises:
         UserError: if an option of the data is invalid, or a class is not trusted.

@@ -23,7 +23,7 @@ def format_names(names: Iterable[str]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value approximately as on the command line; a longer text is truncated to LONGEST_OPTION characters."""
+    """Format a value approximately as on the command line, truncated to LONGEST_OPTION characters."""
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, dict):

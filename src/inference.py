@@ -19,7 +19,8 @@ class Prediction:
     Args:
         label: the most probable class.
         probabilities: the probability of each class; the sum is 1.
-        tokens: each token that the model read, as spelled in the text, with its attention weight; the weights sum to 1.
+        tokens: each token that the model read, as spelled in the text, with its attention weight. The weights
+            sum to 1, unless the text has no tokens.
     """
 
     text: str
@@ -51,8 +52,8 @@ class Model:
     def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
 
-        The weight of a token is the mean over the classifiers if all of them read the same tokens. Otherwise it is the
-        weight in the first classifier, and a warning says so.
+        The weight of a token is the mean over the classifiers if all of them read the same tokens. Otherwise, it is the
+        weight in the first classifier, and a warning is logged.
 
         Args:
             batch_size: number of texts in a batch; it does not change the results.

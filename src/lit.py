@@ -1,4 +1,4 @@
-"""The LightningModule of a classifier (training, evaluation, metrics), and Lightning's plugin for checkpoints."""
+"""The LightningModule of a classifier (training, evaluation, metrics), and a checkpoint plugin for Lightning."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from src.data.padded_batches import Batch
 from src.models.classifier import Classifier
 from src.models.loss import Loss
 
-RUNNING = ("train_acc", "train_loss")  # metrics whose states a checkpoint within an epoch contains
+RUNNING = ("train_acc", "train_loss")  # metrics whose states are saved if a checkpoint is written within an epoch
 
 MakeOptimizer = Callable[[Classifier], torch.optim.Optimizer]
 MakeScheduler = Callable[[torch.optim.Optimizer, int], dict[str, Any] | None]
@@ -164,7 +164,7 @@ class LitClassifier(pl.LightningModule):
 
 
 class ValidatedCheckpointIO(TorchCheckpointIO):
-    """Lightning's checkpoint plugin, which loads only validated files of plain values and tensors."""
+    """A checkpoint plugin for Lightning that loads only validated files of plain values and tensors."""
 
     def load_checkpoint(self, path: Any, map_location: Any = "cpu", weights_only: bool | None = True) -> dict[str, Any]:
         """Load the whole content of a checkpoint; the errors are those of `src.checkpoint.read_checkpoint`."""

@@ -96,7 +96,7 @@ def _write_predictions(out: "Path", source: "TextSource", ensemble: "Ensemble", 
             count += len(texts)
             advance(len(texts))
         if count != total:
-            raise UserError(f"{source.name}: changed while it was read; run again")
+            raise UserError(f"{source.name}: changed while it was being read; run again")
     print(f"Wrote {format_count(total, 'row')} to {out}")
     _warn(rows.source, rows.unit, blank, unknown)
 
@@ -125,7 +125,7 @@ def _warn(source: str, unit: str, blank: "Sequence[int]", unknown: "Sequence[int
         log.warning("%s: %s: blank text, so no prediction", source, format_places(unit, blank))
     if unknown:
         log.warning(
-            "%s: %s: only unknown words, so the prediction does not depend on the text (only_unknown)",
+            "%s: %s: only unknown words, so the prediction does not depend on the text",
             source,
             format_places(unit, unknown),
         )

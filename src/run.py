@@ -220,12 +220,12 @@ class Run:
 
     @contextmanager
     def _own_folder(self) -> Iterator[None]:
-        """Lock the folder during the block.
+        """Lock the folder during the block, unless the run is a job of a sweep, which locks its own folder.
 
         Raises:
             UserError: if another process writes to the folder, or an evaluation would replace a training run.
         """
-        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN  # the sweep locks its folder
+        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
         with nullcontext(True) if is_job else lock_folder(self.path, LOCK_TIMEOUT) as is_locked:
             if not is_locked:
                 raise UserError(

@@ -64,7 +64,10 @@ def trim_logs(folder: Path, steps: int) -> None:
 
 
 def trim(path: Path, steps: int) -> None:
-    """Remove incomplete rows and rows written after `steps` optimizer steps; delete the log if no row remains."""
+    """Remove incomplete rows and rows written after `steps` optimizer steps.
+
+    The log is deleted if no row remains or if it has no column "step".
+    """
     if not path.exists():
         return
     with path.open(newline="", encoding="utf-8") as file:

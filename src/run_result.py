@@ -99,7 +99,8 @@ class Best:
 class Score:
     """A final metric with its 95 % interval and the number of texts.
 
-    The value is None if the metric is undefined for the texts. The bounds are also None if the metric does not vary.
+    The value and the bounds are None if the metric is undefined for the texts. The bounds alone are None if they cannot
+    be estimated, for example because the metric has the same value in all resamples.
     """
 
     value: float | None = nullable()
@@ -210,7 +211,7 @@ class RunResult:
 
     @property
     def architecture(self) -> str:
-        """The choices of encoder and attention, such as "bilstm · bahdanau"; empty if they are not recorded."""
+        """The choices of encoder and attention, such as "bilstm · bahdanau"; empty if neither is recorded."""
         return " · ".join(self.choices[kind] for kind in ("encoder", "attention") if kind in self.choices)
 
     def lacks(self, *names: str) -> list[str]:

@@ -44,7 +44,10 @@ def evaluate_splits(
 
 
 def warn_of_single_class(folder: Path) -> None:
-    """Warn if all texts of the test split (without a test, of the validation split) are predicted as one class."""
+    """Warn if all texts of the test split are predicted as one class, although their labels differ.
+
+    Without a test, the validation split is checked; without predictions, nothing is.
+    """
     predictions = read_predictions(folder)
     if predictions is None:
         return

@@ -262,7 +262,7 @@ def test_an_input_file_that_changes_is_reported(predict: Any, tmp_path: Path, mo
         return write_table(*arguments)
 
     monkeypatch.setattr(table_writer, "write_table", grow)
-    with pytest.raises(SystemExit, match=r"in\.csv: changed while it was read; run again"):
+    with pytest.raises(SystemExit, match=r"in\.csv: changed while it was being read; run again"):
         predict("file=in.csv", "text_column=text", "out=out.csv")
     assert {file.name for file in tmp_path.iterdir()} == {"in.csv"}
 
