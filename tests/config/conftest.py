@@ -7,7 +7,7 @@ import pytest
 from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository
 
-FAKE = Path(__file__).parent / "conf"
+TEST_CONF = Path(__file__).parent / "conf"
 
 FindMistakes = Callable[..., dict[str, str]]
 
@@ -15,16 +15,16 @@ FindMistakes = Callable[..., dict[str, str]]
 @cache
 def repository(command: str = "train") -> Repository:
     """The configs of tests/config/conf, cached with their compositions for all tests."""
-    return Repository(FAKE, command)
+    return Repository(TEST_CONF, command)
 
 
 @pytest.fixture
 def find_mistakes() -> FindMistakes:
-    """Find the mistakes of a command line for tests/config/conf: entry → message."""
+    """A function that validates a command line with the configs of tests/config/conf and returns entry → message."""
 
     def find_mistakes(*lines: str, sweeps: bool = False, deep: bool = True, command: str = "train") -> dict[str, str]:
         mistakes = command_line_mistakes(repository(command), list(lines), sweeps=sweeps, deep=deep)
-        assert len(dict(mistakes)) == len(set(mistakes)), "one entry has two messages"
+        assert len(dict(mistakes)) == len(set(mistakes)), "an entry has two messages"
         return dict(mistakes)
 
     return find_mistakes

@@ -1,4 +1,4 @@
-"""Classes for the configs in tests/config/conf to name, each of the kind that its place takes."""
+"""Classes that the configs in tests/config/conf name, each of the kind that its place accepts."""
 
 from collections.abc import Sequence
 from typing import Any, Literal

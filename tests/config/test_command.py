@@ -1,4 +1,4 @@
-"""Whole commands, run in this process against tests/config/conf."""
+"""Whole commands with the configs of tests/config/conf, run in this process."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from src.cli.entry import entry
 from src.errors import UserError
-from tests.config.conftest import FAKE
+from tests.config.conftest import TEST_CONF
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,14 +31,14 @@ def run(
     capsys: pytest.CaptureFixture[str],
     started: list[DictConfig],
 ) -> Run:
-    """Run a command line; returns what it exits with, None for success, and what it printed."""
+    """A function that runs a command line and returns its exit code (None for success) or message, and its output."""
 
     def run(
         *arguments: str, command: str = "train", task: Callable[[DictConfig], None] | None = None
     ) -> tuple[object, str]:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
-        monkeypatch.setattr("src.cli.entry.CONF", FAKE)
+        monkeypatch.setattr("src.cli.entry.CONF", TEST_CONF)
         monkeypatch.setattr(sys, "argv", [f"src/{command}.py", *arguments])
 
         @entry(command, free_text=("text",))
@@ -50,19 +50,19 @@ def run(
         code: object = None
         try:
             main()
-        except SystemExit as end:
-            code = end.code
+        except SystemExit as error:
+            code = error.code
         assert sys.argv == [f"src/{command}.py", *arguments]
         return code, capsys.readouterr().out
 
     return run
 
 
-def test_a_task_gets_the_composed_configuration(run: Run, started: list[DictConfig]) -> None:
-    def look(cfg: DictConfig) -> None:
+def test_a_task_receives_the_composed_configuration(run: Run, started: list[DictConfig]) -> None:
+    def check_folder(cfg: DictConfig) -> None:
         assert Path(cfg.paths.output_dir) == Path.cwd() / "run"
 
-    assert run("seed=7", "model/encoder=narrow", task=look) == (None, "")
+    assert run("seed=7", "model/encoder=narrow", task=check_folder) == (None, "")
     assert [cfg.seed for cfg in started] == [7]
     assert started[0].model.encoder.hidden_dim == 3
     assert "hydra" not in started[0]
@@ -85,14 +85,14 @@ def test_mistakes_are_reported_before_anything_starts(run: Run, started: list[Di
 def test_a_sweep_runs_each_value(run: Run, started: list[DictConfig], tmp_path: Path, arguments: list[str]) -> None:
     assert run(*arguments)[0] is None
     assert [cfg.seed for cfg in started] == [1, 2]
-    ends = "_task_name-b" * ("task_name=b" in arguments)
+    suffix = "_task_name-b" * ("task_name=b" in arguments)
     assert {path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir()} == {
-        f"0_seed-1{ends}",
-        f"1_seed-2{ends}",
+        f"0_seed-1{suffix}",
+        f"1_seed-2{suffix}",
     }
 
 
-def test_a_sweep_with_a_wrong_value_starts_none(run: Run, started: list[DictConfig]) -> None:
+def test_a_sweep_with_an_invalid_value_starts_no_run(run: Run, started: list[DictConfig]) -> None:
     code, _ = run("-m", "seed=1,x")
     assert "seed=x   expects a whole number or null, got 'x'" in str(code)
     assert started == []
@@ -103,7 +103,7 @@ def fail(cfg: DictConfig) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
-def test_a_users_mistake_in_a_task_ends_the_program_with_its_message(
+def test_a_user_error_in_a_task_ends_the_program_with_its_message(
     run: Run, started: list[DictConfig], arguments: list[str]
 ) -> None:
     assert run(*arguments, task=fail) == ("Error: data.csv, row 1: no label", "")
@@ -111,11 +111,11 @@ def test_a_users_mistake_in_a_task_ends_the_program_with_its_message(
 
 
 def crash(cfg: DictConfig) -> None:
-    raise ZeroDivisionError("ours")
+    raise ZeroDivisionError("a defect of Heed")
 
 
 @pytest.mark.parametrize("arguments", [["seed=1"], ["-m", "seed=1,2"]])
-def test_our_own_mistake_keeps_its_traceback(run: Run, arguments: list[str]) -> None:
+def test_an_unexpected_exception_keeps_its_traceback(run: Run, arguments: list[str]) -> None:
     with pytest.raises(ZeroDivisionError) as error:
         run(*arguments, task=crash)
     assert error.traceback[-1].name == "crash"
@@ -135,16 +135,16 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_free_text_arrives_as_typed(run: Run, started: list[DictConfig], text: str) -> None:
+def test_free_text_is_passed_unchanged(run: Run, started: list[DictConfig], text: str) -> None:
     assert run("ckpt_path=x", f"text={text}", command="predict") == (None, "")
     assert [cfg.text for cfg in started] == [text]
 
 
-def test_a_task_sees_the_command_line_as_typed(run: Run) -> None:
-    def look(cfg: DictConfig) -> None:
+def test_a_task_has_the_typed_command_line_in_sys_argv(run: Run) -> None:
+    def check_arguments(cfg: DictConfig) -> None:
         assert sys.argv == ["src/predict.py", "ckpt_path=x", "text=a, b"]
 
-    assert run("ckpt_path=x", "text=a, b", command="predict", task=look) == (None, "")
+    assert run("ckpt_path=x", "text=a, b", command="predict", task=check_arguments) == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -168,17 +168,17 @@ def test_an_unknown_flag_exits_with_2(run: Run) -> None:
     assert run("--multirum")[0] == 2
 
 
-def test_config_files_may_stand_elsewhere(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
+def test_config_files_may_be_in_another_folder(run: Run, started: list[DictConfig], tmp_path: Path) -> None:
     folder = tmp_path / "mine" / "model" / "encoder"
     folder.mkdir(parents=True)
     (folder / "own.yaml").write_text("_target_: tests.config.parts.Encoder\nhidden_dim: 13\n")
-    for way in ([f"--config-dir={tmp_path}/mine"], [f"hydra.searchpath=[file://{tmp_path}/mine]"]):
-        assert run(*way, "model/encoder=own")[0] is None
-        assert "no such choice; did you mean own?" in str(run(*way, "model/encoder=owm")[0])
+    for option in ([f"--config-dir={tmp_path}/mine"], [f"hydra.searchpath=[file://{tmp_path}/mine]"]):
+        assert run(*option, "model/encoder=own")[0] is None
+        assert "no such choice; did you mean own?" in str(run(*option, "model/encoder=owm")[0])
     assert [cfg.model.encoder.hidden_dim for cfg in started] == [13, 13]
 
 
-def test_cfg_shows_the_configuration(run: Run, started: list[DictConfig]) -> None:
+def test_cfg_prints_the_configuration(run: Run, started: list[DictConfig]) -> None:
     code, out = run("--cfg", "job", "seed=13")
     assert code is None
     assert "seed: 13\n" in out
@@ -199,23 +199,23 @@ def test_help_lists_groups_choices_and_options(run: Run, started: list[DictConfi
 
 
 @pytest.mark.parametrize("flag", ["--help", "--cfg=job"])
-def test_help_needs_neither_torch_nor_lightning(flag: str) -> None:
+def test_help_imports_neither_torch_nor_lightning(flag: str) -> None:
     code = f"import sys, src.train; sys.argv[1:] = ['{flag}', 'seed=3']; src.train.main(); print(*sys.modules)"
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not {"torch", "pytorch_lightning", "datasets", "numpy"} & set(process.stdout.split())
 
 
-def test_a_mistake_exits_with_1_on_stderr_alone() -> None:
+def test_a_mistake_exits_with_1_and_is_printed_to_stderr() -> None:
     command = [sys.executable, "-m", "src.train", "--cfg=job", "sede=3"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (process.returncode, process.stdout) == (1, "")
     assert process.stderr.splitlines()[0] == "Error: 1 mistake in the configuration; nothing was started."
 
 
-def test_a_reader_that_has_seen_enough_of_the_help_is_no_error() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
+def test_a_closed_pipe_does_not_make_the_help_fail() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     command = [sys.executable, "-m", "src.train", "--help"]
-    process = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(writing)
+    process = subprocess.run(command, cwd=ROOT, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write_end)
     assert (process.returncode, process.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""The configs in conf/ themselves."""
+"""The configs in conf/ are valid, and the schema contains their keys."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def unexpected_mistakes(command: str, *lines: str) -> list[Mistake]:
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_choice_of_every_group_is_valid(command: str) -> None:
-    """A sweep over all groups together has as many runs as the largest group has choices."""
+    """The sweep is checked with few compositions, which together contain every choice."""
     groups = [path.rpartition("/")[0] for path in repository(command).choices([])]
     assert (
         unexpected_mistakes(
@@ -57,5 +57,5 @@ def test_the_schema_contains_the_keys_of_the_configs(command: str) -> None:
 
 
 def test_every_command_has_a_config() -> None:
-    primary = {path.stem for path in CONF.glob("*.yaml")}
-    assert primary == set(COMMANDS)
+    configs = {path.stem for path in CONF.glob("*.yaml")}
+    assert configs == set(COMMANDS)

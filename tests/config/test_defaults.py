@@ -1,4 +1,4 @@
-"""The files in conf/model and conf/loss name every option of their class, with the constructor's default."""
+"""The files in conf/model and conf/loss name every option of their class, with the default of the constructor."""
 
 import inspect
 from pathlib import Path
@@ -18,15 +18,15 @@ CHOICES = sorted(
     for path in (Path(CONF) / group).rglob("*.yaml")
 )
 CELL = "The file is a cell of the recurrent encoder, which it is named after."
-SIZE = "Layers of 128 features, whatever the embedding; a constructor call without `dim` adds no projection."
-EXCEPTIONS = {  # (choice, option) → why it differs from the default
+SIZE = "The layers have 128 features for every embedding; a constructor call without `dim` adds no projection."
+EXCEPTIONS = {  # (choice, option) → the reason why its value differs from the default
     **{(f"model/encoder/{name}", "cell"): CELL for name in ("gru", "bigru", "rnn", "birnn")},
     **{(f"model/encoder/{name}", "bidirectional"): CELL for name in ("bigru", "bilstm", "birnn")},
     **{(f"model/encoder/{name}", "dim"): SIZE for name in ("elementwise", "hybrid", "transformer")},
 }
 
 
-def read(choice: str) -> tuple[type, dict[str, Any]]:
+def read_choice(choice: str) -> tuple[type, dict[str, Any]]:
     """The class of a choice and its options."""
     node = yaml.safe_load((Path(CONF) / f"{choice}.yaml").read_text())
     return find_class(node.pop("_target_"), TRUSTED), node
@@ -41,20 +41,20 @@ def default_of(cls: type, name: str) -> Any:
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_values_in_a_file_are_the_constructors_defaults(choice: str) -> None:
-    cls, options = read(choice)
-    different = {
+    cls, options = read_choice(choice)
+    differences = {
         name: value
         for name, value in options.items()
         if not str(value).startswith("${")  # a reference to another option
         and (default := default_of(cls, name)) is not inspect.Parameter.empty
         and (default != value or type(default) is not type(value))
     }
-    assert {(choice, name) for name in different} == {key for key in EXCEPTIONS if key[0] == choice}, different
+    assert {(choice, name) for name in differences} == {key for key in EXCEPTIONS if key[0] == choice}, differences
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_a_file_names_every_option(choice: str) -> None:
-    cls, options = read(choice)
+    cls, options = read_choice(choice)
     place = place_at(choice.rpartition("/")[0].replace("/", "."))
     assert place is not None
     assert set(options) == {*list(of_class(cls).options)[place.positional :]}

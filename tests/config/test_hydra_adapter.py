@@ -1,4 +1,4 @@
-"""The loader that composes files once gives what Hydra's own gives."""
+"""The loader that composes each file once returns the same configurations as Hydra's loader."""
 
 import pickle
 from pathlib import Path
@@ -10,23 +10,23 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from src.config.hydra_adapter import Loader
-from tests.config.conftest import FAKE
+from tests.config.conftest import TEST_CONF
 from tests.helpers import CONF, ROOT
 
-ADDED = f"hydra.searchpath=[file://{CONF}]"
+SEARCH_PATH = f"hydra.searchpath=[file://{CONF}]"
 
 
 @pytest.fixture(scope="module")
 def loader() -> Loader:
-    """One for all tests, so that later ones find compositions of earlier ones."""
-    return Loader(FAKE, "train")
+    """One loader for all tests, so that later tests use the cached compositions of earlier tests."""
+    return Loader(TEST_CONF, "train")
 
 
 def compose(loader: ConfigLoaderImpl, overrides: list[str], mode: RunMode = RunMode.RUN) -> DictConfig:
     return loader.load_configuration("train", list(overrides), mode)
 
 
-def as_hydra(loader: Loader) -> ConfigLoaderImpl:
+def hydra_loader(loader: Loader) -> ConfigLoaderImpl:
     return ConfigLoaderImpl(loader.get_search_path())
 
 
@@ -39,46 +39,46 @@ LINES = [
     ["~logger.csv", "++data={path: x}"],
     ["hydra.run.dir=elsewhere", "hydra/job_logging=disabled", "hydra.job.env_copy=[HOME]", "seed=4"],
     ["hydra.job.config.override_dirname.exclude_keys=[seed]", "seed=4", "train=false"],
-    [ADDED, "model/encoder=transformer", "seed=5"],
+    [SEARCH_PATH, "model/encoder=transformer", "seed=5"],
     ["seed=${oc.decode:'3'}", "tags=[a,b]"],
 ]
 
 
 @pytest.mark.parametrize("lines", LINES)
-def test_a_composition_equals_hydras(loader: Loader, lines: list[str]) -> None:
-    expected = OmegaConf.to_container(compose(as_hydra(loader), lines), resolve=False)
-    for _ in range(2):  # composed, then from memory
+def test_a_composition_equals_the_composition_of_hydra(loader: Loader, lines: list[str]) -> None:
+    expected = OmegaConf.to_container(compose(hydra_loader(loader), lines), resolve=False)
+    for _ in range(2):  # composed, then read from the cache
         cfg = compose(loader, lines)
         assert OmegaConf.to_container(cfg, resolve=False) == expected
         assert OmegaConf.is_struct(cfg)
-        cfg.hydra.job.name, cfg.seed = "changed", None  # a change of a result does not reach the next one
+        cfg.hydra.job.name, cfg.seed = "changed", None  # must not change the next result
 
 
-def test_a_sweeps_composition_equals_hydras(loader: Loader) -> None:
+def test_the_composition_of_a_sweep_equals_the_composition_of_hydra(loader: Loader) -> None:
     lines = ["seed=1,2", "model/encoder=wide,narrow", "model/attention=none", "train=false"]
-    expected = compose(as_hydra(loader), lines, RunMode.MULTIRUN)
+    expected = compose(hydra_loader(loader), lines, RunMode.MULTIRUN)
     assert compose(loader, lines, RunMode.MULTIRUN) == expected
     job = ["seed=2", "model/encoder=narrow", "model/attention=none", "train=false"]
-    assert loader.load_sweep_config(expected, job) == as_hydra(loader).load_sweep_config(expected, job)
+    assert loader.load_sweep_config(expected, job) == hydra_loader(loader).load_sweep_config(expected, job)
 
 
 @pytest.mark.parametrize(
     "line", ["sede=1", "seed=1,2", "model/encoder=nowhere", "~sede", "+seed=1", "seed=${", "~data=x"]
 )
-def test_errors_are_hydras(loader: Loader, line: str) -> None:
+def test_errors_equal_the_errors_of_hydra(loader: Loader, line: str) -> None:
     with pytest.raises(HydraException) as expected:
-        compose(as_hydra(loader), [line])
+        compose(hydra_loader(loader), [line])
     with pytest.raises(HydraException) as error:
         compose(loader, [line])
     assert (type(error.value), str(error.value)) == (type(expected.value), str(expected.value))
 
 
-def test_a_loader_is_sent_without_its_compositions(loader: Loader) -> None:
-    before = len(pickle.dumps(loader))
+def test_a_pickled_loader_contains_no_compositions(loader: Loader) -> None:
+    size = len(pickle.dumps(loader))
     compose(loader, ["model/attention=none", "logger=none"])
-    received = pickle.loads(pickle.dumps(loader))
-    assert len(pickle.dumps(loader)) == before
-    assert compose(received, ["seed=3"]) == compose(loader, ["seed=3"])
+    restored = pickle.loads(pickle.dumps(loader))
+    assert len(pickle.dumps(loader)) == size
+    assert compose(restored, ["seed=3"]) == compose(loader, ["seed=3"])
 
 
 def test_no_other_module_imports_hydras_private_packages() -> None:
@@ -86,7 +86,7 @@ def test_no_other_module_imports_hydras_private_packages() -> None:
     assert [path.relative_to(ROOT) for path in modules] == [Path("src/config/hydra_adapter.py")]
 
 
-def test_a_composition_does_not_depend_on_earlier_ones() -> None:
+def test_a_composition_does_not_depend_on_earlier_compositions() -> None:
     loader = Loader(CONF, "train")
     compose(loader, ["experiment=best_bilstm"])  # fills the node param_groups of the primary config
     assert compose(loader, ["model/encoder=rnn"]).param_groups == {}

@@ -1,4 +1,4 @@
-"""The names of jobs, for their folders and the loggers."""
+"""The names of jobs and of their folders."""
 
 import re
 
@@ -29,12 +29,12 @@ from tests.helpers import CONF
         (["model.encoder.dropout=0.1", "model.head.dropout=0.3"], "3_encoder.dropout-0.1_head.dropout-0.3"),
     ],
 )
-def test_names(overrides: list[str], name: str) -> None:
+def test_the_folder_of_a_job_contains_its_number_and_overrides(overrides: list[str], name: str) -> None:
     assert job_folder(3, overrides) == name
 
 
 @given(st.integers(0, 10**6), st.lists(st.text()))
-def test_a_name_is_one_short_folder_that_the_command_line_takes_unquoted(number: int, overrides: list[str]) -> None:
+def test_the_name_of_a_folder_is_short_and_needs_no_quotes(number: int, overrides: list[str]) -> None:
     name = job_folder(number, overrides)
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name)
     assert name == str(number) or name.startswith(f"{number}_")
@@ -43,7 +43,9 @@ def test_a_name_is_one_short_folder_that_the_command_line_takes_unquoted(number:
 
 
 @pytest.mark.parametrize(("mode", "sweep"), [(RunMode.RUN, None), (RunMode.MULTIRUN, "2026-11-21")])
-def test_a_job_is_called_after_its_folder(mode: RunMode, sweep: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_job_is_that_of_its_folder(
+    mode: RunMode, sweep: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with initialize_config_dir(CONF, version_base="1.3"):
         cfg = compose("train", return_hydra_config=True)
     with read_write(cfg), open_dict(cfg):
@@ -53,8 +55,8 @@ def test_a_job_is_called_after_its_folder(mode: RunMode, sweep: str | None, monk
     assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", "4_seed-2", sweep)
 
 
-def test_a_job_that_is_only_shown_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `--cfg job --resolve` shows it, without a folder."""
+def test_a_job_without_a_folder_has_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--cfg job --resolve` prints such a job."""
     with initialize_config_dir(CONF, version_base="1.3"):
         cfg = compose("train", return_hydra_config=True)
     with read_write(cfg), open_dict(cfg):
@@ -64,10 +66,10 @@ def test_a_job_that_is_only_shown_has_no_name(monkeypatch: pytest.MonkeyPatch) -
     assert (job_name("command"), job_name("name"), job_name("sweep")) == ("train", None, None)
 
 
-def test_without_hydra_it_has_no_name() -> None:
+def test_without_hydra_there_is_no_name() -> None:
     assert job_name("name") is None
 
 
-def test_another_question_is_refused() -> None:
+def test_another_kind_of_name_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\$\{job:group\}: group must be command, name or sweep"):
         job_name("group")

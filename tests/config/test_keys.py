@@ -1,4 +1,4 @@
-"""The lists of keys: every key exists, and each list leaves out what it should."""
+"""Every listed key exists, and `options_in` omits the options of a list."""
 
 import re
 from pathlib import Path
@@ -26,14 +26,14 @@ def test_every_key_exists(key: str) -> None:
     from pytorch_lightning import Trainer
 
     name = key.rpartition(".")[2]
-    is_written = any(
+    is_in_conf = any(
         re.search(rf"^[\s+]*(- )?{name}:", path.read_text(), re.MULTILINE) for path in Path(CONF).rglob("*.yaml")
     )
-    is_added = key == "callbacks.pruning"  # by a search
-    assert is_written or is_added or (Path(CONF) / key.replace(".", "/")).is_dir() or name in of_class(Trainer).options
+    is_added = key == "callbacks.pruning"  # added by a search
+    assert is_in_conf or is_added or (Path(CONF) / key.replace(".", "/")).is_dir() or name in of_class(Trainer).options
 
 
-def test_the_parts_are_those_of_the_classifier() -> None:
+def test_the_components_are_the_options_of_the_classifier() -> None:
     assert list(of_class(Classifier).options) == list(keys.MODEL_COMPONENTS)
 
 
@@ -51,12 +51,12 @@ def test_options_in_omits_unrelated_options(unrelated: tuple[str, ...], options:
     assert remaining["callbacks.early_stopping"] == {}
 
 
-def test_a_key_of_a_similar_name_is_not_within() -> None:
+def test_a_key_with_the_same_first_letters_is_not_within() -> None:
     assert keys.is_within("data.seed", ["data"]) and keys.is_within("data", ["data"])
     assert not keys.is_within("database", ["data"])
 
 
-def test_a_renamed_key_has_its_present_name_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_present_name_of_a_renamed_key_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(keys.RENAMED, "a.old", "a.new")
     assert keys.present_name("a.old") == "a.new"
     assert keys.present_name("a.old.b") == "a.new.b"

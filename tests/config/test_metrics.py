@@ -10,45 +10,47 @@ LOGGED = logged_names({})
 STOP = "pytorch_lightning.callbacks.EarlyStopping"
 
 
-def wrong(*others: str, **options: Any) -> dict[str, str]:
-    callbacks = {"stop": {"_target_": STOP, **options}} | {name: {"_target_": name} for name in others}
+def find_mistakes(*other_callbacks: str, **options: Any) -> dict[str, str]:
+    callbacks = {"stop": {"_target_": STOP, **options}} | {name: {"_target_": name} for name in other_callbacks}
     return dict(monitor_mistakes({"callbacks": callbacks}))
 
 
 @pytest.mark.parametrize(
-    ("monitor", "meant"),
+    ("monitor", "suggestion"),
     [("val/los", "val/loss"), ("val_loss", "val/loss"), ("val/f1", "val/f1_macro"), ("accuracy", None), ("x", None)],
 )
-def test_a_metric_that_is_not_logged_is_a_mistake(monitor: str, meant: str | None) -> None:
-    (what,) = wrong(monitor=monitor, mode="min").values()
-    assert what.startswith(f"no such metric; did you mean {meant}?" if meant else "no such metric")
+def test_a_metric_that_is_not_logged_is_a_mistake(monitor: str, suggestion: str | None) -> None:
+    (message,) = find_mistakes(monitor=monitor, mode="min").values()
+    assert message.startswith(f"no such metric; did you mean {suggestion}?" if suggestion else "no such metric")
 
 
 @pytest.mark.parametrize("monitor", [*LOGGED, None])
-def test_what_is_logged_may_be_monitored(monitor: str | None) -> None:
+def test_a_logged_metric_may_be_monitored(monitor: str | None) -> None:
     worst, best = ("max", "min") if str(monitor).endswith(("loss", "ece")) else ("min", "max")
-    assert wrong(monitor=monitor, mode=best) == {}
+    assert find_mistakes(monitor=monitor, mode=best) == {}
     mistakes = {f"callbacks.stop.mode={worst}": f"selects the worst {monitor}: write callbacks.stop.mode={best}"}
-    assert wrong(monitor=monitor, mode=worst) == (mistakes if monitor else {})
+    assert find_mistakes(monitor=monitor, mode=worst) == (mistakes if monitor else {})
 
 
 @pytest.mark.parametrize("option", ["check_on_train_epoch_end", "save_on_train_epoch_end"])
 def test_a_training_metric_is_not_available_after_a_validation(option: str) -> None:
     rule = f"is measured only at the end of a training epoch: write callbacks.stop.{option}=true"
-    assert wrong(monitor="train/loss", mode="min", **{option: False}) == {"callbacks.stop.monitor=train/loss": rule}
-    assert wrong(monitor="train/loss", mode="min", **{option: True}) == {}
-    assert wrong(monitor="val/loss", mode="min", **{option: False}) == {}
+    assert find_mistakes(monitor="train/loss", mode="min", **{option: False}) == {
+        "callbacks.stop.monitor=train/loss": rule
+    }
+    assert find_mistakes(monitor="train/loss", mode="min", **{option: True}) == {}
+    assert find_mistakes(monitor="val/loss", mode="min", **{option: False}) == {}
 
 
-def test_a_mode_is_a_direction() -> None:
-    assert wrong(monitor="val/loss", mode="up") == {"callbacks.stop.mode=up": "must be one of min, max"}
+def test_the_mode_must_be_min_or_max() -> None:
+    assert find_mistakes(monitor="val/loss", mode="up") == {"callbacks.stop.mode=up": "must be one of min, max"}
 
 
-def test_a_callback_of_ones_own_may_log_anything() -> None:
-    assert wrong("mine.Callback", monitor="val/mine") == {}
+def test_a_custom_callback_may_log_any_metric() -> None:
+    assert find_mistakes("mine.Callback", monitor="val/mine") == {}
 
 
-def test_the_names_are_those_that_are_logged() -> None:
+def test_the_logged_names_are_those_of_the_metrics_and_losses() -> None:
     names = {f"val/{name}" for name in build.metrics(OmegaConf.create({}), 3)}
     assert names | {"train/loss", "train/acc", "val/loss"} == set(LOGGED)
 
@@ -79,7 +81,9 @@ def test_an_added_metric_may_be_monitored_and_a_removed_one_may_not() -> None:
         ("my_ece", {"_target_": "x"}, None),
     ],
 )
-def test_names_mean_the_same_in_all_runs(name: str, node: dict[str, Any] | None, message: str | None) -> None:
+def test_the_name_of_a_metric_has_the_same_meaning_in_all_runs(
+    name: str, node: dict[str, Any] | None, message: str | None
+) -> None:
     mistakes = dict(metric_mistakes({"metrics": {name: node}}))
     assert [text.startswith(str(message)) for text in mistakes.values()] == [True] * (message is not None)
 
@@ -88,7 +92,7 @@ def test_no_callbacks_are_no_mistake() -> None:
     assert list(monitor_mistakes({"callbacks": None})) == []
 
 
-def test_without_validation_nothing_of_it_can_be_monitored() -> None:
+def test_without_validation_no_validation_metric_may_be_monitored() -> None:
     stop = {"stop": {"_target_": STOP, "monitor": "val/acc", "mode": "max"}}
     cfg = {"callbacks": stop, "trainer": {"limit_val_batches": 0}}
     message = "is not measured with trainer.limit_val_batches=0"

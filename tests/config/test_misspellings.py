@@ -1,4 +1,4 @@
-"""Every key with one edit is reported with a suggestion."""
+"""A key with one edit is reported with a suggestion."""
 
 from functools import cache
 

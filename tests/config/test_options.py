@@ -26,16 +26,16 @@ class Open:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
 
-class Made:
-    def __new__(cls, size: int) -> "Made":
+class WithNew:
+    def __new__(cls, size: int) -> "WithNew":
         return super().__new__(cls)
 
 
-class Half:
-    def __init__(self, unknown: "Decimal", known: int, bare=3) -> None: ...  # type: ignore[no-untyped-def]
+class PartlyAnnotated:
+    def __init__(self, unresolved: "Decimal", resolved: int, unannotated=3) -> None: ...  # type: ignore[no-untyped-def]
 
 
-class Bare: ...
+class WithoutConstructor: ...
 
 
 def test_options_of_a_constructor() -> None:
@@ -49,37 +49,37 @@ def test_options_of_a_constructor() -> None:
 
 
 @pytest.mark.parametrize("cls", [Child, Grandchild])
-def test_kwargs_lead_to_the_next_constructor_up_but_require_nothing_of_it(cls: type) -> None:
+def test_kwargs_add_the_options_of_the_parent_class_but_require_none(cls: type) -> None:
     options, is_open = of_class(cls)
     assert not is_open
     assert list(options) == ["depth", "width", "height", "label"]
     assert [name for name, option in options.items() if option.required] == ["depth"]
 
 
-def test_kwargs_that_lead_nowhere_take_any_name() -> None:
+def test_kwargs_without_a_parent_constructor_accept_any_name() -> None:
     assert of_class(Open) == ({}, True)
 
 
 def test_options_of_new() -> None:
-    assert list(of_class(Made).options) == ["size"]
+    assert list(of_class(WithNew).options) == ["size"]
 
 
-def test_a_class_without_constructor_takes_nothing() -> None:
-    assert of_class(Bare) == ({}, False)
+def test_a_class_without_constructor_has_no_options() -> None:
+    assert of_class(WithoutConstructor) == ({}, False)
 
 
-def test_one_annotation_that_cannot_be_read_hides_no_other() -> None:
-    assert [option.hint for option in of_class(Half).options.values()] == [Any, int, Any]
+def test_an_annotation_that_cannot_be_resolved_hides_no_other() -> None:
+    assert [option.hint for option in of_class(PartlyAnnotated).options.values()] == [Any, int, Any]
 
 
-def test_a_record_requires_nothing() -> None:
+def test_a_record_has_no_required_options() -> None:
     options, is_open = of_record({"a": int, "b": str})
     assert not is_open
     assert {name: option.hint for name, option in options.items()} == {"a": int, "b": str}
     assert not any(option.required for option in options.values())
 
 
-def test_torch_and_lightning_are_read() -> None:
+def test_options_of_torch_and_lightning() -> None:
     from pytorch_lightning import Trainer
     from torch.optim import Adam
     from torch.optim.lr_scheduler import OneCycleLR

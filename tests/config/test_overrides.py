@@ -6,7 +6,7 @@ from src.cli.overrides import command_line_mistakes
 from src.config.composition import Repository
 from src.config.mistakes import Mistake
 from src.errors import UserError
-from tests.config.conftest import FAKE, FindMistakes
+from tests.config.conftest import TEST_CONF, FindMistakes
 from tests.helpers import repository as real_repository
 
 
@@ -137,7 +137,7 @@ def test_each_mistake_is_reported_with_its_remedy(
     assert mistakes[entry or line].startswith(message)
 
 
-def test_a_training_without_training_needs_a_checkpoint(find_mistakes: FindMistakes) -> None:
+def test_a_command_with_train_false_requires_a_checkpoint(find_mistakes: FindMistakes) -> None:
     assert find_mistakes("train=false", "+test=true", "+ckpt_path=null") == {
         "train=false": "would test a model without trained weights: add ckpt_path=<checkpoint>"
     }
@@ -172,7 +172,7 @@ def test_options_for_a_group_are_those_of_its_new_choice(find_mistakes: FindMist
 
 
 @pytest.mark.parametrize(
-    ("line", "wrong"),
+    ("line", "entries"),
     [
         ("seed=1,2,3", []),
         ("seed=range(1,4)", []),
@@ -193,8 +193,8 @@ def test_options_for_a_group_are_those_of_its_new_choice(find_mistakes: FindMist
         ("model.encoder.cell=rnn,lstm", []),
     ],
 )
-def test_every_value_of_a_sweep_is_checked(find_mistakes: FindMistakes, line: str, wrong: list[str]) -> None:
-    assert list(find_mistakes(line, sweeps=True)) == wrong
+def test_every_value_of_a_sweep_is_checked(find_mistakes: FindMistakes, line: str, entries: list[str]) -> None:
+    assert list(find_mistakes(line, sweeps=True)) == entries
 
 
 @pytest.mark.parametrize("sweeps", [False, True])
@@ -215,11 +215,11 @@ def test_only_a_search_samples_an_interval() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "seed: 3\n"])
-def test_a_file_without_its_package_is_named_with_the_missing_line(text: str, tmp_path: Path) -> None:
+def test_a_file_without_a_package_is_reported_with_the_missing_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     file = tmp_path / "experiment" / "mine.yaml"
     file.write_text(text)
-    repository = Repository(FAKE, "train", extra=str(tmp_path))
+    repository = Repository(TEST_CONF, "train", extra=str(tmp_path))
     mistakes = command_line_mistakes(repository, ["experiment=mine"], sweeps=False, deep=True)
     assert mistakes == [
         Mistake("experiment=mine", f"{file} sets no options of the command: add the first line # @package _global_")
@@ -241,8 +241,8 @@ def test_a_reference_to_itself_is_reported(
     find_mistakes: FindMistakes, line: str, entry: str | None, reason: str, sweeps: bool
 ) -> None:
     line, entry = ((text or line).replace("run.dir", "sweep.dir" if sweeps else "run.dir") for text in (line, entry))
-    ((found, message),) = find_mistakes(line, "seed=3", sweeps=sweeps).items()
-    assert found == entry
+    ((actual_entry, message),) = find_mistakes(line, "seed=3", sweeps=sweeps).items()
+    assert actual_entry == entry
     assert message.startswith(reason)
 
 
@@ -263,21 +263,21 @@ def test_a_sweep_in_an_experiment_file_is_checked(find_mistakes: FindMistakes) -
     assert set(find_mistakes("experiment=sweep", "model/encoder=wide")) == {"optimizer.lr=fast"}
 
 
-def test_a_file_that_is_no_yaml_is_named_with_its_line(find_mistakes: FindMistakes) -> None:
+def test_invalid_yaml_is_reported_with_its_file_and_line(find_mistakes: FindMistakes) -> None:
     with pytest.raises(UserError, match=r"experiment/no_yaml\.yaml, line 3: expected ',' or '\]'"):
         find_mistakes("experiment=no_yaml")
 
 
-def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "experiment" / "latin.yaml"
     path.parent.mkdir()
     path.write_bytes(b"seed: 1 # \xfcber\n")
-    files = Repository(FAKE, "train", extra=str(tmp_path))
+    files = Repository(TEST_CONF, "train", extra=str(tmp_path))
     with pytest.raises(UserError, match=f"^{path}: is not UTF-8 text: save it as UTF-8$"):
         command_line_mistakes(files, ["experiment=latin"], sweeps=False, deep=True)
 
 
-def test_without_depth_nothing_is_imported_and_only_names_are_checked(find_mistakes: FindMistakes) -> None:
+def test_a_check_that_is_not_deep_imports_nothing_and_checks_only_names(find_mistakes: FindMistakes) -> None:
     assert find_mistakes("model.encoder._target_=nowhere.Thing", "optimizer.lr=fast", deep=False) == {}
     assert set(find_mistakes("sede=3", deep=False)) == {"sede=3"}
 
@@ -290,14 +290,14 @@ def test_commands_take_different_options(find_mistakes: FindMistakes) -> None:
     }
 
 
-def test_the_hydra_node_may_not_run_anything(find_mistakes: FindMistakes) -> None:
+def test_objects_in_the_hydra_node_are_refused(find_mistakes: FindMistakes) -> None:
     entry = "hydra.callbacks.evil._target_=os.system"
     assert find_mistakes("experiment=runs_anything")[entry].startswith("os is not a trusted module")
     assert find_mistakes("experiment=runs_anything", "extras.trusted_modules=[os,tests]") == {
         entry: "is not a class: write the dotted path of a class"
     }
-    logs = find_mistakes("+hydra.job_logging.handlers.mine.class=subprocess.Popen")
-    assert set(logs) == {"hydra.job_logging.handlers.mine.class=subprocess.Popen"}
+    mistakes = find_mistakes("+hydra.job_logging.handlers.mine.class=subprocess.Popen")
+    assert set(mistakes) == {"hydra.job_logging.handlers.mine.class=subprocess.Popen"}
 
 
 def test_an_experiment_cannot_trust_its_own_modules(find_mistakes: FindMistakes) -> None:

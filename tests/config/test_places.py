@@ -1,4 +1,4 @@
-"""Which objects a configuration may create: at each place those of one kind, and nothing anywhere else."""
+"""A configuration may create objects of one kind at each listed place, and no object at any other place."""
 
 import sys
 import warnings
@@ -35,12 +35,12 @@ PACKAGES = ("torch", "transformers", "datasets", "wandb")
 
 
 def shell_node(marker: Path) -> dict[str, Any]:
-    """An object that runs a shell command when it is created."""
+    """The node of an object that runs a shell command when it is created."""
     plain = {"env": {}, "stdout": None, "stderr": None, "local_rank_id": 0, "numa_options": None}
     return {"_target_": SHELL, "entrypoint": "/bin/sh", "args": ["-c", f"touch {marker}"], **plain}
 
 
-def test_the_attack_works_where_nothing_refuses_it(tmp_path: Path) -> None:
+def test_the_shell_node_runs_its_command_if_it_is_created(tmp_path: Path) -> None:
     node = shell_node(tmp_path / "marker")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -59,11 +59,11 @@ def loaded_classes() -> Iterator[tuple[str, type]]:
                     yield f"{module_name}.{name}", value
 
 
-def remember(find: Callable[..., type]) -> Callable[..., type]:
-    """A `find` that resolves each path once, errors included: what it returns does not depend on the place."""
+def cache_results(find: Callable[..., type]) -> Callable[..., type]:
+    """Return `find` with a cache of results and errors, which do not depend on the place."""
     results: dict[tuple[str, Collection[str]], type | ValueError] = {}
 
-    def remembering(target: str, trusted: Collection[str]) -> type:
+    def find_cached(target: str, trusted: Collection[str]) -> type:
         if (target, trusted) not in results:
             try:
                 results[target, trusted] = find(target, trusted)
@@ -74,11 +74,11 @@ def remember(find: Callable[..., type]) -> Callable[..., type]:
             raise ValueError(*result.args)
         return result
 
-    return remembering
+    return find_cached
 
 
 def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "find_class", remember(targets.find_class))
+    monkeypatch.setattr(targets, "find_class", cache_results(targets.find_class))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in (*PACKAGES, SHELL.rpartition(".")[0], "transformers.optimization", "torch.utils.data"):
@@ -94,7 +94,7 @@ def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytes
                 resolved = find_subclass(path, TRUSTED, [kind])
             except ValueError:
                 continue
-            assert resolved is cls and issubclass(cls, kind), f"{base} took {path}"
+            assert resolved is cls and issubclass(cls, kind), f"{base} accepts {path}"
             accepted[place].add(cls.__name__)
     assert {"Adam", "SGD", "Adafactor"} <= accepted["optimizer"]
     assert {"OneCycleLR", "ReduceLROnPlateau"} <= accepted["scheduler"]
@@ -102,7 +102,7 @@ def test_at_each_place_every_class_of_another_kind_is_refused(monkeypatch: pytes
     assert not set().union(*(accepted[place] for place in others))
 
 
-def test_a_checkpoint_may_name_none_of_them() -> None:
+def test_a_checkpoint_may_not_name_a_class_of_these_packages() -> None:
     for path, cls in loaded_classes():
         with pytest.raises(ValueError):
             find_subclass(path, TRUSTED_IN_CHECKPOINTS, [cls])
@@ -116,7 +116,7 @@ class Mode(Enum):
     ("hint", "kinds"),
     [
         (TokenizerBuilder, (TokenizerBuilder,)),
-        (Optional[Profiler], (Profiler,)),  # noqa: UP045  # as Lightning writes it
+        (Optional[Profiler], (Profiler,)),  # noqa: UP045  # the notation of Lightning
         (str | Strategy, (Strategy,)),
         (list[Profiler | Strategy] | None, (Profiler, Strategy)),
         (Mapping[str, Profiler], (Profiler,)),
@@ -125,23 +125,23 @@ class Mode(Enum):
         *((hint, ()) for hint in (Callable[[Profiler], Profiler], type[Profiler], torch.Tensor, Sequence[Any], None)),
     ],
 )
-def test_the_annotation_of_an_option_names_the_objects_it_takes(hint: Any, kinds: tuple[type, ...]) -> None:
+def test_the_annotation_of_an_option_determines_the_accepted_classes(hint: Any, kinds: tuple[type, ...]) -> None:
     assert accepted_classes(hint) == kinds
 
 
-def complaints(**config: Any) -> dict[str, str]:
+def find_mistakes(**config: Any) -> dict[str, str]:
     return dict(config_mistakes(OmegaConf.create(config), "train"))
 
 
-def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
+def test_a_nested_object_is_accepted_if_the_option_requires_its_class() -> None:
     profiler = {"_target_": "pytorch_lightning.profilers.SimpleProfiler"}
     trainer = {"_target_": "pytorch_lightning.Trainer", "profiler": profiler}
-    assert complaints(trainer=trainer) == {}
-    wrong = {"_target_": "pytorch_lightning.callbacks.EarlyStopping", "monitor": "val/loss"}
-    (message,) = complaints(trainer={**trainer, "profiler": wrong}).values()
+    assert find_mistakes(trainer=trainer) == {}
+    callback = {"_target_": "pytorch_lightning.callbacks.EarlyStopping", "monitor": "val/loss"}
+    (message,) = find_mistakes(trainer={**trainer, "profiler": callback}).values()
     assert message == "is not a subclass of pytorch_lightning.profilers.profiler.Profiler, which is required here"
     plugins = [{"_target_": "pytorch_lightning.plugins.TorchCheckpointIO"}]
-    assert complaints(trainer={**trainer, "plugins": plugins}) == {}
+    assert find_mistakes(trainer={**trainer, "plugins": plugins}) == {}
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_a_nested_object_is_taken_where_the_option_asks_for_its_class() -> None:
         ({"model": {"_target_": SHELL}}, "model"),
     ],
 )
-def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> None:
-    message = complaints(**config)[f"{path}._target_={SHELL[:59]}…"]
+def test_an_object_at_another_place_is_refused(config: dict[str, Any], path: str) -> None:
+    message = find_mistakes(**config)[f"{path}._target_={SHELL[:59]}…"]
     assert message == "cannot be an object: write a plain value"
 
 
@@ -173,15 +173,15 @@ def test_elsewhere_no_object_is_created(config: dict[str, Any], path: str) -> No
     ],
 )
 def test_a_component_of_another_kind_is_refused(target: str, reason: str) -> None:
-    assert complaints(model={"attention": {"_target_": target}})[f"model.attention._target_={target}"].startswith(
+    assert find_mistakes(model={"attention": {"_target_": target}})[f"model.attention._target_={target}"].startswith(
         reason
     )
 
 
-# A file of the user's own cannot reach Hydra's part either.
+# The node `hydra` of the configuration.
 
 
-def hydra_complaints(**node: Any) -> dict[str, str]:
+def find_hydra_mistakes(**node: Any) -> dict[str, str]:
     return dict(hydra_mistakes(OmegaConf.create(node), set()))
 
 
@@ -193,8 +193,8 @@ LOG = {
 }
 
 
-def test_the_usual_logging_configuration_passes() -> None:
-    assert hydra_complaints(job_logging=LOG, hydra_logging=LOG) == {}
+def test_a_common_logging_configuration_passes() -> None:
+    assert find_hydra_mistakes(job_logging=LOG, hydra_logging=LOG) == {}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_the_usual_logging_configuration_passes() -> None:
         ("formatters.simple.()", "${hydra_name:}", "$"),
     ],
 )
-def test_a_logging_configuration_imports_nothing_else(path: str, value: Any, reason: str) -> None:
+def test_other_objects_in_a_logging_configuration_are_refused(path: str, value: Any, reason: str) -> None:
     node = OmegaConf.create({"job_logging": LOG})
     OmegaConf.update(node, f"job_logging.{path}", value, force_add=True)
     messages = list(dict(hydra_mistakes(node, set())).values())
@@ -234,12 +234,12 @@ def test_a_logging_configuration_imports_nothing_else(path: str, value: Any, rea
         ({"run": {"_target_": SHELL}}, "cannot be an object"),
     ],
 )
-def test_hydra_creates_plugins_and_callbacks_alone(node: dict[str, Any], reason: str) -> None:
-    (message,) = hydra_complaints(**node).values()
+def test_hydra_creates_only_plugins_and_callbacks(node: dict[str, Any], reason: str) -> None:
+    (message,) = find_hydra_mistakes(**node).values()
     assert message.startswith(reason)
 
 
-# A node planted at every leaf of a real configuration and of a real checkpoint is never created.
+# The shell node at each leaf of a whole configuration or of a whole checkpoint is never created.
 
 
 def leaves(node: Any, path: str = "") -> Iterator[str]:
@@ -250,26 +250,26 @@ def leaves(node: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def planted(config: dict[str, Any], path: str, node: Any) -> dict[str, Any]:
+def with_node(config: dict[str, Any], path: str, node: Any) -> dict[str, Any]:
     """A copy of `config` with `node` at a dotted path."""
     key, _, rest = path.partition(".")
-    return {**config, key: planted(config[key], rest, node) if rest else node}
+    return {**config, key: with_node(config[key], rest, node) if rest else node}
 
 
 @pytest.fixture(scope="module")
-def composed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    cfg = small_config(tmp_path_factory.mktemp("composed") / "run")
+def composed_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    cfg = small_config(tmp_path_factory.mktemp("composed_config") / "run")
     return OmegaConf.to_container(cfg, resolve=True)  # type: ignore[return-value]
 
 
-def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed: dict[str, Any], tmp_path: Path) -> None:
+def test_a_node_at_any_leaf_of_a_configuration_is_refused(composed_config: dict[str, Any], tmp_path: Path) -> None:
     node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
-    paths = list(leaves(composed))
+    paths = list(leaves(composed_config))
     assert len(paths) > 120
     for path in paths:
-        spoilt = OmegaConf.create(planted(composed, path, node))
+        hostile = OmegaConf.create(with_node(composed_config, path, node))
         with pytest.raises(UserError, match="_target_"):
-            validate_config(spoilt, "train")
+            validate_config(hostile, "train")
     assert not marker.exists()
 
 
@@ -284,17 +284,17 @@ def test_a_node_at_any_leaf_of_a_card_is_never_created(
     paths.remove("data.cache_dir")  # not read from a checkpoint
     assert len(paths) > 40
     for path in paths:
-        spoilt = type(card)(planted(card.config, path, node), card.codec, card.class_counts)
-        monkeypatch.setattr("src.build.trained.load_checkpoint", lambda _, card=spoilt: (card, weights))
+        hostile = type(card)(with_node(card.config, path, node), card.codec, card.class_counts)
+        monkeypatch.setattr("src.build.trained.load_checkpoint", lambda _, card=hostile: (card, weights))
         with pytest.raises(UserError, match="_target_"):
             if path.startswith("data."):
-                eval.with_data(cfg, spoilt)
+                eval.with_data(cfg, hostile)
             else:
                 build.restore("hostile.ckpt", extras)
     assert not marker.exists()
 
 
-def test_a_card_may_name_heeds_own_classes_alone(checkpoint: Path, tmp_path: Path) -> None:
+def test_a_card_may_name_only_classes_of_heed(checkpoint: Path, tmp_path: Path) -> None:
     content = torch.load(checkpoint, weights_only=True)
     content["heed"]["config"]["model"]["head"] = {"_target_": "torch.nn.Linear"}
     torch.save(content, tmp_path / "odd.ckpt")
@@ -305,25 +305,25 @@ def test_a_card_may_name_heeds_own_classes_alone(checkpoint: Path, tmp_path: Pat
 def test_a_card_cannot_read_the_environment(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_TESTS", "rnn")
     card, _ = load_checkpoint(checkpoint)
-    spoilt = type(card)(planted(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}"), card.codec, [])
-    assert spoilt.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
+    hostile = type(card)(with_node(card.config, "model.encoder.cell", "${oc.env:SECRET_OF_TESTS}"), card.codec, [])
+    assert hostile.cfg.model.encoder.cell == "${oc.env:SECRET_OF_TESTS}"
 
 
-def test_every_place_has_a_kind_that_the_shipped_classes_are_of(composed: dict[str, Any]) -> None:
-    cfg: DictConfig = OmegaConf.create(composed)
+def test_the_shipped_classes_are_of_the_kinds_of_their_places(composed_config: dict[str, Any]) -> None:
+    cfg: DictConfig = OmegaConf.create(composed_config)
     assert list(config_mistakes(cfg, "train")) == []
     assert place_at("callbacks.best_checkpoint").base_class is pl.Callback  # type: ignore[union-attr]
     assert place_at("callbacks.best_checkpoint.mode") is None
 
 
-def test_a_node_at_any_leaf_is_not_created_by_a_dry_build(composed: dict[str, Any], tmp_path: Path) -> None:
+def test_a_node_at_any_leaf_is_not_created_by_a_dry_build(composed_config: dict[str, Any], tmp_path: Path) -> None:
     node, marker = shell_node(tmp_path / "marker"), tmp_path / "marker"
-    paths = [path for path in leaves(composed) if path.split(".")[0] in ("data", "model", "loss", "optimizer")]
+    paths = [path for path in leaves(composed_config) if path.split(".")[0] in ("data", "model", "loss", "optimizer")]
     paths += ["trainer.max_epochs", "trainer.devices", "callbacks.early_stopping.patience", "callbacks.attention.texts"]
     for path in paths:
-        part = {key: composed[key] for key in (path.split(".")[0], "extras")}  # the others are not built
-        spoilt = OmegaConf.create(planted(part, path, node))
-        mistakes = build_mistakes(spoilt)  # as if no check had come before
+        nodes = {key: composed_config[key] for key in (path.split(".")[0], "extras")}  # the others are not built
+        hostile = OmegaConf.create(with_node(nodes, path, node))
+        mistakes = build_mistakes(hostile)  # without the validation that usually comes first
         assert any("_target_" in f"{mistake.entry}{mistake.message}" for mistake in mistakes), path
     assert not marker.exists()
 
@@ -331,7 +331,7 @@ def test_a_node_at_any_leaf_is_not_created_by_a_dry_build(composed: dict[str, An
 @pytest.mark.parametrize("place", ["data.limit", "model.head.dropout", "optimizer.eps", "trainer.max_epochs"])
 def test_a_command_creates_no_object_of_a_hostile_file(place: str, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
-    text = yaml.safe_dump(planted_alone(place, shell_node(marker)))
+    text = yaml.safe_dump(only_node(place, shell_node(marker)))
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "hostile.yaml").write_text(f"# @package _global_\n{text}")
     repository = Repository(Path(CONF), "train", extra=str(tmp_path))
@@ -341,7 +341,7 @@ def test_a_command_creates_no_object_of_a_hostile_file(place: str, tmp_path: Pat
     assert not marker.exists()
 
 
-def planted_alone(path: str, node: Any) -> dict[str, Any]:
+def only_node(path: str, node: Any) -> dict[str, Any]:
     """Nested mappings that hold only `node`, at a dotted path."""
     key, _, rest = path.partition(".")
-    return {key: planted_alone(rest, node) if rest else node}
+    return {key: only_node(rest, node) if rest else node}

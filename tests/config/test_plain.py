@@ -1,4 +1,4 @@
-"""A configuration is resolved once; a value that fails does not hide the others."""
+"""A configuration is resolved once; a value that cannot be resolved does not hide the others."""
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
@@ -22,7 +22,7 @@ def test_values_are_resolved_and_failures_are_values(cfg: DictConfig) -> None:
     assert plain_values(cfg, lambda written, reason: written)["d"] == ["${gone}", 3]
 
 
-def test_a_value_has_a_path(cfg: DictConfig) -> None:
+def test_values_are_selected_by_their_paths(cfg: DictConfig) -> None:
     assert [plain_value(cfg, path) for path in ("a", "f.c", "a.x", "x.y", "g")] == [
         {"b": 3, "c": 3},
         3,
@@ -36,8 +36,8 @@ def test_a_value_has_a_path(cfg: DictConfig) -> None:
     assert [join_path("a", 2), join_path("a", "b"), join_path("", "b")] == ["a[2]", "a.b", "b"]
 
 
-def test_each_value_comes_with_its_text_in_the_file(cfg: DictConfig) -> None:
+def test_a_node_contains_each_value_and_its_text_in_the_file(cfg: DictConfig) -> None:
     node = plain_node(cfg)
     assert list(node.child("a").items()) == [("b", Node(3, 3)), ("c", Node(3, "${a.b}"))]
-    assert list(node.child("f").items()) == [("b", Node(3, 3)), ("c", Node(3, 3))]  # written at `a`
+    assert list(node.child("f").items()) == [("b", Node(3, 3)), ("c", Node(3, 3))]  # a reference to `a`
     assert list(node.child("d").items())[1] == (1, Node(3, "${a.c}"))

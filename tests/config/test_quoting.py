@@ -15,7 +15,7 @@ from src.config.quoting import quote, quote_if_needed, quote_values
 @example("漢字 naïve 😀")
 @example("???")
 @example("null")
-def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
+def test_hydra_parses_quoted_text_to_the_original(text: str) -> None:
     cfg = OmegaConf.create({"text": None})
     OmegaConf.update(cfg, "text", OverridesParser.create().parse_override(f"text={quote(text)}").value())
     assert cfg.text == text
@@ -23,7 +23,7 @@ def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "passed"),
+    ("argument", "quoted"),
     [
         ("text=a, b", 'text="a, b"'),
         ("text=", 'text=""'),
@@ -35,14 +35,14 @@ def test_any_text_comes_through_hydra_as_it_was_typed(text: str) -> None:
         ("seed=1", "seed=1"),
     ],
 )
-def test_only_the_values_of_free_keys_are_quoted(typed: str, passed: str) -> None:
-    assert quote_values([typed], ("text",)) == [passed]
+def test_only_the_values_of_free_keys_are_quoted(argument: str, quoted: str) -> None:
+    assert quote_values([argument], ("text",)) == [quoted]
 
 
 @pytest.mark.parametrize("text", ["runs/a-1/last_2.ckpt", "~/a b", "a,b", "", "???", "${x}", "é/ß.ckpt"])
 def test_a_value_is_quoted_only_if_needed(text: str) -> None:
-    written = quote_if_needed(text)
+    quoted = quote_if_needed(text)
     cfg = OmegaConf.create({"path": None})
-    OmegaConf.update(cfg, "path", OverridesParser.create().parse_override(f"path={written}").value())
+    OmegaConf.update(cfg, "path", OverridesParser.create().parse_override(f"path={quoted}").value())
     assert cfg.path == text
-    assert (written == text) == (text == "runs/a-1/last_2.ckpt")
+    assert (quoted == text) == (text == "runs/a-1/last_2.ckpt")

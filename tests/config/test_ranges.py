@@ -67,7 +67,7 @@ def test_processes_on_the_cpu_are_limited_by_its_cores(monkeypatch: pytest.Monke
     (mistake,) = mistakes({"trainer": TRAINER | {"devices": 5}})
     assert mistake.message == "is more than the 3 processes that this machine's cores can run: write 1 to 3"
     monkeypatch.setattr("os.cpu_count", lambda: 1)
-    assert not mistakes({"trainer": TRAINER | {"devices": 2}})  # trainer=ddp_sim
+    assert not mistakes({"trainer": TRAINER | {"devices": 2}})  # trainer=ddp_sim has two processes
 
 
 @pytest.mark.parametrize("variable", ["SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR"])
@@ -92,6 +92,6 @@ def test_other_numbers_pass(config: dict[str, Any]) -> None:
     assert mistakes(config) == []
 
 
-def test_a_reference_is_not_a_second_mistake() -> None:
+def test_a_reference_to_an_invalid_number_is_not_a_second_mistake() -> None:
     config = {"seed": -1, "data": {"_target_": "src.data.X", "seed": "${seed}"}}
     assert [mistake.entry for mistake in mistakes(config)] == ["seed=-1"]

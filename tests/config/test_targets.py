@@ -40,7 +40,7 @@ def test_a_trusted_class_is_found() -> None:
         (None, "must be the dotted path of a class"),
     ],
 )
-def test_anything_else_is_refused(target: object, message: str) -> None:
+def test_other_targets_are_refused(target: object, message: str) -> None:
     with pytest.raises(ValueError) as error:
         find_class(target, TESTS)
     assert str(error.value).startswith(message)
@@ -48,7 +48,7 @@ def test_anything_else_is_refused(target: object, message: str) -> None:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A user's package that message when it is imported, and one that needs what is not there."""
+    """The name of a user's package, whose module `lame` imports a module that does not exist."""
     (tmp_path / "mine_of_tests").mkdir()
     (tmp_path / "mine_of_tests" / "__init__.py").write_text("class Mine: ...\n")
     (tmp_path / "mine_of_tests" / "lame.py").write_text("import nowhere_at_all\n")
@@ -58,7 +58,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         del sys.modules[name]
 
 
-def test_an_untrusted_module_is_not_even_imported(package: str) -> None:
+def test_an_untrusted_module_is_not_imported(package: str) -> None:
     with pytest.raises(ValueError, match="not a trusted module"):
         find_class(f"{package}.Mine", TRUSTED)
     assert package not in sys.modules
@@ -68,7 +68,7 @@ def test_a_package_of_the_user_may_be_trusted(package: str) -> None:
     assert find_class(f"{package}.Mine", TRUSTED | {package}).__name__ == "Mine"
 
 
-def test_a_missing_dependency_of_a_module_is_named(package: str) -> None:
+def test_a_missing_dependency_of_a_module_is_reported(package: str) -> None:
     with pytest.raises(ValueError, match=r"mine_of_tests\.lame needs the module nowhere_at_all"):
         find_class(f"{package}.lame.Thing", TRUSTED | {package})
 

@@ -9,18 +9,18 @@ from src.errors import UserError
 PARTS = "tests.config.parts"
 
 
-def complaint(**config: Any) -> str:
+def error_message(**config: Any) -> str:
     with pytest.raises(UserError) as error:
         validate_config(OmegaConf.create({"extras": {"trusted_modules": ["tests"]}, **config}))
     return str(error.value)
 
 
-def test_a_right_configuration_passes() -> None:
+def test_a_valid_configuration_passes() -> None:
     validate_config(OmegaConf.create({"seed": 3, "optimizer": {"_target_": "torch.optim.Adam", "lr": 0.1}}))
 
 
 def test_the_message_lists_every_mistake_with_its_path_in_one_column() -> None:
-    text = complaint(
+    text = error_message(
         sede=3,
         tags="a",
         model={"encoder": {"_target_": f"{PARTS}.Encoder", "hiden_dim": 64}},
@@ -37,8 +37,10 @@ def test_the_message_lists_every_mistake_with_its_path_in_one_column() -> None:
     ]
 
 
-def test_one_mistake_is_not_several() -> None:
-    assert complaint(seed="x").startswith("1 mistake in the configuration; nothing was started.\n  seed=x   expects")
+def test_one_mistake_is_counted_in_the_singular() -> None:
+    assert error_message(seed="x").startswith(
+        "1 mistake in the configuration; nothing was started.\n  seed=x   expects"
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,39 +82,39 @@ def test_one_mistake_is_not_several() -> None:
         ),
     ],
 )
-def test_each_mistake(config: dict[str, Any], line: str) -> None:
-    assert line in complaint(**config)
+def test_each_mistake_has_its_message(config: dict[str, Any], line: str) -> None:
+    assert line in error_message(**config)
 
 
-def test_what_the_program_gives_is_neither_needed_nor_allowed() -> None:
+def test_an_option_that_the_program_sets_is_neither_required_nor_allowed() -> None:
     head = {"_target_": f"{PARTS}.Head"}  # the program passes input_dim and num_logits
     validate_config(OmegaConf.create({"model": {"head": head}, "extras": {"trusted_modules": ["tests"]}}))
-    text = complaint(model={"head": head | {"num_logits": 3}})
+    text = error_message(model={"head": head | {"num_logits": 3}})
     assert "model.head.num_logits=3   is set by the program: remove it" in text
 
 
-def test_a_reference_to_a_wrong_value_is_not_a_second_mistake() -> None:
-    text = complaint(seed="x", data={"_target_": f"{PARTS}.Toy", "batch_size": 2, "seed": "${seed}"})
+def test_a_reference_to_an_invalid_value_is_not_a_second_mistake() -> None:
+    text = error_message(seed="x", data={"_target_": f"{PARTS}.Toy", "batch_size": 2, "seed": "${seed}"})
     assert text.startswith("1 mistake")
 
 
 def test_resolved_values_are_checked() -> None:
-    text = complaint(task_name="a", tags=["${task_name}", "${oc.decode:'3'}"])
+    text = error_message(task_name="a", tags=["${task_name}", "${oc.decode:'3'}"])
     assert "tags=[a, 3]   expects a list in [ ], each item text" in text
 
 
-def test_hydras_own_keys_are_no_options() -> None:
+def test_keys_of_hydra_are_allowed() -> None:
     node = {"_target_": "torch.optim.Adam", "_partial_": True, "_convert_": "all"}
     validate_config(OmegaConf.create({"optimizer": node}))
 
 
 @pytest.mark.parametrize(("key", "value"), [("_args_", [1]), ("_recursive_", False)])
-def test_what_would_bypass_the_checks_of_options_is_refused(key: str, value: Any) -> None:
-    text = complaint(optimizer={"_target_": "torch.optim.SGD", key: value})
+def test_a_key_that_would_bypass_the_checks_of_options_is_refused(key: str, value: Any) -> None:
+    text = error_message(optimizer={"_target_": "torch.optim.SGD", key: value})
     assert f"optimizer.{key}=" in text and "is not supported: write key=value options" in text
 
 
-def test_a_command_has_options_of_its_own() -> None:
+def test_each_command_has_its_options() -> None:
     cfg = OmegaConf.create({"ckpt_path": "a.ckpt", "text": "x"})
     validate_config(cfg, "predict")
     with pytest.raises(UserError, match="text=x   no such option"):

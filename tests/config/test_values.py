@@ -19,7 +19,7 @@ class Tensor: ...
 
 
 @pytest.mark.parametrize(
-    ("hint", "right", "wrong", "words"),
+    ("hint", "valid", "invalid", "description"),
     [
         (int, [0, -3], [1.0, True, "1", None, [1]], "a whole number"),
         (float, [0, -3, 0.5, float("inf")], [True, "1", None], "a number"),
@@ -53,23 +53,23 @@ class Tensor: ...
     ],
     ids=str,
 )
-def test_known_annotations(hint: Any, right: list[Any], wrong: list[Any], words: str) -> None:
-    assert [value for value in right if not matches_type(value, hint)] == []
-    assert [value for value in wrong if matches_type(value, hint)] == []
-    assert describe_type(hint).startswith(words)
+def test_values_match_known_annotations(hint: Any, valid: list[Any], invalid: list[Any], description: str) -> None:
+    assert [value for value in valid if not matches_type(value, hint)] == []
+    assert [value for value in invalid if matches_type(value, hint)] == []
+    assert describe_type(hint).startswith(description)
 
 
 @pytest.mark.parametrize("hint", [Any, Tensor, timedelta | None, list[Tensor], "Unknown"], ids=str)
-def test_unknown_annotations_take_everything(hint: Any) -> None:
+def test_unknown_annotations_accept_any_value(hint: Any) -> None:
     assert matches_type(["a"], hint)
 
 
 @pytest.mark.parametrize("hint", [int, str, list[int], Literal["a"], float | None], ids=str)
-def test_a_part_of_its_own_fits_everywhere(hint: Any) -> None:
+def test_an_object_matches_every_annotation(hint: Any) -> None:
     assert matches_type({"_target_": "torch.nn.ReLU"}, hint)
 
 
-def test_values_are_shown_as_they_are_written() -> None:
+def test_values_are_described_in_the_notation_of_yaml() -> None:
     assert [describe_value(value) for value in ("a", 1, True, None, [1, "b"], {"c": False})] == [
         "got 'a'",
         "got 1",
