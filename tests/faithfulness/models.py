@@ -1,4 +1,4 @@
-"""Classifiers with a known answer: the class is the polarity of one marked word among neutral words."""
+"""Classifiers with known results: the class is the polarity of one marked word among neutral words."""
 
 import numpy as np
 import torch
@@ -20,12 +20,12 @@ from src.models.position.none import NoPosition
 from src.models.types import Encoded
 
 NEUTRAL, GOOD, BAD, LURE = 2, 21, 22, 23  # ids of tokens; 2 to 20 are neutral
-POLARITY, LURED, TOTAL = range(3)  # features
-SURE = 1 / (1 + np.exp(-4.0))  # p of the class of one marked word
+POLARITY, IS_LURE, TOTAL = range(3)  # features
+CONFIDENCE = 1 / (1 + np.exp(-4.0))  # probability of the class of a text with one marked word
 
 
-class Smear(Encoder):
-    """Adds the polarity of the whole text to a feature of every state, as a recurrent encoder can."""
+class PolaritySum(Encoder):
+    """Writes the sum of the polarities of the text into a feature of every state, as a recurrent encoder can."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class Smear(Encoder):
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         total = states[..., POLARITY].sum(1, keepdim=True).unsqueeze(2)  # N×1×1
-        smeared = zero_padding(torch.cat([states[..., :TOTAL], total.expand(-1, states.shape[1], 1)], 2), mask)
-        return Encoded(smeared, mask, masked_mean(smeared, mask))
+        output = zero_padding(torch.cat([states[..., :TOTAL], total.expand(-1, states.shape[1], 1)], 2), mask)
+        return Encoded(output, mask, masked_mean(output, mask))
 
 
 class Overflowing(Identity):
-    """Passes states on; gradients overflow, as those of a recurrent encoder may: inf, or NaN where they are zero."""
+    """Returns its input; the gradient overflows to inf, as that of a recurrent encoder may."""
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
         if states.requires_grad:
@@ -46,8 +46,8 @@ class Overflowing(Identity):
         return super().forward(states, mask)
 
 
-class Attend(QueryAttention):
-    """Attends to the tokens with a large value of a feature."""
+class FeatureAttention(QueryAttention):
+    """The score of a token is the absolute value of a feature."""
 
     def __init__(self, input_dim: int, feature: int) -> None:
         super().__init__(input_dim)
@@ -57,7 +57,7 @@ class Attend(QueryAttention):
         return 50 * keys[..., self.feature].abs()
 
 
-class Read(Head):
+class FeatureHead(Head):
     """Logits (−2 s, 2 s) of a feature s."""
 
     def __init__(self, feature: int) -> None:
@@ -69,33 +69,33 @@ class Read(Head):
         return torch.cat([-signal, signal], 1)
 
 
-def probe_of(encoder: Encoder, attention: Attention, pooling: Pooling, feature: int) -> Probe:
+def build_probe(encoder: Encoder, attention: Attention, pooling: Pooling, feature: int) -> Probe:
     embedding = LearnedEmbedding([str(i) for i in range(24)], dim=3)
     table = torch.zeros(24, 3)
-    table[GOOD, POLARITY], table[BAD, POLARITY], table[LURE, LURED] = 1, -1, 1
+    table[GOOD, POLARITY], table[BAD, POLARITY], table[LURE, IS_LURE] = 1, -1, 1
     embedding.table.weight = nn.Parameter(table)
-    model = Classifier(embedding, NoPosition(3), encoder, attention, pooling, Read(feature))
+    model = Classifier(embedding, NoPosition(3), encoder, attention, pooling, FeatureHead(feature))
     return Probe(model, CrossEntropy([1, 1]), Truncation(500, "first"))
 
 
 def additive() -> Probe:
     """p(good) = σ(4 Σ polarity), without attention."""
-    return probe_of(Identity(3), NoAttention(3), Sum(3), POLARITY)
+    return build_probe(Identity(3), NoAttention(3), Sum(3), POLARITY)
 
 
 def overflowing() -> Probe:
     """p(good) = σ(4 Σ polarity), with gradients that overflow."""
-    return probe_of(Overflowing(3), NoAttention(3), Sum(3), POLARITY)
+    return build_probe(Overflowing(3), NoAttention(3), Sum(3), POLARITY)
 
 
-def honest() -> Probe:
-    """Attends to the marked word and reads its polarity."""
-    return probe_of(Identity(3), Attend(3, POLARITY), Sum(3), POLARITY)
+def faithful() -> Probe:
+    """The attention selects the marked word, and the prediction depends on its polarity."""
+    return build_probe(Identity(3), FeatureAttention(3, POLARITY), Sum(3), POLARITY)
 
 
 def misleading() -> Probe:
-    """The same predictions as those of `additive`, but the attention is forced to look at the lure."""
-    return probe_of(Smear(3), Attend(3, LURED), Sum(3), TOTAL)
+    """The same predictions as those of `additive`, but all the attention is on the lure."""
+    return build_probe(PolaritySum(3), FeatureAttention(3, IS_LURE), Sum(3), TOTAL)
 
 
 def marked_texts(count: int, length: int = 20, seed: int = 3) -> list[np.ndarray]:

@@ -14,7 +14,7 @@ RANKINGS = ["attention", "attention × gradient", "random", "uniform"]
 
 
 def summary(name: str, means: list[float], seeds: int = 5, attention: str = "bahdanau") -> VariantSummary:
-    """Records of 53 texts with limits 0 and 1 and these means of the rankings."""
+    """A variant with records of 53 texts, whose limits are 0 and 1 and whose rankings have these means."""
     rng = np.random.default_rng(7)
     records = []
     for _ in range(seeds):
@@ -30,14 +30,14 @@ def verdicts(claims: list[JudgedClaim]) -> list[str]:
     return [claim.verdict for claim in claims]
 
 
-def test_verdicts() -> None:
+def test_verdicts_on_rankings() -> None:
     claims = judge_claims([summary("a", [0.6, 0.4, 0.2, 0.2]), summary("b", [0.5, 0.4, 0.2, 0.2])])
     assert verdicts(claims) == ["supported", "supported", "not supported"]
     assert claims[0].numbers.startswith("+0.3")
     assert claims[2].remark == "the opposite is shown for a, b"
 
 
-def test_variants_without_attention_do_not_count() -> None:
+def test_variants_without_attention_are_ignored() -> None:
     with_attention = [summary("a", [0.6, 0.7, 0.2, 0.2])]
     others = [summary("b", [0.1, 0.1, 0.9, 0.9], attention=name) for name in ("none", "uniform")]
     assert judge_claims([*with_attention, *others]) == judge_claims(with_attention)
@@ -55,14 +55,14 @@ def test_equal_rankings_are_inconclusive(means: list[float]) -> None:
     assert "supported" not in verdicts(judge_claims([summary("a", means)]))
 
 
-@pytest.mark.parametrize(("of_attention", "verdict"), [(0.4, "supported"), (0.9, "not supported")])
-def test_agreement_between_seeds_is_judged(of_attention: float, verdict: str) -> None:
+@pytest.mark.parametrize(("attention_agreement", "verdict"), [(0.4, "supported"), (0.9, "not supported")])
+def test_agreement_between_seeds_has_a_verdict(attention_agreement: float, verdict: str) -> None:
     noise = np.random.default_rng(11).normal(0, 0.05, (5, 53))
-    values = {PREDICTIONS: 0.7 + noise, ATTENTION: of_attention - noise}
+    values = {PREDICTIONS: 0.7 + noise, ATTENTION: attention_agreement - noise}
     claims = judge_claims([replace(summary("a", [0.2] * 4), seed_values=values)])
     assert claims[-1].text == "Seeds agree more on predictions than on attention"
     assert claims[-1].verdict == verdict
-    assert f"{0.7 - of_attention:+.1f}" in claims[-1].numbers and "agreement above chance" in claims[-1].numbers
+    assert f"{0.7 - attention_agreement:+.1f}" in claims[-1].numbers and "agreement above chance" in claims[-1].numbers
 
 
 def test_claims_without_values_are_omitted() -> None:

@@ -10,18 +10,18 @@ from src.faithfulness.limits import search_limits
 from src.faithfulness.measures import Predicted
 from src.faithfulness.probe import Probe
 from src.models.loss import CrossEntropy
-from tests.faithfulness.models import BAD, GOOD, NEUTRAL, SURE, additive
+from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, NEUTRAL, additive
 from tests.models.combinations import compose
 
 
 def limits_of(
-    probe: Probe, text: np.ndarray, of_rankings: list[float], is_retained: bool = False
+    probe: Probe, text: np.ndarray, ranking_values: list[float], is_retained: bool = False
 ) -> tuple[float, float]:
     probabilities = probe.probabilities([text])
     predicted = Predicted([text], probabilities.argmax(1), probabilities.max(1))
     scores = {name: [np.zeros(len(text))] for name in ("gradient × input", "leave-one-out")}
     rngs = [np.random.default_rng(0)]
-    low, high = search_limits(probe, predicted, scores, np.array(of_rankings)[:, None], rngs, is_retained)
+    low, high = search_limits(probe, predicted, scores, np.array(ranking_values)[:, None], rngs, is_retained)
     return float(low[0]), float(high[0])
 
 
@@ -45,7 +45,7 @@ def test_a_short_text_reaches_the_limits_of_all_rankings(seed: int, is_retained:
 
 
 @pytest.mark.parametrize(
-    ("is_retained", "lowest", "highest"),  # sums of the polarities that remain, which is 3 - 2 = 1 for the whole text
+    ("is_retained", "lowest", "highest"),  # sums of the remaining polarities; that of the whole text is 3 - 2 = 1
     [(False, [2, 3, 3, 3, 3], [0, -1, -2, -2, -2]), (True, [1, 2, 3, 3, 3], [-1, -2, -2, -2, -2])],
 )
 def test_a_long_text_of_an_additive_model(is_retained: bool, lowest: list[int], highest: list[int]) -> None:
@@ -53,8 +53,8 @@ def test_a_long_text_of_an_additive_model(is_retained: bool, lowest: list[int], 
     text[[3, 11, 30]], text[[7, 23]] = GOOD, BAD
     assert counts(40).tolist() == [1, 2, 4, 8, 20]
     low, high = limits_of(additive(), text, [], is_retained)
-    assert high == pytest.approx(SURE - np.mean(1 / (1 + np.exp(-4.0 * np.array(highest)))), abs=1e-6)
-    assert low == pytest.approx(SURE - np.mean(1 / (1 + np.exp(-4.0 * np.array(lowest)))), abs=1e-6)
+    assert high == pytest.approx(CONFIDENCE - np.mean(1 / (1 + np.exp(-4.0 * np.array(highest)))), abs=1e-6)
+    assert low == pytest.approx(CONFIDENCE - np.mean(1 / (1 + np.exp(-4.0 * np.array(lowest)))), abs=1e-6)
 
 
 def test_no_ranking_exceeds_the_limits() -> None:

@@ -26,12 +26,13 @@ FILES = ["faithfulness.csv", "faithfulness.html", "faithfulness.md"]
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of two attention mechanisms, trained for an epoch."""
     folder = tmp_path_factory.mktemp("sweeps") / "one"
-    quick = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
+    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints")
     for attention in ("bahdanau", "multi_head"):
         for seed in (1, 2):
             run = folder / f"{attention}_{seed}"
-            result = train(run, f"model/attention={attention}", f"seed={seed}", *quick)
-            choices = {"data": "small_csv", "encoder": "lstm", "attention": attention}  # Hydra's, which is not running
+            result = train(run, f"model/attention={attention}", f"seed={seed}", *options)
+            # Hydra, which provides the choices, does not run here.
+            choices = {"data": "small_csv", "encoder": "lstm", "attention": attention}
             (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
     return folder
 
@@ -41,7 +42,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_measures_a_sweep_once(
+def test_a_sweep_is_measured_once(
     sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main([str(sweep), "--texts", "5"])
@@ -63,22 +64,22 @@ def test_measures_a_sweep_once(
     check_page(page)
     forest = page.split('id="forest"')[1].split("</section>")[0]
     ticks = {float(tick) for tick in re.findall(r"<text[^>]*>([^<]+)</text>", forest)}
-    assert {0.0, 1.0} <= ticks and min(ticks) == 0 and max(ticks) == 1  # two seeds have very wide intervals
+    assert {0.0, 1.0} <= ticks and min(ticks) == 0 and max(ticks) == 1  # although intervals of two seeds are very wide
     assert "…" not in output.out  # no truncated number
     assert "Exploratory: fewer than 5 seeds." in page
     assert 'id="forest"' in page and 'id="curves"' in page and 'id="texts"' in page
 
-    def refuse(*_: Any) -> Record:
+    def fail(*_: Any) -> Record:
         raise AssertionError("a measured run is measured again")
 
-    monkeypatch.setattr("src.faithfulness.measurement.measure_run", refuse)
+    monkeypatch.setattr("src.faithfulness.measurement.measure_run", fail)
     main([str(sweep), "--texts", "5", "--measures", "removal"])
     assert capsys.readouterr().err == ""
     assert read_csv(sweep / "faithfulness.csv") == lines
 
 
 def test_records_are_extended(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Measures that are added to a record, in runs that are interrupted and repeated."""
+    """An interrupted and a repeated command add measures to the records."""
     folder = shutil.copytree(sweep, tmp_path / "two", ignore=shutil.ignore_patterns("faithfulness.*", "multi_head*"))
     options = ["--texts", "5", "--train-texts", "7", "--epochs", "1"]
     main([str(folder), *options, "--measures", "removal"])
@@ -90,10 +91,10 @@ def test_records_are_extended(sweep: Path, tmp_path: Path, capsys: pytest.Captur
             raise KeyboardInterrupt
         return {}
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stop:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as error:
         patch.setattr("src.faithfulness.run.adversary_results", interrupt)
         main([str(folder), *options, "--measures", "flip", "guides", "adversary"])
-    assert stop.value.code == 130
+    assert error.value.code == 130
     capsys.readouterr()
 
     main([str(folder), *options, "--measures", "flip", "guides", "adversary"])
@@ -108,7 +109,7 @@ def test_records_are_extended(sweep: Path, tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().err == ""
 
 
-def test_the_page_of_a_run_shows_its_rankings(sweep: Path) -> None:
+def test_the_page_of_a_run_contains_its_rankings(sweep: Path) -> None:
     main([str(sweep / "bahdanau_1"), "--texts", "5"])
     page = (sweep / "bahdanau_1" / "page.html").read_text(encoding="utf-8")
     check_page(page)
@@ -144,7 +145,7 @@ def test_damaged_records_are_reported_before_any_run_is_measured(
         main([str(folder)])
 
 
-def test_a_single_run_of_some_measures(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_some_measures_of_a_single_run(sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = shutil.copytree(sweep / "bahdanau_1", tmp_path / "run", ignore=shutil.ignore_patterns("faithfulness.*"))
     main([str(run), "--texts", "4", "--measures", "removal", "--out", str(tmp_path / "new" / "out")])
     assert [path.name for path in sorted((tmp_path / "new" / "out").iterdir())] == FILES
@@ -156,9 +157,9 @@ def test_a_single_run_of_some_measures(sweep: Path, tmp_path: Path, capsys: pyte
 
 def test_mistakes_are_reported_in_one_message(sweep: Path, tmp_path: Path) -> None:
     def message(*arguments: str) -> str:
-        with pytest.raises(SystemExit) as stop:
+        with pytest.raises(SystemExit) as error:
             main(list(arguments))
-        return str(stop.value)
+        return str(error.value)
 
     assert message("nowhere").startswith("Error: nowhere: no such folder")
     assert message(str(sweep), "--out", "/dev/null/x").startswith("Error: /dev/null/x cannot be written to")
@@ -180,13 +181,13 @@ def test_invalid_options_are_refused(option: list[str], capsys: pytest.CaptureFi
     assert option[0] in capsys.readouterr().err
 
 
-def test_help_imports_no_library() -> None:
+def test_help_does_not_import_numpy() -> None:
     code = "import sys, src.faithfulness.__main__ as f; f.arguments().format_help(); sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_human_rationales_are_compared(tmp_path: Path) -> None:
-    """Reviews in which the only telling word is marked."""
+def test_rankings_are_compared_with_human_rationales(tmp_path: Path) -> None:
+    """The rationale of each review is the only word that depends on the label."""
     words = ["good", "bad"]
     texts = [f"a film , it is {words[i % 2]} I think number{i}" for i in range(24)]
     spans = [[{"start": 5, "end": 6}]] * 24
@@ -194,8 +195,8 @@ def test_human_rationales_are_compared(tmp_path: Path) -> None:
     for split in ("train", "validation", "test"):
         pq.write_table(table, tmp_path / f"{split}.parquet")
     run = tmp_path / "runs" / "one"
-    quick = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints", "data.batch_size=4")
-    result = train(run, "data=eraser_movies", f"data.path='{tmp_path}'", "model/attention=bahdanau", *quick)
+    options = ("model.encoder.hidden_dim=6", "trainer.max_epochs=1", "callbacks=checkpoints", "data.batch_size=4")
+    result = train(run, "data=eraser_movies", f"data.path='{tmp_path}'", "model/attention=bahdanau", *options)
     choices = {"data": "eraser_movies", "encoder": "lstm", "attention": "bahdanau"}
     (run / "result.json").write_text(json.dumps(result | {"choices": choices}))
     main([str(run), "--texts", "9", "--measures", "removal", "plausibility"])

@@ -1,4 +1,4 @@
-"""Components that cannot be measured are named."""
+"""Components that cannot be measured are reported."""
 
 import pytest
 from torch import Tensor
@@ -10,10 +10,18 @@ from src.models.component import Attention, Encoder
 from src.models.encoder.identity import Identity
 from src.models.pooling.sum import Sum
 from src.models.types import Encoded
-from tests.faithfulness.models import POLARITY, Attend, Smear, additive, honest, misleading, probe_of
+from tests.faithfulness.models import (
+    POLARITY,
+    FeatureAttention,
+    PolaritySum,
+    additive,
+    build_probe,
+    faithful,
+    misleading,
+)
 
 
-class Detached(Smear):
+class Detached(PolaritySum):
     """Computes no gradients."""
 
     def forward(self, states: Tensor, mask: Tensor) -> Encoded:
@@ -27,15 +35,15 @@ class WithoutWeights(NoAttention):
         raise NotImplementedError("weights are not stored")
 
 
-class Transposed(Attend):
+class Transposed(FeatureAttention):
     """Has weights of a wrong shape."""
 
     def weights(self, encoded: Encoded) -> Tensor:
         return super().weights(encoded)[..., :2]
 
 
-def test_models_with_all_results_pass() -> None:
-    for probe in (additive(), honest(), misleading()):
+def test_models_with_gradients_and_weights_pass() -> None:
+    for probe in (additive(), faithful(), misleading()):
         require_measurable(probe, "run")
 
 
@@ -51,6 +59,6 @@ def test_models_with_all_results_pass() -> None:
         (Identity(3), Transposed(3, POLARITY), r"model\.attention \(Transposed\) cannot be measured: .*N×H×T×L"),
     ],
 )
-def test_a_component_that_cannot_be_measured_is_named(encoder: Encoder, attention: Attention, message: str) -> None:
+def test_a_component_that_cannot_be_measured_is_reported(encoder: Encoder, attention: Attention, message: str) -> None:
     with pytest.raises(UserError, match=rf"^outputs/run: {message}"):
-        require_measurable(probe_of(encoder, attention, Sum(3), POLARITY), "outputs/run")
+        require_measurable(build_probe(encoder, attention, Sum(3), POLARITY), "outputs/run")

@@ -1,4 +1,4 @@
-"""Measures against numbers computed by hand, on a model with p(good) = σ(4 Σ polarity)."""
+"""Measures are compared with numbers computed by hand, on a model with p(good) = σ(4 Σ polarity)."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from src.faithfulness.erasure import counts, rank, replace, retain
 from src.faithfulness.measures import Predicted, flip_grid, scale_scores
 from src.faithfulness.probe import Probe
 from src.faithfulness.rankings import integrated_gradients, is_inexact
-from tests.faithfulness.models import BAD, GOOD, LURE, NEUTRAL, SURE, additive, honest, misleading, overflowing
+from tests.faithfulness.models import BAD, CONFIDENCE, GOOD, LURE, NEUTRAL, additive, faithful, misleading, overflowing
 
 
 def predict(probe: Probe, *texts: list[int]) -> Predicted:
@@ -36,7 +36,7 @@ def test_erasures_of_positions() -> None:
     assert text.tolist() == [7, 8, 9, 7]
 
 
-def test_gradients_that_overflow_rank_tokens() -> None:
+def test_overflowing_gradients_rank_tokens() -> None:
     texts, classes = [np.array([NEUTRAL, GOOD, BAD])] * 2, np.array([1, 0])
     scores = overflowing().gradient_times_input(texts, classes)
     assert [rank(values, np.random.default_rng(0)).tolist() for values in scores] == [[1, 0, 2], [2, 0, 1]]
@@ -58,18 +58,18 @@ def test_comprehensiveness_and_sufficiency() -> None:
     probe = additive()
     predicted = predict(probe, [GOOD, NEUTRAL, GOOD, BAD, NEUTRAL, NEUTRAL], [BAD])
     assert predicted.classes.tolist() == [1, 0]
-    assert predicted.probabilities == pytest.approx([SURE, SURE])
+    assert predicted.probabilities == pytest.approx([CONFIDENCE, CONFIDENCE])
     ranked = {"a": [np.array([0, 2, 3, 1, 4, 5]), np.array([0])], "b": [np.array([3, 1, 4, 0, 2, 5]), np.array([0])]}
     removed = measures.comprehensiveness(probe, predicted, ranked, "removal")
     assert removed.shape == (2, 2, 5)
-    assert removed[0, 0] == pytest.approx([SURE - 0.5] * 5, abs=1e-6)  # of 6 tokens: 1, 1, 1, 1, 3
-    assert removed[1, 0] == pytest.approx([SURE - sigmoid(8)] * 5, abs=1e-6)
-    assert removed[:, 1].ravel() == pytest.approx([SURE - 0.5] * 10, abs=1e-6)  # the empty text
+    assert removed[0, 0] == pytest.approx([CONFIDENCE - 0.5] * 5, abs=1e-6)  # erases 1, 1, 1, 1 and 3 of 6 tokens
+    assert removed[1, 0] == pytest.approx([CONFIDENCE - sigmoid(8)] * 5, abs=1e-6)
+    assert removed[:, 1].ravel() == pytest.approx([CONFIDENCE - 0.5] * 10, abs=1e-6)  # the text without its only token
     retained = measures.sufficiency(probe, predicted, ranked, "removal")
-    assert retained[0, 0] == pytest.approx([0.0] * 5, abs=1e-6)  # good alone; good, good and bad
-    assert retained[1, 0] == pytest.approx([SURE - sigmoid(-4)] * 5, abs=1e-6)
+    assert retained[0, 0] == pytest.approx([0.0] * 5, abs=1e-6)  # retains good, or good, good and bad
+    assert retained[1, 0] == pytest.approx([CONFIDENCE - sigmoid(-4)] * 5, abs=1e-6)
     for by_removal, measure in ((removed, measures.comprehensiveness), (retained, measures.sufficiency)):
-        # an unknown token has no polarity here, so that it is as good as removed
+        # an unknown token has no polarity here, so that its effect is that of removal
         assert measure(probe, predicted, ranked, "unknown") == pytest.approx(by_removal, abs=1e-6)
 
 
@@ -81,7 +81,7 @@ def test_decision_flips() -> None:
         "early": [np.array([0, 2, 4, 3, 1]), np.array([0, 2, 3, 1])],
         "late": [np.array([3, 1, 0, 2, 4]), np.array([1, 0, 2, 3])],
     }
-    # without two of three good words the sum is 0: argmax takes the first class, bad
+    # without two of three good words the sum is 0, and argmax returns the first class, bad
     assert measures.decision_flips(probe, predicted, ranked).tolist() == [[2 / 5, 1.0], [1.0, 1.0]]
 
 
@@ -91,7 +91,7 @@ def test_polarity_violations() -> None:
     assert measures.polarity_violations(ranked, leave_one_out).tolist() == [[2 / 3, 0.0]]
 
 
-def test_soft_erasure_of_certain_features() -> None:
+def test_soft_erasure_with_probabilities_of_zero_and_one() -> None:
     assert scale_scores(np.array([-2.0, 0.0, 6.0])).tolist() == [0.0, 0.25, 1.0]
     assert scale_scores(np.array([3.0, 3.0])).tolist() == [0.5, 0.5]
     probe = additive()
@@ -101,11 +101,11 @@ def test_soft_erasure_of_certain_features() -> None:
         "b": [np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0])],
     }
     comprehensiveness, sufficiency = measures.soft_erasure(probe, predicted, scores, [[0], [1]])
-    assert comprehensiveness == pytest.approx(np.array([[SURE - 0.5] * 2, [0.0] * 2]), abs=1e-6)
-    assert sufficiency == pytest.approx(np.array([[0.0] * 2, [SURE - 0.5] * 2]), abs=1e-6)
+    assert comprehensiveness == pytest.approx(np.array([[CONFIDENCE - 0.5] * 2, [0.0] * 2]), abs=1e-6)
+    assert sufficiency == pytest.approx(np.array([[0.0] * 2, [CONFIDENCE - 0.5] * 2]), abs=1e-6)
 
 
-def test_kendall_takes_absolute_scores() -> None:
+def test_kendall_uses_absolute_scores() -> None:
     attention = [np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.5])]
     assert kendall(attention, [np.array([1.0, -2.0, 4.0, 3.0]), np.array([1.0, 2.0])]) == pytest.approx(
         [2 / 3, np.nan], nan_ok=True
@@ -113,11 +113,12 @@ def test_kendall_takes_absolute_scores() -> None:
 
 
 def test_replaced_weights() -> None:
-    probe = honest()
+    probe = faithful()
     predicted = predict(probe, [NEUTRAL, GOOD, NEUTRAL, NEUTRAL], [BAD])
     permuted, uniform = replaced_weights(probe, predicted, [np.random.default_rng(i) for i in range(2)])
-    assert permuted == pytest.approx([SURE - 0.5, 0.0], abs=1e-6)  # three of four permutations lose the marked word
-    assert uniform == pytest.approx([SURE - sigmoid(1), 0.0], abs=1e-6)
+    # three of four permutations give the marked word no weight
+    assert permuted == pytest.approx([CONFIDENCE - 0.5, 0.0], abs=1e-6)
+    assert uniform == pytest.approx([CONFIDENCE - sigmoid(1), 0.0], abs=1e-6)
 
 
 def test_jensen_shannon() -> None:
@@ -128,11 +129,11 @@ def test_jensen_shannon() -> None:
 def test_adversarial_weights() -> None:
     text, rngs = [NEUTRAL, GOOD, LURE, NEUTRAL, NEUTRAL], [np.random.default_rng(0)]
     probe = misleading()
-    (free,) = adversarial_weights(probe, predict(probe, text), rngs)  # no weights change the prediction
-    assert 0.6 < free <= np.log(2) + 1e-6
-    # σ(4 w) ≥ SURE − 0.01 leaves the marked word a weight w ≥ 0.88, hence a divergence of at most 0.043
-    probe = honest()
-    (bound,) = adversarial_weights(probe, predict(probe, text), rngs)
-    assert 0.01 < bound < 0.05
+    (divergence,) = adversarial_weights(probe, predict(probe, text), rngs)  # no weights change the prediction
+    assert 0.6 < divergence <= np.log(2) + 1e-6
+    # σ(4 w) ≥ CONFIDENCE − 0.01 requires a weight w ≥ 0.88 of the marked word: the divergence is at most 0.043
+    probe = faithful()
+    (divergence,) = adversarial_weights(probe, predict(probe, text), rngs)
+    assert 0.01 < divergence < 0.05
     probe = additive()
     assert np.isnan(adversarial_weights(probe, predict(probe, text), rngs)).all()

@@ -23,13 +23,13 @@ def test_token_f1() -> None:
     assert token_f1(bools("xx..x"), bools("x..xx")) == pytest.approx(2 / 3)
 
 
-def test_iou_f1_matches_runs() -> None:
+def test_iou_f1_matches_runs_of_tokens() -> None:
     # runs 0-2 and 5-6 against 1-3 (IOU 1/3), 5-7 (1/2) and 9-10: precision 1/2, recall 1/3
     assert iou_f1(bools("xx...x...."), bools(".xx..xx..x")) == pytest.approx(0.4)
     assert iou_f1(bools("x.."), bools("..x")) == 0
 
 
-def test_selects_as_many_tokens_as_people_mark_on_average() -> None:
+def test_a_ranking_selects_the_share_of_tokens_that_people_mark() -> None:
     ranked = {"a": [np.array([1, 0, 3, 2]), np.array([0, 1])], "b": [np.array([3, 2, 1, 0]), np.array([1, 0])]}
     scores = plausibility(ranked, [bools("xx.."), bools("..")], share=0.5)
     assert scores["token_f1"] == pytest.approx(np.array([[1, np.nan], [0, np.nan]]), nan_ok=True)

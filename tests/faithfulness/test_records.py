@@ -22,14 +22,14 @@ def arrays() -> dict[str, np.ndarray]:
         "correct": np.array([True, False, True]),
         "probabilities": np.array([[0.5, 0.5], [0.7, 0.3], [0.1, 0.9]]),
         "weights": np.full((3, 5), 0.2),
-        "integral_error": np.array([0.0, 6.04, np.nan]),  # it has no bound, and NaN means that it overflowed
+        "integral_error": np.array([0.0, 6.04, np.nan]),  # has no upper bound; NaN stands for an overflow
         "comprehensiveness_removal": np.full((3, 2, 5), 0.25),
         "flip": np.array([[0.1, 1.0], [0.2, 0.3], [np.nan, 0.5]]),
         "scores": np.zeros((2, 2)),
     }
 
 
-def test_a_record_is_read_as_written(tmp_path: Path) -> None:
+def test_a_loaded_record_equals_the_saved_record(tmp_path: Path) -> None:
     assert Record.load(tmp_path) is None
     Record(OPTIONS, arrays()).save(tmp_path)
     record = Record.load(tmp_path)
@@ -41,14 +41,14 @@ def test_a_record_is_read_as_written(tmp_path: Path) -> None:
 
 def test_missing_measures() -> None:
     record = Record(OPTIONS | {"measures": ["removal", "guides"], "training": {"guides": [11, 5]}}, {})
-    wanted = {name: OPTIONS[name] for name in ("format", "texts", "seed", "checkpoint")}
-    wanted |= {"measures": ["removal", "flip", "guides"], "training": {"guides": [11, 5]}}
-    assert record.missing(wanted | {"measures": ["removal"], "training": {}}) == []
-    assert record.missing(wanted) == ["flip"]
-    assert record.missing(wanted | {"training": {"guides": [13, 5]}}) == ["flip", "guides"]
+    request = {name: OPTIONS[name] for name in ("format", "texts", "seed", "checkpoint")}
+    request |= {"measures": ["removal", "flip", "guides"], "training": {"guides": [11, 5]}}
+    assert record.missing(request | {"measures": ["removal"], "training": {}}) == []
+    assert record.missing(request) == ["flip"]
+    assert record.missing(request | {"training": {"guides": [13, 5]}}) == ["flip", "guides"]
     for other in ({"checkpoint": "abd"}, {"texts": 4}, {"seed": 1}):
-        assert not record.is_of(wanted | other)
-        assert record.missing(wanted | other) == ["removal", "flip", "guides"]
+        assert not record.is_of(request | other)
+        assert record.missing(request | other) == ["removal", "flip", "guides"]
 
 
 def test_a_record_is_extended_by_measures() -> None:
@@ -96,7 +96,7 @@ def test_a_damaged_record_is_reported(changes: dict[str, np.ndarray], message: s
         Record.load(tmp_path)
 
 
-def test_a_cut_record_is_reported(tmp_path: Path) -> None:
+def test_a_truncated_record_is_reported(tmp_path: Path) -> None:
     Record(OPTIONS, arrays()).save(tmp_path)
     path = tmp_path / RECORD_FILE
     path.write_bytes(path.read_bytes()[:-40])

@@ -1,4 +1,4 @@
-"""Agreement between seeds against numbers computed by hand and against all permutations."""
+"""Agreement between seeds is compared with numbers computed by hand and with all permutations."""
 
 from itertools import combinations, permutations
 
@@ -22,14 +22,14 @@ def means(*records: Record) -> dict[str, float]:
     return {name: float(values.mean()) for name, values in agreement_between_seeds(records).items()}
 
 
-def test_two_seeds() -> None:
+def test_agreement_of_two_seeds() -> None:
     first = record(np.array([[0.9, 0.1], [0.3, 0.7]]), [[0.5, 0.3, 0.2], [1.0, 0.0]])
     second = record(np.array([[0.8, 0.2], [0.6, 0.4]]), [[0.2, 0.3, 0.5], [0.75, 0.25]])
     agreement = means(first, second)
     assert agreement["seeds_classes"] == 0.5
     assert agreement["seeds_predictions"] == pytest.approx(1 - (0.1 + 0.3) / 2)
     assert agreement["seeds_attention"] == pytest.approx(1 - (0.3 + 0.25) / 2)
-    assert agreement["seeds_attention_top"] == 0.5  # one token each, the same in the second text
+    assert agreement["seeds_attention_top"] == 0.5  # the seeds have the same top token only in the second text
     # p of class 0 by seed: .9 and .3 against .8 and .6; the mean of the four distances .1, .3, .5 and .3
     assert agreement[PREDICTIONS] == pytest.approx(1 - 0.2 / 0.3)
     by_order = [[np.abs(np.subtract((0.5, 0.3, 0.2), order)).sum() / 2 for order in permutations((0.2, 0.3, 0.5))]]
@@ -52,14 +52,14 @@ def test_equal_seeds_agree_fully_and_unrelated_seeds_at_chance() -> None:
     assert abs(unrelated[ATTENTION]) < 0.05
 
 
-def test_no_agreement_of_uniform_weights_above_chance() -> None:
+def test_uniform_weights_have_no_agreement_above_chance() -> None:
     uniform = record(np.array([[0.9, 0.1], [0.3, 0.7]]), [[1 / 3] * 3, [0.5] * 2])
     agreement = means(uniform, uniform)
     assert ATTENTION not in agreement
     assert agreement["seeds_attention"] == 1
 
 
-def test_needs_two_seeds_of_the_same_texts() -> None:
+def test_agreement_requires_two_seeds_of_the_same_texts() -> None:
     first = record(np.array([[0.9, 0.1]]), [[0.5, 0.5]])
     assert agreement_between_seeds([first]) == {}
     assert agreement_between_seeds([first, record(np.array([[0.9, 0.1]]), [[0.5, 0.3, 0.2]])]) == {}
@@ -73,7 +73,7 @@ def test_mean_distances() -> None:
 
 
 def test_pseudo_values_of_a_mean_over_pairs() -> None:
-    by_pair = np.random.default_rng(5).normal(size=(10, 3))  # of five seeds
+    by_pair = np.random.default_rng(5).normal(size=(10, 3))  # pairs of five seeds × texts
     pairs = list(combinations(range(5), 2))
     expected = [5 * by_pair.mean(0) - 4 * by_pair[[s not in pair for pair in pairs]].mean(0) for s in range(5)]
     assert pseudo_values(by_pair, 5) == pytest.approx(np.array(expected))
@@ -82,12 +82,12 @@ def test_pseudo_values_of_a_mean_over_pairs() -> None:
 
 
 def test_intervals_cover_the_agreement_of_other_seeds() -> None:
-    """Pairs that agree by the product of two random numbers, of mean 0.7: the agreement of all seeds is 0.49."""
+    """The agreement of a pair is the product of two random numbers of mean 0.7: its expected value is 0.49."""
     rng, covered, sweeps = np.random.default_rng(7), 0, 300
     for _ in range(sweeps):
-        of_seed = rng.normal(0.7, 0.2, 5)
-        of_text = rng.normal(0, 0.3, 53)
-        by_pair = np.array([of_seed[s] * of_seed[t] + of_text for s, t in combinations(range(5), 2)])
+        seed_effects = rng.normal(0.7, 0.2, 5)
+        text_effects = rng.normal(0, 0.3, 53)
+        by_pair = np.array([seed_effects[s] * seed_effects[t] + text_effects for s, t in combinations(range(5), 2)])
         (sample,) = draw_samples([pseudo_values(by_pair + rng.normal(0, 0.1, by_pair.shape), 5)])
         _, low, high, _ = estimate_difference([(1, sample)])
         assert low is not None and high is not None

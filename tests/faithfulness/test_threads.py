@@ -1,4 +1,4 @@
-"""`map_in_threads`: the same results as without threads, errors, and an early end."""
+"""`map_in_threads` returns the results of a computation without threads, raises errors, and can end early."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from src.faithfulness.threads import map_in_threads
 from tests.faithfulness.models import BAD, GOOD, additive
 
 TEXTS = [np.array([5, GOOD, 7, 8, BAD, 9, 11][: 2 + number % 6]) for number in range(13)]
-PARTS = [np.arange(13)[start : start + 3] for start in range(0, 13, 3)]
+BATCHES = [np.arange(13)[start : start + 3] for start in range(0, 13, 3)]
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def three_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("three_threads")
-def test_threads_change_no_result() -> None:
+def test_threads_do_not_change_the_results() -> None:
     pytest.importorskip("captum")
     names: set[str] = set()
 
@@ -36,9 +36,9 @@ def test_threads_change_no_result() -> None:
         return measure_texts(probe, [TEXTS[row] for row in rows], [[0, int(row)] for row in rows], measures)[0]
 
     probe = additive()
-    expected = [measure(probe, rows) for rows in PARTS]
+    expected = [measure(probe, rows) for rows in BATCHES]
     names.clear()
-    actual = list(map_in_threads(probe, measure, PARTS))
+    actual = list(map_in_threads(probe, measure, BATCHES))
     assert len(actual) == 5
     assert threading.main_thread().name not in names
     for index, arrays in enumerate(expected):
@@ -53,11 +53,11 @@ def test_each_thread_has_a_model_and_errors_reach_the_caller() -> None:
     probe = additive()
     models: set[int] = set()
 
-    def fail(own: Probe, part: int) -> None:
-        models.add(id(own.model))
-        raise ValueError(f"part {part}")
+    def fail(thread_probe: Probe, index: int) -> None:
+        models.add(id(thread_probe.model))
+        raise ValueError(f"batch {index}")
 
-    with pytest.raises(ValueError, match=r"part [0-6]"):
+    with pytest.raises(ValueError, match=r"batch [0-6]"):
         list(map_in_threads(probe, fail, range(7)))
     assert id(probe.model) not in models
 
@@ -66,11 +66,11 @@ def test_each_thread_has_a_model_and_errors_reach_the_caller() -> None:
 def test_an_early_end_stops_the_threads_at_their_next_batch() -> None:
     started, stopped = threading.Semaphore(0), threading.Semaphore(0)
 
-    def work(probe: Probe, part: int) -> int:
-        if part == 0:
+    def work(probe: Probe, index: int) -> int:
+        if index == 0:
             started.acquire()
             started.acquire()
-            return part
+            return index
         started.release()
         try:
             while True:

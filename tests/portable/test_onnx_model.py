@@ -1,4 +1,4 @@
-"""Every encoder × attention is exported to ONNX, and computes the same there for any number of texts and tokens."""
+"""Each encoder with each attention is exported to ONNX, with equal outputs for any number of texts and tokens."""
 
 from pathlib import Path
 
@@ -15,15 +15,15 @@ from src.portable.onnx_model import TOLERANCE, PortableModel, convert, feed, lar
 from tests.models.combinations import ATTENTIONS, ENCODERS, LOGITS, VOCABULARY, choices, compose, texts
 
 
-def portable(**components: str) -> PortableModel:
+def build_portable(**components: str) -> PortableModel:
     torch.manual_seed(0)
     return PortableModel(compose(**components), CrossEntropy([1] * LOGITS), len(VOCABULARY), max_length=40).eval()
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_encoder_and_attention(encoder: str, attention: str, tmp_path: Path) -> None:
-    model = portable(encoder=encoder, attention=attention)
+def test_each_encoder_with_each_attention_is_exported(encoder: str, attention: str, tmp_path: Path) -> None:
+    model = build_portable(encoder=encoder, attention=attention)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
     tokens, mask = texts((17, 3, 0, 29))
     with torch.no_grad():
@@ -36,39 +36,39 @@ def test_encoder_and_attention(encoder: str, attention: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("pooling", choices("pooling"))
-def test_pooling(pooling: str, tmp_path: Path) -> None:
-    assert convert(portable(encoder="gru", pooling=pooling), tmp_path / "model.onnx") <= TOLERANCE
+def test_each_pooling_is_exported(pooling: str, tmp_path: Path) -> None:
+    assert convert(build_portable(encoder="gru", pooling=pooling), tmp_path / "model.onnx") <= TOLERANCE
 
 
 @pytest.mark.parametrize("position", choices("position"))
-def test_position(position: str, tmp_path: Path) -> None:
-    assert convert(portable(encoder="transformer", position=position), tmp_path / "model.onnx") <= TOLERANCE
+def test_each_position_is_exported(position: str, tmp_path: Path) -> None:
+    assert convert(build_portable(encoder="transformer", position=position), tmp_path / "model.onnx") <= TOLERANCE
 
 
-def test_ngrams_without_recurrence(tmp_path: Path) -> None:
-    model = portable(embedding="ngrams", attention="learned_query")
+def test_ngrams_without_recurrence_are_exported(tmp_path: Path) -> None:
+    model = build_portable(embedding="ngrams", attention="learned_query")
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 
-def test_binary_ngrams_and_scaling_by_length(tmp_path: Path) -> None:
-    model = portable(embedding="ngrams", attention="learned_query")
+def test_binary_ngrams_and_scaling_by_length_are_exported(tmp_path: Path) -> None:
+    model = build_portable(embedding="ngrams", attention="learned_query")
     assert isinstance(model.model.embedding, NgramEmbedding)
     assert isinstance(model.model.attention, LearnedQueryAttention)
-    before = model(*texts((17, 3, 29)))[0]
+    probabilities = model(*texts((17, 3, 29)))[0]
     model.model.embedding.binary = True
     model.model.attention.reference_length = 11.0
-    assert not torch.allclose(model(*texts((17, 3, 29)))[0], before)
+    assert not torch.allclose(model(*texts((17, 3, 29)))[0], probabilities)
     assert convert(model, tmp_path / "model.onnx") <= TOLERANCE
 
 
 def test_a_model_that_neither_exporter_converts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot be exported to ONNX \(tracing: .*; torch.export: "):
-        convert(portable(embedding="ngrams", encoder="bilstm"), tmp_path / "model.onnx")
+        convert(build_portable(embedding="ngrams", encoder="bilstm"), tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 
-class ReadsBatch(PortableModel):
-    """A model that tracing gets wrong without an error: the number of tokens becomes a constant."""
+class DependsOnTokenCount(PortableModel):
+    """A model that tracing exports wrongly without an error: the number of tokens becomes a constant."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         probabilities, weights = super().forward(tokens, mask)
@@ -76,15 +76,15 @@ class ReadsBatch(PortableModel):
 
 
 def test_a_silent_error_of_an_exporter_is_refused(tmp_path: Path) -> None:
-    model = portable(encoder="identity", attention="bahdanau")
-    model.__class__ = ReadsBatch
+    model = build_portable(encoder="identity", attention="bahdanau")
+    model.__class__ = DependsOnTokenCount
     with pytest.raises(UserError, match="tracing: the outputs differ from torch's by"):
         convert(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 
-def test_largest_difference_sees_other_weights(tmp_path: Path) -> None:
-    model = portable(encoder="lstm", attention="bahdanau")
+def test_largest_difference_from_a_changed_model(tmp_path: Path) -> None:
+    model = build_portable(encoder="lstm", attention="bahdanau")
     convert(model, tmp_path / "model.onnx")
     with torch.no_grad():
         model.model.head.linear.bias[0] += 0.25

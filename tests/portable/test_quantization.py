@@ -1,4 +1,4 @@
-"""The loss of accuracy by quantization, against numbers computed by hand."""
+"""The loss of accuracy by quantization is compared with numbers computed by hand."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from src.portable import quantization
 
 
 class Session:
-    """Returns the probabilities of the classes that it is told to predict."""
+    """An inference session that predicts the specified classes."""
 
     def __init__(self, predicted: list[int]) -> None:
         self.predicted = iter(predicted)
@@ -21,10 +21,10 @@ class Session:
         return [np.eye(3)[[next(self.predicted) for _ in inputs["tokens"]]]]
 
 
-def test_difference_and_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = [0] * 70 + [1] * 30
-    original = [0] * 70 + [0] * 30  # 70 of 100 are right
-    quantized = [0] * 60 + [2] * 10 + [1] * 2 + [0] * 28  # loses ten and wins two
+    original = [0] * 70 + [0] * 30  # 70 of 100 are correct
+    quantized = [0] * 60 + [2] * 10 + [1] * 2 + [0] * 28  # ten correct predictions fewer and two more
     sessions: dict[str, Any] = {"a": Session(original), "b": Session(quantized)}
     monkeypatch.setattr(quantization, "load_session", lambda path: sessions[path.name])
     index = torch.arange(100)
@@ -35,8 +35,8 @@ def test_difference_and_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loss.original == pytest.approx(0.70)
     assert loss.quantized == pytest.approx(0.62)
     assert loss.texts == 100
-    # the difference of a text is +1, 0 or -1: its variance is 0.12 - 0.08², and the interval about ± 1.96 σ / 10
-    half = 1.96 * np.sqrt((0.12 - 0.08**2) / 100)
-    assert loss.low == pytest.approx(-0.08 - half, abs=0.012)
-    assert loss.high == pytest.approx(-0.08 + half, abs=0.012)
+    # the difference of a text is +1, 0 or -1; its variance is 0.12 - 0.08², and the interval is about ± 1.96 σ / 10
+    margin = 1.96 * np.sqrt((0.12 - 0.08**2) / 100)
+    assert loss.low == pytest.approx(-0.08 - margin, abs=0.012)
+    assert loss.high == pytest.approx(-0.08 + margin, abs=0.012)
     assert "62.00% instead of 70.00% on 100 validation texts: -8.00 points" in str(loss)

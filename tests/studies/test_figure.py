@@ -1,4 +1,4 @@
-"""The figure of the main table shows each mean, its interval and every seed."""
+"""The figure of the main table contains each mean, its interval and every seed."""
 
 import pytest
 
@@ -12,9 +12,9 @@ def test_means_intervals_and_seeds():
     labels = {label.get_text(): y for y, label in zip(left.get_yticks(), left.get_yticklabels(), strict=True)}
     assert list(labels) == ["rnn · none", "rnn · uniform", "lstm · none", "lstm · uniform"]
     for axes in figure.axes:
-        drawn = {tuple(line.get_xdata()) for line in axes.lines if line.get_ydata()[0] == labels["lstm · none"]}
-        (interval,) = drawn - {(69.0, 71.0), (70.0,)}  # the seeds, the mean
+        lines = {tuple(line.get_xdata()) for line in axes.lines if line.get_ydata()[0] == labels["lstm · none"]}
+        (interval,) = lines - {(69.0, 71.0), (70.0,)}  # the seeds, the mean
         assert interval == pytest.approx((70 - 12.7062, 70 + 12.7062), abs=1e-4)  # t for one degree of freedom
-        single = [line for line in axes.lines if line.get_ydata()[0] == labels["rnn · uniform"]]
-        assert [tuple(line.get_xdata()) for line in single] == [(88.0,), (88.0,)]  # one seed has no interval
+        lines = [line for line in axes.lines if line.get_ydata()[0] == labels["rnn · uniform"]]
+        assert [tuple(line.get_xdata()) for line in lines] == [(88.0,), (88.0,)]  # one seed has no interval
     assert figure.axes[1].get_xlim() == (83.0, 90.0)  # the best mean is 88

@@ -25,7 +25,7 @@ def sweep(tmp_path_factory):
     return write_whole_sweep(folder / "sweep", ["rnn", "lstm"], ["none", "bahdanau"], (1, 2), n=101, epochs=3)
 
 
-def test_comparison_of_unpacked_records(sweep, tmp_path):
+def test_a_comparison_of_unpacked_records_has_the_same_results(sweep, tmp_path):
     assert write_release(sweep, tmp_path / "r.parquet") == 8
     runs = unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
     original, unpacked = compare([sweep]), compare([tmp_path / "runs"])
@@ -41,7 +41,7 @@ def test_comparison_of_unpacked_records(sweep, tmp_path):
     assert [claim.verdict for claim in original.claims] == [claim.verdict for claim in unpacked.claims]
 
 
-def test_statistics_gradients_and_curves(sweep, tmp_path):
+def test_statistics_gradients_and_curves_are_preserved(sweep, tmp_path):
     write_release(sweep, tmp_path / "r.parquet")
     for run in unpack_release(tmp_path / "r.parquet", tmp_path / "runs"):
         before, after = read_statistics(sweep / run.name), read_statistics(run)
@@ -54,7 +54,7 @@ def test_statistics_gradients_and_curves(sweep, tmp_path):
         assert history["val/acc"] == pytest.approx(read_history(sweep / run.name)["val/acc"], rel=1e-5)
 
 
-def test_records_name_no_folder(tmp_path):
+def test_released_records_contain_no_path(tmp_path):
     result = {
         "command": "python -m src.train data.path=/secret/place",
         "overrides": [
@@ -74,7 +74,7 @@ def test_records_name_no_folder(tmp_path):
     assert json.loads(row["config"])["model"]["embedding"]["path"] == "vectors.txt"
 
 
-def test_a_path_within_a_setting_is_refused(tmp_path):
+def test_a_path_within_an_option_is_refused(tmp_path):
     write_run(
         tmp_path / "run",
         make_probabilities(LABELS, CORRECT),
@@ -91,18 +91,18 @@ def test_log_odds_by_hand():
     np.testing.assert_allclose(odds, [[np.log(2), 0], [-np.log(3), -np.log(3)]], atol=1e-3)
 
 
-def test_extreme_probabilities_stay_finite():
+def test_extreme_probabilities_remain_finite():
     probabilities = unpack_probabilities(pack_probabilities(np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)))
     np.testing.assert_allclose(probabilities, [[1, 0], [0, 1]], atol=1e-6)
     assert (probabilities[:, ::-1].diagonal() > 0).all()  # log-odds of at most 40 leave a finite loss
 
 
-def rows_of(classes):
+def rows_strategy(classes):
     return st.lists(st.tuples(*[st.floats(1e-6, 1)] * classes), min_size=1, max_size=7)
 
 
-@given(st.sampled_from([2, 3, 5]).flatmap(rows_of))
-def test_probabilities_and_predicted_classes_stay(rows):
+@given(st.sampled_from([2, 3, 5]).flatmap(rows_strategy))
+def test_probabilities_and_predicted_classes_are_preserved(rows):
     probabilities = np.array(rows) / np.sum(rows, axis=1, keepdims=True)
     unpacked = unpack_probabilities(pack_probabilities(probabilities))
     np.testing.assert_allclose(unpacked, probabilities, atol=2e-4 if len(rows[0]) == 2 else 4e-3)
@@ -110,20 +110,20 @@ def test_probabilities_and_predicted_classes_stay(rows):
 
 
 @pytest.mark.parametrize("winner", [0, 1])
-def test_near_ties_keep_the_class(winner):
+def test_the_predicted_class_of_a_near_tie_is_preserved(winner):
     probabilities = np.array([[0.5, 0.5]])
     probabilities[0, winner] += 1e-9
     assert unpack_probabilities(pack_probabilities(probabilities)).argmax(1) == [winner]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1nothing", b"run,result\n"])
-def test_a_file_that_is_no_release(tmp_path, content):
+def test_a_file_that_is_no_release_is_refused(tmp_path, content):
     (tmp_path / "r.parquet").write_bytes(content)
     with pytest.raises(UserError, match=r"r\.parquet is not a release"):
         unpack_release(tmp_path / "r.parquet", tmp_path / "runs")
 
 
-def test_a_name_that_leaves_the_folder(sweep, tmp_path):
+def test_a_name_that_leaves_the_folder_is_refused(sweep, tmp_path):
     write_release(sweep, tmp_path / "r.parquet")
     table = pq.read_table(tmp_path / "r.parquet")
     names = [["../outside", *table["run"].to_pylist()[1:]]]

@@ -21,25 +21,25 @@ def records(tmp_path_factory):
             patch.setitem(sweeps.UNIFORMITY, attention, 0.9)
         folder = tmp_path_factory.mktemp("study")
         choices = ["none", "uniform", "bahdanau"]
-        whole = write_whole_sweep(folder / "all", ["lstm", "bilstm"], choices, (1, 2), n=211, epochs=2)
+        sweep = write_whole_sweep(folder / "all", ["lstm", "bilstm"], choices, (1, 2), n=211, epochs=2)
         for seed in (1, 2):
-            part = folder / f"part_{seed}"
-            for run in whole.glob(f"*seed-{seed}"):
-                shutil.copytree(run, part / run.name)
-            write_release(part, release_file("bidirectional", seed, folder / "results"))
+            seed_folder = folder / f"seed_{seed}"
+            for run in sweep.glob(f"*seed-{seed}"):
+                shutil.copytree(run, seed_folder / run.name)
+            write_release(seed_folder, release_file("bidirectional", seed, folder / "results"))
         other = write_whole_sweep(folder / "other", ["bilstm"], ["qkv"], (1,), n=211, epochs=2)
         write_release(other, release_file("other_attentions", 1, folder / "results"))
     return folder
 
 
-def write(records, tmp_path):
+def write_report(records, tmp_path):
     results = shutil.copytree(records / "results", tmp_path / "results")
     report.write_report(results=results, report=tmp_path / "results.md")
     return results, tmp_path / "results.md"
 
 
 def test_numbers_of_the_main_table(records, tmp_path):
-    results, path = write(records, tmp_path)
+    results, path = write_report(records, tmp_path)
     text = path.read_text()
     rows = {row.variant.name: row for row in compare([records / "all"]).rows}
     for encoder in ("lstm", "bilstm"):
@@ -52,17 +52,18 @@ def test_numbers_of_the_main_table(records, tmp_path):
     assert (results / "accuracy.png").stat().st_size > 10_000
 
 
-def test_differences_to_the_same_encoder(records, tmp_path):
-    _, path = write(records, tmp_path)
+def test_differences_from_variants_of_the_same_encoder(records, tmp_path):
+    _, path = write_report(records, tmp_path)
     differences = path.read_text().partition("### Differences from no attention")[2].partition("### AUROC")[0]
     rows = {row.variant.name: row for row in compare([records / "all"], baseline="lstm none").rows}
     value, low, high = rows["lstm · bahdanau"].difference
     assert f"| `lstm` | `bahdanau` | {100 * value:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) |" in differences
-    assert differences.count("exploratory") == 6  # two encoders: 2 differences from none and 1 to uniform
+    # for each of two encoders, two differences from none and one from uniform
+    assert differences.count("exploratory") == 6
 
 
-def test_areas_and_their_differences(records, tmp_path):
-    _, path = write(records, tmp_path)
+def test_auroc_and_its_differences(records, tmp_path):
+    _, path = write_report(records, tmp_path)
     section = path.read_text().partition("### AUROC")[2].partition("### Claims")[0]
     compared = compare([records / "all"], baseline="lstm uniform", metric="auroc").rows
     rows = {row.variant.name: row for row in compared}
@@ -73,7 +74,7 @@ def test_areas_and_their_differences(records, tmp_path):
 
 
 def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
-    _, path = write(records, tmp_path)
+    _, path = write_report(records, tmp_path)
     section = path.read_text().partition("with six further attention mechanisms")[2].partition("###")[0]
     seed_1 = [*records.glob("all/*seed-1"), *records.glob("other/*")]
     rows = {row.variant.name: row for row in compare(seed_1, baseline="bilstm bahdanau").rows}
@@ -85,8 +86,8 @@ def test_other_attentions_are_compared_on_their_seeds(records, tmp_path):
     assert len(cells) == 9 and "one seed" in section
 
 
-def test_check_names_each_file_that_differs(records, tmp_path):
-    results, path = write(records, tmp_path)
+def test_the_check_returns_each_file_that_differs(records, tmp_path):
+    results, path = write_report(records, tmp_path)
     assert report.write_report(check=True, results=results, report=path) == []
     path.write_text(path.read_text().replace("exploratory", "better", 1))
     assert report.write_report(check=True, results=results, report=path) == [path]
@@ -94,7 +95,7 @@ def test_check_names_each_file_that_differs(records, tmp_path):
     assert set(report.write_report(check=True, results=results, report=path)) == {path, results / report.PAGE}
 
 
-def test_a_report_without_records_says_not_measured(tmp_path):
+def test_a_report_without_records_contains_not_measured(tmp_path):
     report.write_report(results=tmp_path, report=tmp_path / "results.md")
     text = (tmp_path / "results.md").read_text()
     assert "Not measured." in text and "| `speedrun` | not measured |" in text

@@ -29,22 +29,22 @@ def write_seconds(results, sweep, seed, *seconds):
     pq.write_table(pa.table({"result": records}), file)
 
 
-def order(results, **options):
+def task_order(results, **options):
     return [(task.name, task.seed) for task in run.missing_tasks(PLAN, results, tuple(PLAN.sweeps), **options)]
 
 
 def test_seeds_come_before_sweeps(tmp_path):
-    assert order(tmp_path) == [("first", 1), ("second", 1), ("second", 2), ("first", 3)]
+    assert task_order(tmp_path) == [("first", 1), ("second", 1), ("second", 2), ("first", 3)]
 
 
-def test_released_sweeps_are_left_out(tmp_path):
+def test_released_sweeps_are_omitted(tmp_path):
     write_seconds(tmp_path, "second", 1, 5.0)
-    assert order(tmp_path) == [("first", 1), ("second", 2), ("first", 3)]
+    assert task_order(tmp_path) == [("first", 1), ("second", 2), ("first", 3)]
 
 
-def test_selected_seeds_and_quick(tmp_path):
-    assert order(tmp_path, seeds=[2, 3]) == [("second", 2), ("first", 3)]
-    assert order(tmp_path, is_quick=True) == [("first", 1), ("second", 1)]
+def test_seeds_and_a_quick_trial_can_be_selected(tmp_path):
+    assert task_order(tmp_path, seeds=[2, 3]) == [("second", 2), ("first", 3)]
+    assert task_order(tmp_path, is_quick=True) == [("first", 1), ("second", 1)]
 
 
 def test_estimate_is_the_mean_over_released_seeds_divided_by_jobs(tmp_path):
@@ -57,12 +57,12 @@ def test_estimate_is_the_mean_over_released_seeds_divided_by_jobs(tmp_path):
 
 
 def test_estimate_of_a_quick_trial_counts_the_runs(tmp_path):
-    write_seconds(tmp_path, "first", 1, 100.0, 140.0)  # of a whole run
+    write_seconds(tmp_path, "first", 1, 100.0, 140.0)  # whole runs
     tasks = list(run.missing_tasks(PLAN, tmp_path, tuple(PLAN.sweeps), is_quick=True))
-    assert [task.name for task in tasks] == ["second"]  # `first` is released
+    assert [task.name for task in tasks] == ["second"]  # seed 1 of `first` is already released
     tasks += [run.Task("first", PLAN.sweeps["first"], 3)]
     text = run.describe(tasks, PLAN, 5, tmp_path, is_quick=True)
-    assert "second, seed 1: 17 s" in text and "first, seed 3: 17 s" in text  # one run; two runs at once
+    assert "second, seed 1: 17 s" in text and "first, seed 3: 17 s" in text  # one run, and two parallel runs
     assert "2 sweeps will take about 34 s" in text
 
 
@@ -74,14 +74,14 @@ def test_estimate_of_a_quick_trial_counts_the_runs(tmp_path):
         (["--path=imdb=no/such/folder"], "no such file or folder"),
     ],
 )
-def test_mistakes_end_in_one_message(arguments, message, capsys):
-    with pytest.raises(SystemExit) as end:
+def test_mistakes_are_reported(arguments, message, capsys):
+    with pytest.raises(SystemExit) as error:
         run.main(arguments)
-    assert message in str(end.value.code) + capsys.readouterr().err
+    assert message in str(error.value.code) + capsys.readouterr().err
 
 
 @pytest.mark.parametrize("sweep", load_plan().sweeps.values(), ids=load_plan().sweeps)
-def test_the_plan_has_valid_command_lines(sweep):
+def test_the_command_lines_of_the_plan_are_valid(sweep):
     mistakes = command_line_mistakes(repository("train"), list(sweep.overrides), sweeps=True, deep=True)
     assert [mistake for mistake in mistakes if mistake.entry != "data.path"] == []
 
@@ -104,8 +104,8 @@ def test_a_sweep_that_fails_is_not_released(tmp_path, monkeypatch):
         run._run(task, tmp_path / "out", {"imdb": "/data/imdb"}, 2, ())
     with pytest.raises(UserError):
         run._run(single, tmp_path / "out", {}, 2, ())
-    started, resumed, alone = (command[3:] for command in commands)
-    assert started[:4] == ["-m", "experiment=report", "model/encoder=rnn,lstm", "seed=1"]
-    assert not any("launcher" in text for text in alone)  # one run uses all threads
-    assert "hydra.launcher.n_jobs=2" in started and any("/data/imdb" in text for text in started)
+    first, resumed, single_run = (command[3:] for command in commands)
+    assert first[:4] == ["-m", "experiment=report", "model/encoder=rnn,lstm", "seed=1"]
+    assert not any("launcher" in text for text in single_run)  # a single run uses all threads
+    assert "hydra.launcher.n_jobs=2" in first and any("/data/imdb" in text for text in first)
     assert resumed[0].startswith("sweep.resume=") and "-m" not in resumed
