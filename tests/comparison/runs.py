@@ -11,7 +11,7 @@ CHOICES = {"data": "imdb", "embedding": "learned", "encoder": "lstm", "attention
 
 
 def config(folder: Path, choices: dict[str, str], seed: int, options: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A resolved configuration; `options` are set by dotted path."""
+    """Return a resolved configuration, in which `options` sets values by their dotted paths."""
     model = {
         kind: {"_target_": f"src.{kind}.{choices[kind]}"} for kind in ("embedding", "encoder", "attention", "pooling")
     }
@@ -43,7 +43,10 @@ def write_run(
     result: dict[str, Any] | None = None,
     **choices: str,
 ) -> Path:
-    """Write a finished run: n×C and n, `choices` such as encoder="rnn"; `result` replaces keys of result.json."""
+    """Write a completed run with probabilities n×C and labels n.
+
+    `choices` contains choices such as encoder="rnn", and `result` replaces keys of result.json.
+    """
     selection = CHOICES | choices
     classes = probabilities.shape[1]
     record = {
@@ -76,7 +79,7 @@ def write_run(
 
 
 def make_probabilities(labels: np.ndarray, correct: np.ndarray, confidence: float = 0.8) -> np.ndarray:
-    """Probabilities n×2 of predictions that are correct or not (n bool), all of the same confidence."""
+    """Return probabilities n×2 with the same confidence for each text; `correct` (n, bool) selects the correct ones."""
     predicted = np.where(correct, labels, 1 - labels)
     return np.where(np.arange(2) == predicted[:, None], confidence, 1 - confidence)
 
@@ -84,10 +87,10 @@ def make_probabilities(labels: np.ndarray, correct: np.ndarray, confidence: floa
 def write_sweep(
     folder: Path, accuracies: dict[tuple[str, str], float], *, seeds: int = 5, n: int = 401, spread: float = 0.005
 ) -> Path:
-    """Write a run for each seed and (encoder, attention), of that accuracy with standard deviation `spread`."""
+    """Write a run for each seed and (encoder, attention), whose accuracy has the standard deviation `spread`."""
     rng = np.random.default_rng(7)
     labels = rng.integers(0, 2, n)
-    difficulty = rng.uniform(size=n)  # of each text, the same for all runs
+    difficulty = rng.uniform(size=n)  # of each text; it is the same for all runs
     for (encoder, attention), accuracy in accuracies.items():
         for seed in range(1, seeds + 1):
             level = accuracy + spread * rng.normal()

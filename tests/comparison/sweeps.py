@@ -1,4 +1,4 @@
-"""Sweeps with curves and attention: `python -m tests.comparison.sweeps <folder>` writes one of 100 runs."""
+"""Sweeps with curves and attention: `python -m tests.comparison.sweeps <folder>` writes a sweep of 100 runs."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ UNIFORMITY = {
     "luong_concat": 0.8,
 }  # exponent of the length
 NUM_MEASURED = 101  # texts in attention_stats.npz
-ATTENDED = ("not", "good", "quiet", "stayed")  # words with high weights
+ATTENDED = ("not", "good", "quiet", "stayed")  # words that have high weights
 
 
 def write_whole_sweep(

@@ -1,4 +1,4 @@
-"""Verdicts on the claims of the twenty-model study, from runs that support, refute, or cannot judge them."""
+"""Verdicts on the claims of the twenty-model study: supported, refuted and inconclusive claims."""
 
 import io
 from pathlib import Path
@@ -29,7 +29,7 @@ NAMES = {
 
 
 def judge(variants: list[Variant], accuracy: dict[str, Sample]) -> dict[str, Claim]:
-    """The claims of the study by a short name; those about one choice by their text."""
+    """Return the claims of the study by short name, and claims about a single choice by their text."""
     claims = judge_claims(load_study(DEFAULT_STUDY, variants).claims, variants, {"acc": accuracy}, {})
     return {NAMES.get(claim.text, claim.text): claim for claim in claims}
 
@@ -56,7 +56,7 @@ class Sweep:
         ]
 
     def judge(self, n: int = 1009, same_texts: bool = True) -> dict[str, Claim]:
-        """Judge runs of these accuracies; with `same_texts`, the same texts are difficult for all."""
+        """Judge runs of these accuracies; with `same_texts`, the same texts are difficult for all runs."""
         variants, rng = group_runs(find_runs([self.folder]).runs), np.random.default_rng(2)
         difficulty = (rng.permutation(n) + 0.5) / n
         correct = []
@@ -83,7 +83,7 @@ def test_attention_better_than_none_but_not_than_uniform(sweep: Sweep) -> None:
     assert float(claims["none"].numbers.split()[0]) == pytest.approx(10, abs=0.3)
     assert "p < 0.001" in claims["none"].numbers
     assert [line.split(":")[0] for line in claims["none"].evidence] == ["bahdanau against none", "keras against none"]
-    assert claims["uniform"].verdict == "not supported"  # its interval ends below half a point
+    assert claims["uniform"].verdict == "not supported"  # the interval ends below half a point
     assert "keras against uniform" in claims["uniform"].evidence[1]
 
 
@@ -93,7 +93,7 @@ def test_too_few_texts_are_inconclusive(sweep: Sweep) -> None:
     assert sweep.judge(n=101, same_texts=False)["none"].verdict == "inconclusive"
 
 
-def test_worse_than_none_is_not_supported(sweep: Sweep) -> None:
+def test_an_attention_that_is_worse_than_none_is_not_supported(sweep: Sweep) -> None:
     sweep.add("lstm", "none", 0.8)
     sweep.add("lstm", "bahdanau", 0.7)
     assert sweep.judge()["none"].verdict == "not supported"
@@ -107,8 +107,8 @@ def test_a_contradicting_pair_is_inconclusive(sweep: Sweep) -> None:
     assert claim.evidence[0] == "true on average, but not for keras against none"
 
 
-def test_only_variants_of_one_encoder_are_paired(sweep: Sweep) -> None:
-    """Attention on an LSTM is not compared with an RNN without it."""
+def test_only_variants_of_the_same_encoder_are_compared(sweep: Sweep) -> None:
+    """An LSTM with attention is not compared with an RNN without attention."""
     sweep.add("rnn", "none", 0.5)
     sweep.add("lstm", "bahdanau", 0.9)
     claim = sweep.judge()["none"]
@@ -125,7 +125,7 @@ def test_few_seeds_are_inconclusive(sweep: Sweep) -> None:
     assert claim.evidence[0] == "at least one variant has only 4 seeds: a verdict needs 5"
 
 
-def test_pairs_of_few_seeds_are_excluded_where_others_have_enough(sweep: Sweep) -> None:
+def test_pairs_of_few_seeds_are_excluded_if_others_have_enough(sweep: Sweep) -> None:
     for attention, seeds in (("none", 5), ("bahdanau", 5), ("keras", 2)):
         sweep.add("lstm", attention, 0.7 if attention == "none" else 0.8, seeds)
     claim = sweep.judge()["none"]
@@ -146,7 +146,7 @@ def test_identical_predictions_of_few_texts_are_inconclusive(sweep: Sweep) -> No
         ((0.6, 0.8, 0.65, 0.8), "inconclusive"),
         ((0.6, 0.85, 0.65, 0.8), "not supported"),
     ],
-    ids=["beats each", "as good as one", "below one"],
+    ids=["better than each rival", "equal to a rival", "worse than a rival"],
 )
 def test_bilstm_is_compared_with_its_strongest_rival(sweep: Sweep, accuracies: tuple[float, ...], verdict: str) -> None:
     for encoder, accuracy in zip(ENCODERS, accuracies, strict=True):
@@ -166,12 +166,12 @@ def test_bilstm_without_a_rival_is_inconclusive(sweep: Sweep) -> None:
 
 
 def jitter(name: str, seed: int) -> int:
-    """0 to 4 over five seeds, in an order that depends on the name; without variation there is no interval."""
+    """Variation between seeds, which an interval requires: 0 to 4, in an order that depends on the name."""
     return (len(name) + seed) % 5
 
 
 def write_spread(run: Path, share: float) -> None:
-    """Write statistics of texts with this attended share; texts of one word are ignored."""
+    """Write statistics of a text of one word, and of texts whose effective words are this share of all words."""
     length = np.array([1, 7, 13, 101])
     effective = np.array([1, *(share * length[1:])])
     entropy = {"entropy": np.log(effective), "effective": effective, "length": length}
@@ -195,13 +195,13 @@ def test_missing_attention_statistics_are_reported(sweep: Sweep) -> None:
 
 
 def write_norms(run: Path, factor: float, count: int = 31) -> None:
-    """Write norms that alternately rise and fall by a factor."""
+    """Write norms that alternately rise and fall by this factor."""
     rows = [f"{10 * index},encoder,{factor ** (index % 2):.6g}\n{10 * index},head,1" for index in range(count)]
     (run / "gradients.csv").write_text("step,part,norm\n" + "\n".join(rows) + "\n")
 
 
 @pytest.mark.parametrize(("lstm", "verdict"), [(1.2, "supported"), (6.0, "not supported")])
-def test_lstm_gradients_against_rnns(sweep: Sweep, lstm: float, verdict: str) -> None:
+def test_lstm_gradients_against_rnn_gradients(sweep: Sweep, lstm: float, verdict: str) -> None:
     for encoder, factor in (("rnn", 3.0), ("lstm", lstm), ("birnn", 3.0), ("bilstm", lstm)):
         for seed, run in enumerate(sweep.add(encoder, "none")):
             write_norms(run, factor * (1 + 0.01 * jitter(encoder, seed)))
@@ -218,7 +218,7 @@ def test_too_few_gradients_are_inconclusive(sweep: Sweep) -> None:
     assert sweep.judge()["gradients"].evidence == ("too few runs have enough data in gradients.csv",)
 
 
-def test_a_damaged_file_affects_its_claim_only(sweep: Sweep) -> None:
+def test_a_damaged_file_affects_only_its_claim(sweep: Sweep) -> None:
     for attention in ("luong_dot", "bahdanau", "none"):
         for run in sweep.add("lstm", attention):
             (run / "attention_stats.npz").write_bytes(b"PK")
@@ -227,7 +227,7 @@ def test_a_damaged_file_affects_its_claim_only(sweep: Sweep) -> None:
     assert claims["none"].numbers
 
 
-def test_each_claim_names_its_document(sweep: Sweep) -> None:
+def test_each_claim_has_a_source(sweep: Sweep) -> None:
     sweep.add("lstm", "none")
     assert all(claim.source for claim in sweep.judge().values())
 
@@ -237,7 +237,7 @@ T = 2.776  # Student's t of a 95 % interval with 4 degrees of freedom
 
 
 def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]) -> dict[str, Claim]:
-    """Claims of five seeds' accuracies by (encoder, attention), without any uncertainty of the texts."""
+    """Judge the claims on accuracies of five seeds by (encoder, attention), without uncertainty from texts."""
     for encoder, attention in scores:
         sweep.add(encoder, attention)
     variants = group_runs(find_runs([sweep.folder]).runs)
@@ -249,7 +249,7 @@ def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]
 
 
 @pytest.mark.parametrize(
-    ("mean", "half", "verdict"),
+    ("mean", "margin", "verdict"),
     [
         (0.2, 0.1, "real but negligible"),
         (0.2, 0.25, "not supported"),
@@ -261,16 +261,16 @@ def judge_scores(sweep: Sweep, scores: dict[tuple[str, str], np.ndarray | float]
         (-0.2, 0.9, "inconclusive"),
     ],
 )
-def test_a_gain_is_judged_by_its_interval(sweep: Sweep, mean: float, half: float, verdict: str) -> None:
-    """In points of accuracy: relative to zero and to half a point."""
-    scores = {("lstm", "none"): 0.8, ("lstm", "bahdanau"): 0.8 + (mean + half / T * NOISE) / 100}
+def test_a_gain_is_judged_by_its_interval(sweep: Sweep, mean: float, margin: float, verdict: str) -> None:
+    """The interval, in points of accuracy, is compared with zero and with half a point."""
+    scores = {("lstm", "none"): 0.8, ("lstm", "bahdanau"): 0.8 + (mean + margin / T * NOISE) / 100}
     claim = judge_scores(sweep, scores)["none"]
     assert claim.verdict == verdict
     assert claim.numbers.startswith(f"{mean:+.2f} (")
 
 
 def test_a_negligible_gain_that_a_pair_contradicts_is_inconclusive(sweep: Sweep) -> None:
-    """+0.5 and -0.2 points: +0.15 on average."""
+    """The gains are +0.5 and -0.2 points, +0.15 on average."""
     gains = {"bahdanau": 0.5, "keras": -0.2}
     scores = {("lstm", name): 0.8 + (value + 0.02 * NOISE) / 100 for name, value in gains.items()}
     claim = judge_scores(sweep, {("lstm", "none"): 0.8, **scores})["none"]
@@ -283,10 +283,10 @@ def bounds(claim: Claim) -> tuple[float, float]:
 
 
 def test_intervals_are_simultaneous_and_agree_with_holms_test(sweep: Sweep) -> None:
-    """Two claims: 97.5 % each, and a gain of p = 0.04, which only Holm's second step shows, ends at zero."""
+    """Two claims: intervals of 97.5 %, except for a gain with p = 0.04 in Holm's second step, which ends at zero."""
     from scipy.stats import t
 
-    gain, wide = 2.0, t.ppf(0.9875, 4)
+    gain, quantile = 2.0, t.ppf(0.9875, 4)
     error = gain / t.ppf(0.98, 4)
     claims = judge_scores(
         sweep,
@@ -301,7 +301,7 @@ def test_intervals_are_simultaneous_and_agree_with_holms_test(sweep: Sweep) -> N
     assert "p 0.04" in uniform.numbers
     low, high = bounds(uniform)
     assert low == 0
-    assert high == pytest.approx(gain + wide * error, abs=0.1)
+    assert high == pytest.approx(gain + quantile * error, abs=0.1)
 
 
 def test_intervals_of_one_claim_are_at_95_percent(sweep: Sweep) -> None:
@@ -309,8 +309,8 @@ def test_intervals_of_one_claim_are_at_95_percent(sweep: Sweep) -> None:
     assert bounds(claim) == pytest.approx((2 - 0.5 * T, 2 + 0.5 * T), abs=0.06)
 
 
-def test_failing_against_some_rival_allows_for_all_rivals(sweep: Sweep) -> None:
-    """BiLSTM against the strongest of three: p is three times that of its own test where BiLSTM is worse."""
+def test_the_p_value_against_the_strongest_rival_is_corrected_for_all_rivals(sweep: Sweep) -> None:
+    """BiLSTM is worse than the strongest of three rivals: p is three times that of this single test."""
     from scipy.stats import t
 
     margin = 2.0 / t.isf(0.01, 4)  # two-sided p = 0.02
@@ -320,8 +320,8 @@ def test_failing_against_some_rival_allows_for_all_rivals(sweep: Sweep) -> None:
     assert bounds(claim)[1] > 0  # 98.3 % for each of three rivals
 
 
-def test_each_attention_is_judged_besides_the_average(sweep: Sweep) -> None:
-    """The average of +2 and -1 points hides that one attention loses; the claims about one are a family of two."""
+def test_each_attention_has_a_verdict_besides_the_average(sweep: Sweep) -> None:
+    """The average of +2 and -1 points hides the loss of an attention; claims about one attention form a family."""
     from scipy.stats import t
 
     gains = {"bahdanau": 2.0, "keras": -1.0}
@@ -331,12 +331,12 @@ def test_each_attention_is_judged_besides_the_average(sweep: Sweep) -> None:
     assert claims["none"].numbers.startswith("+0.50 (")
     best, worst = (claims[f"Attention beats no attention: {name}"] for name in gains)
     assert (best.numbers[:7], worst.numbers[:7]) == ("+2.00 (", "-1.00 (")
-    assert float(best.numbers.split("; p ")[1].split()[0]) == pytest.approx(0.12, abs=0.012)  # Holm's, of two
+    assert float(best.numbers.split("; p ")[1].split()[0]) == pytest.approx(0.12, abs=0.012)  # Holm, two claims
     assert bounds(best)[1] == pytest.approx(2 + t.ppf(0.9875, 4) * error, abs=0.1)
     assert best.source == worst.source == claims["none"].source
 
 
-def test_claims_about_one_choice_change_no_other_claim(sweep: Sweep) -> None:
+def test_claims_about_a_single_choice_do_not_change_other_claims(sweep: Sweep) -> None:
     scores = {("lstm", "none"): 0.8, ("lstm", "keras"): 0.8 + 0.5 * NOISE / 100, ("lstm", "bahdanau"): 0.8}
     judge_scores(sweep, scores)
     variants = group_runs(find_runs([sweep.folder]).runs)
@@ -351,14 +351,14 @@ def test_claims_about_one_choice_change_no_other_claim(sweep: Sweep) -> None:
     assert judge_claims([average_only], variants, {"acc": samples}, {}) == (first,)
 
 
-def test_a_single_attention_is_judged_once(sweep: Sweep) -> None:
+def test_a_single_attention_has_one_verdict(sweep: Sweep) -> None:
     claims = judge_scores(sweep, {("lstm", "none"): 0.8, ("lstm", "keras"): 0.8 + 0.5 * NOISE / 100})
     assert claims.keys() == set(NAMES.values())
 
 
 @pytest.fixture
 def twins(tmp_path: Path) -> Path:
-    """Sweeps of two encoders whose luong_concat has the predictions of bahdanau, and luong_dot others."""
+    """Sweeps of two encoders; luong_concat has the same predictions as bahdanau, and luong_dot has others."""
     rng = np.random.default_rng(3)
     labels = np.arange(211) % 2
     for encoder in ("rnn", "lstm"):
@@ -373,7 +373,7 @@ def twins(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_variants_with_identical_predictions_count_once_and_are_named(twins: Path) -> None:
+def test_variants_with_identical_predictions_count_once_and_are_listed(twins: Path) -> None:
     with_twins, without = compare([twins]), compare([twins / "others"])
     claims = with_twins.claims[0]
     assert [claim.text for claim in with_twins.claims[:3]] == [

@@ -11,15 +11,15 @@ from src.comparison.page import render
 from src.errors import UserError
 from tests.comparison.runs import make_probabilities, write_run, write_sweep
 
-THREE = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
+ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
 
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_sweep(tmp_path_factory.mktemp("sweep"), THREE)
+    return write_sweep(tmp_path_factory.mktemp("sweep"), ACCURACIES)
 
 
-def test_ranks_and_judges(sweep: Path) -> None:
+def test_variants_are_ranked_and_have_verdicts(sweep: Path) -> None:
     result = compare([sweep])
     assert [row.variant.name for row in result.rows] == ["bahdanau", "uniform", "none", "keras"]
     assert [row.verdict for row in result.rows] == ["better", "not significant", "baseline", "worse"]
@@ -61,7 +61,7 @@ def test_a_baseline_may_be_typed_without_dots(tmp_path: Path) -> None:
 
 
 def test_lower_calibration_error_is_better(tmp_path: Path) -> None:
-    """All have a confidence of 80 %; an accuracy of 79 % is better calibrated than one of 60 %."""
+    """All predictions have a confidence of 80 %, which is better calibrated at an accuracy of 79 % than at 60 %."""
     write_sweep(tmp_path, {("lstm", "none"): 0.6, ("lstm", "keras"): 0.79})
     result = compare([tmp_path], metric="ece")
     assert [row.variant.name for row in result.rows] == ["keras", "none"]
@@ -69,13 +69,13 @@ def test_lower_calibration_error_is_better(tmp_path: Path) -> None:
     assert result.rows[0].difference.value < 0
 
 
-def test_unknown_metric_names_the_nearest(sweep: Path) -> None:
+def test_an_unknown_metric_is_reported_with_a_suggestion(sweep: Path) -> None:
     with pytest.raises(UserError, match="--metric f1-macro: no such score; did you mean f1_macro"):
         compare([sweep], metric="f1-macro")
 
 
 def test_few_seeds_are_exploratory(tmp_path: Path) -> None:
-    result = compare([write_sweep(tmp_path, THREE, seeds=4)])
+    result = compare([write_sweep(tmp_path, ACCURACIES, seeds=4)])
     assert {row.verdict for row in result.rows} == {"baseline", "exploratory"}
 
 
@@ -88,7 +88,7 @@ def test_a_single_run(tmp_path: Path) -> None:
 
 
 def test_an_ensemble_is_scored_by_its_mean_probabilities(tmp_path: Path) -> None:
-    """Each of three is wrong where the mean of all is correct."""
+    """Each of three runs makes mistakes, but their mean is correct for each text."""
     labels = np.array([1, 0, 1, 0, 1])
     positives = np.array([[0.9, 0.6, 0.4, 0.1, 0.8], [0.8, 0.1, 0.7, 0.6, 0.3], [0.4, 0.2, 0.9, 0.1, 0.8]])
     for seed, positive in enumerate(positives):
@@ -102,7 +102,7 @@ def test_an_ensemble_is_scored_by_its_mean_probabilities(tmp_path: Path) -> None
     assert compare([tmp_path], metric="nll").rows[0].ensemble == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_default_baseline_is_best_on_validation_among_those_without_attention(tmp_path: Path) -> None:
+def test_the_default_baseline_is_the_variant_without_attention_that_is_best_on_validation_texts(tmp_path: Path) -> None:
     labels = np.array([0, 1, 1, 0])
     probabilities = make_probabilities(labels, np.array([True, True, False, True]))
     for encoder, attention, val in (("rnn", "none", 0.7), ("lstm", "none", 0.8), ("lstm", "keras", 0.9)):
@@ -112,7 +112,7 @@ def test_the_default_baseline_is_best_on_validation_among_those_without_attentio
     assert compare([tmp_path]).baseline.variant.name == "lstm · none"
 
 
-def test_without_such_a_variant_the_baseline_is_the_first_started(tmp_path: Path) -> None:
+def test_if_all_variants_have_attention_the_baseline_is_the_first_started(tmp_path: Path) -> None:
     labels = np.array([0, 1, 1, 0])
     for seed, attention in ((4, "keras"), (2, "qkv"), (3, "bahdanau")):
         write_run(tmp_path / attention, make_probabilities(labels, labels > 0), labels, seed=seed, attention=attention)
@@ -133,7 +133,7 @@ def test_excluded_runs_are_listed(tmp_path: Path) -> None:
     assert {(run.folder.name, run.status) for run in result.excluded} == {("x", "failed"), ("lstm_none_1", "repeated")}
 
 
-def test_other_data_are_refused_with_both_folders(tmp_path: Path) -> None:
+def test_runs_with_different_data_are_refused(tmp_path: Path) -> None:
     labels = np.array([0, 1])
     for name in ("one", "two"):
         data = {"fingerprint": name, "class_names": ["class 0", "class 1"], "train": 7, "test": 2}
@@ -142,7 +142,7 @@ def test_other_data_are_refused_with_both_folders(tmp_path: Path) -> None:
         compare([tmp_path])
 
 
-def test_other_texts_of_the_same_data_are_refused(tmp_path: Path) -> None:
+def test_runs_with_different_test_texts_are_refused(tmp_path: Path) -> None:
     for name, labels in {"one": np.array([0, 1, 1]), "two": np.array([0, 1])}.items():
         write_run(tmp_path / name, make_probabilities(labels, labels > 0), labels, encoder=name)
     with pytest.raises(UserError, match=r"two \(2 texts\) and .*one \(3\) were tested on different texts"):

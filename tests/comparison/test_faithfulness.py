@@ -17,7 +17,7 @@ from tests.helpers import ROOT
 
 
 def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
-    """A record of two texts, of which the second has no limits, and τ ± 0.1."""
+    """Write a record of two texts, the second of which has equal limits, with the values tau ± 0.1."""
     options: dict[str, Any] = {"format": FORMAT, "texts": 2, "seed": 0, "measures": ["removal", "limits"]}
     options |= {
         "checkpoint": "",
@@ -47,7 +47,7 @@ def sweep(tmp_path: Path) -> Path:
     return folder
 
 
-def test_columns(sweep: Path) -> None:
+def test_columns_from_the_records(sweep: Path) -> None:
     comparison = compare([sweep], None, "acc", None)
     lines = {line["variant"]: line for line in csv.DictReader(io.StringIO(render_csv(comparison)))}
     assert float(lines["bahdanau"]["attention_faithfulness"]) == pytest.approx(0.4)  # (0.1 + 0.1) / 0.5
@@ -57,7 +57,7 @@ def test_columns(sweep: Path) -> None:
     assert "Normalized comprehensiveness of attention" in render(comparison)
 
 
-def test_claims(sweep: Path) -> None:
+def test_a_claim_about_the_records(sweep: Path) -> None:
     comparison = compare([sweep], None, "acc", ROOT / "studies" / "faithfulness.yaml")
     verdicts = {claim.text: (claim.verdict, claim.numbers) for claim in comparison.claims}
     verdict, numbers = verdicts["Additive attention agrees with gradients more than dot-product attention"]

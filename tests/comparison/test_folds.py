@@ -14,14 +14,14 @@ LABELS = (np.array([0, 1, 1]), np.array([0, 1]), np.array([1, 0]))  # of three f
 
 
 def write_folds(folder: Path, correct: dict[int, list[list[bool]]], *, attention: str = "none") -> None:
-    """Write a run for each seed and fold; `correct` has the right predictions of each fold by seed."""
+    """Write a run for each seed and fold; `correct` states by seed and fold which predictions are correct."""
     for seed, folds in correct.items():
-        for fold, right in enumerate(folds):
+        for fold, is_correct in enumerate(folds):
             labels = LABELS[fold]
             data = {"fingerprint": "f", "class_names": ["class 0", "class 1"], "folds": 3, "fold": fold}
             write_run(
                 folder / f"{attention}_{seed}_{fold}",
-                make_probabilities(labels, np.array(right)),
+                make_probabilities(labels, np.array(is_correct)),
                 labels,
                 seed=seed,
                 options={"data.folds": 3, "data.fold": fold},
@@ -30,13 +30,13 @@ def write_folds(folder: Path, correct: dict[int, list[list[bool]]], *, attention
             )
 
 
-ONE = [[True, True, False], [True, False], [True, True]]  # 5 of 7
-OTHER = [[True, False, False], [True, False], [False, True]]  # 3 of 7
+FIVE_CORRECT = [[True, True, False], [True, False], [True, True]]  # of 7
+THREE_CORRECT = [[True, False, False], [True, False], [False, True]]  # of 7
 
 
 def test_the_folds_of_a_seed_are_one_score_over_all_texts(tmp_path: Path) -> None:
-    write_folds(tmp_path, {1: ONE, 2: OTHER})
-    write_folds(tmp_path, {1: OTHER, 2: OTHER}, attention="keras")
+    write_folds(tmp_path, {1: FIVE_CORRECT, 2: THREE_CORRECT})
+    write_folds(tmp_path, {1: THREE_CORRECT, 2: THREE_CORRECT}, attention="keras")
     comparison = compare([tmp_path])
     best, last = comparison.rows
     assert (best.variant.name, best.seeds, len(best.variant.runs)) == ("none", 2, 6)
@@ -47,24 +47,24 @@ def test_the_folds_of_a_seed_are_one_score_over_all_texts(tmp_path: Path) -> Non
     assert (comparison.texts, comparison.folds, comparison.is_single_run) == (7, 3, False)
 
 
-def test_the_seeds_and_not_the_folds_decide_whether_a_verdict_is_possible(tmp_path: Path) -> None:
-    for attention, folds in (("none", ONE), ("keras", OTHER)):
-        write_folds(tmp_path, {1: folds, 2: folds}, attention=attention)  # six runs each, of two seeds
+def test_a_verdict_requires_enough_seeds_for_any_number_of_folds(tmp_path: Path) -> None:
+    for attention, folds in (("none", FIVE_CORRECT), ("keras", THREE_CORRECT)):
+        write_folds(tmp_path, {1: folds, 2: folds}, attention=attention)  # six runs of two seeds
     assert [row.verdict for row in compare([tmp_path]).rows] == ["baseline", "exploratory"]
 
 
-def test_the_report_states_what_the_intervals_resample(tmp_path: Path) -> None:
-    write_folds(tmp_path, {1: ONE})
+def test_the_report_states_that_intervals_do_not_resample_folds(tmp_path: Path) -> None:
+    write_folds(tmp_path, {1: FIVE_CORRECT})
     comparison = compare([tmp_path])
     text = render_markdown(comparison)
     assert "3 folds per seed" in text and "They do not resample the folds" in text
-    assert render_csv(comparison).splitlines()[1].split(",")[1] == "1"  # the seeds, each once
+    assert render_csv(comparison).splitlines()[1].split(",")[1] == "1"  # each seed is listed once
     write_run(tmp_path / "plain" / "run", make_probabilities(LABELS[0], LABELS[0] > 0), LABELS[0])
     assert "folds" not in render_markdown(compare([tmp_path / "plain"]))
 
 
 def test_a_seed_without_all_folds_is_listed_and_not_compared(tmp_path: Path) -> None:
-    write_folds(tmp_path, {1: ONE, 2: OTHER})
+    write_folds(tmp_path, {1: FIVE_CORRECT, 2: THREE_CORRECT})
     (tmp_path / "none_2_1" / "result.json").unlink()
     comparison = compare([tmp_path])
     assert comparison.rows[0].seeds == 1 and comparison.is_single_run

@@ -112,9 +112,11 @@ def test_a_single_run_has_the_sections_of_one_run(tmp_path: Path) -> None:
 
 def test_a_sparse_grid_is_omitted(comparison: Comparison) -> None:
     best, second, *_ = comparison.rows
-    few = replace(comparison, rows=(best, second))
-    differ = [name for name in ("encoder", "attention") if best.variant.differs[name] != second.variant.differs[name]]
-    assert ("grid" in section_ids(render(few))) == (len(differ) == 2)
+    two_variants = replace(comparison, rows=(best, second))
+    differences = [
+        name for name in ("encoder", "attention") if best.variant.differs[name] != second.variant.differs[name]
+    ]
+    assert ("grid" in section_ids(render(two_variants))) == (len(differences) == 2)
 
 
 def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
@@ -135,28 +137,28 @@ def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
 
 
 INTERACTION = """
-const shown = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)]
+const visible = (name) => [...document.querySelectorAll(`[data-pane=${name}]`)]
   .filter((pane) => pane.checkVisibility()).map((pane) => pane.dataset.value);
 const press = (element) => {  // click on the topmost element at its centre, as a mouse does
   element.scrollIntoView({block: "center"});
   const {left, top, width, height} = element.getBoundingClientRect();
   document.elementFromPoint(left + width / 2, top + height / 2).click();
 };
-const result = {start: ["ranking", "grid", "cost", "curves", "text"].map(shown)};
+const result = {start: ["ranking", "grid", "cost", "curves", "text"].map(visible)};
 for (const [name, value] of Object.entries({ranking: "ece", grid: "auroc", cost: "memory", curves: "loss"})) {
   press(document.querySelector(`input[name="${name}"][value="${value}"]`));
 }
 press(document.querySelector("[data-step='1']"));
-result.end = ["ranking", "grid", "cost", "curves", "text"].map(shown);
+result.end = ["ranking", "grid", "cost", "curves", "text"].map(visible);
 const bars = [...document.querySelectorAll("canvas.bars")].filter((canvas) => canvas.checkVisibility());
-const inked = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data.some((byte) => byte > 0);
-result.bars = bars.map((canvas) => [canvas.width, inked(canvas)]);
+const isDrawn = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data.some((byte) => byte > 0);
+result.bars = bars.map((canvas) => [canvas.width, isDrawn(canvas)]);
 const word = [...document.querySelectorAll(".strip span")].find((word) => word.checkVisibility());
 word.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
-result.reading = document.querySelector("#texts .readout").textContent === `${word.textContent}: ${word.title}`;
+result.readout = document.querySelector("#texts .readout").textContent === `${word.textContent}: ${word.title}`;
 press(document.querySelector("[data-step='1']"));
-result.around = shown("text");
-result.wide = document.documentElement.scrollWidth - innerWidth;
+result.wrapped = visible("text");
+result.overflow = document.documentElement.scrollWidth - innerWidth;
 result.width = innerWidth;
 result.paper = getComputedStyle(document.body).backgroundColor;
 return result;
@@ -164,38 +166,38 @@ return result;
 
 
 @pytest.fixture(scope="module")
-def hundred(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """As many variants, seeds and words as a real sweep."""
+def large_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a sweep with twenty variants, five seeds and long texts."""
     texts = [text(length, length) for length in (61, 230, 187, 412, 300, 150)]
-    sweep = tmp_path_factory.mktemp("hundred")
+    sweep = tmp_path_factory.mktemp("large_page")
     return render(compare([write_whole_sweep(sweep, seeds=(1, 2, 3, 4, 5), texts=texts)]))
 
 
-def test_the_page_of_a_hundred_runs_is_below_10_mb(hundred: str) -> None:
-    check_page(hundred)
-    assert len(hundred.encode()) < 10e6
+def test_the_page_of_a_hundred_runs_is_below_10_mb(large_page: str) -> None:
+    check_page(large_page)
+    assert len(large_page.encode()) < 10e6
 
 
 @needs_browser
-def test_a_browser_renders_the_page_of_a_hundred_runs(hundred: str, tmp_path: Path) -> None:
-    state = visit(hundred, tmp_path, "return [document.querySelectorAll('#ranking tbody tr').length, innerWidth]")
+def test_a_browser_renders_the_page_of_a_hundred_runs(large_page: str, tmp_path: Path) -> None:
+    state = visit(large_page, tmp_path, "return [document.querySelectorAll('#ranking tbody tr').length, innerWidth]")
     assert state == [5 * 20, 1280]
 
 
 @needs_browser
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desk", "phone, dark mode"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["desktop", "phone, dark mode"])
 def test_pickers_switch_panes(html: str, tmp_path: Path, width: int, dark: bool) -> None:
     state = visit(html, tmp_path, INTERACTION, width=width, dark=dark)
     assert state["start"] == [["acc"], ["acc"], ["seconds"], ["acc"], ["test_0"]]
     assert state["end"] == [["ece"], ["auroc"], ["memory"], ["loss"], ["test_1"]]
-    assert state["around"] == ["test_0"]
+    assert state["wrapped"] == ["test_0"]
     assert state["bars"] == [[37, True]] * 4
-    assert state["reading"]
-    assert state["width"] == width and state["wide"] <= 0
+    assert state["readout"]
+    assert state["width"] == width and state["overflow"] <= 0
     assert state["paper"] == ("rgb(19, 22, 27)" if dark else "rgb(255, 255, 255)")
 
 
-def test_a_damaged_file_of_one_run_is_omitted_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_of_one_run_is_omitted_and_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     sweep = write_whole_sweep(tmp_path, ["rnn", "bilstm"], ["none"], [1], texts=[LONG, text(11)])
     first, second = sorted(path.parent for path in sweep.glob("*/result.json"))
     (first / "attention.json").write_text("[7]")

@@ -1,4 +1,4 @@
-"""Discovery of runs below a folder, and the reasons for excluded ones."""
+"""Discovery of runs below a folder, and the reasons why runs are excluded."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_renamed_keys_of_a_stored_configuration_have_their_present_names(tmp_pat
     assert "per_part" not in run.config
 
 
-def test_excluded_runs_are_named_with_their_reason(tmp_path: Path) -> None:
+def test_excluded_runs_are_listed_with_their_reasons(tmp_path: Path) -> None:
     write_run(tmp_path / "good", PROBABILITIES, LABELS)
     write_run(tmp_path / "oom", PROBABILITIES, LABELS, result={"status": "failed", "error": "OutOfMemoryError: 3 GiB"})
     write_run(
@@ -66,7 +66,7 @@ def test_excluded_runs_are_named_with_their_reason(tmp_path: Path) -> None:
         assert "\n" not in reasons[name][1]
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nowhere: no such folder"):
         find_runs([tmp_path, tmp_path / "nowhere"])
 

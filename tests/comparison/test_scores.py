@@ -21,8 +21,8 @@ def test_means_are_the_scores_of_a_run(classes: int) -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_resampled_means_vary_as_resampled_scores(classes: int) -> None:
-    """Standard deviations over resamples, of the linearized and of the recomputed scores."""
+def test_resampled_means_have_the_standard_deviation_of_resampled_scores(classes: int) -> None:
+    """The linearized scores are compared with scores that are recomputed on each resample."""
     probabilities, labels = predictions(997, classes, seed=4)
     p = probabilities.astype(np.float64)
     recomputed = replicates(p, labels, losses(p, labels), np.random.default_rng(0))
@@ -33,7 +33,7 @@ def test_resampled_means_vary_as_resampled_scores(classes: int) -> None:
 
 
 def test_auroc_by_hand() -> None:
-    """Of 2 × 2 pairs, three in order and one tied: 3.5 / 4."""
+    """Of 2 × 2 pairs, three are in order and one is tied: 3.5 / 4."""
     scores = np.array([0.1, 0.4, 0.4, 0.9])
     by_text = scores_by_text(np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]), ["auroc"])
     assert by_text["auroc"].mean() == pytest.approx(3.5 / 4)

@@ -1,4 +1,4 @@
-"""Means over seeds and tests against numbers computed by hand and on simulated seeds."""
+"""Means over seeds and tests, compared with numbers computed by hand and on simulated seeds."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_one_seed_has_no_interval() -> None:
     assert mean_over_seeds([0.8]) == (0.8, None, None)
 
 
-def test_interval_over_seeds_covers() -> None:
+def test_interval_over_seeds_covers_the_expected_value() -> None:
     rng = np.random.default_rng(3)
     hits = [low <= 0 <= high for _ in range(TRIALS) for _, low, high in [mean_over_seeds(rng.normal(size=5))]]
     assert abs(np.mean(hits) - 0.95) < 3 * np.sqrt(0.95 * 0.05 / TRIALS)

@@ -1,4 +1,4 @@
-"""Study files: their claims, and one message for the mistakes in them."""
+"""Study files: their claims, and the message that lists their mistakes."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.comparison.runs import make_probabilities, write_run, write_sweep
 LABELS = np.arange(101) % 2
 CLAIM: dict[str, Any] = {
     "claim": "Keras beats none",
-    "source": "ours",
+    "source": "a test",
     "metric": "acc",
     "direction": "higher",
     "pairs": [{"variants": {"attention": "keras"}, "against": {"attention": "none"}}],
@@ -58,14 +58,16 @@ def test_without_a_study_claims_about_missing_variants_are_omitted(sweep: Path) 
 
 
 @pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "not supported")])
-def test_a_claim_has_a_direction(sweep: Path, tmp_path: Path, direction: str, verdict: str) -> None:
+def test_the_direction_of_a_claim_determines_its_verdict(
+    sweep: Path, tmp_path: Path, direction: str, verdict: str
+) -> None:
     (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"direction": direction})).claims
-    assert (claim.verdict, claim.text, claim.source) == (verdict, "Keras beats none", "ours")
+    assert (claim.verdict, claim.text, claim.source) == (verdict, "Keras beats none", "a test")
     assert claim.numbers.startswith("+16.76 (+")
 
 
-def test_a_claim_has_a_metric(sweep: Path, tmp_path: Path) -> None:
-    """All have a confidence of 80 %: the errors of calibration are 2 and 15 points."""
+def test_a_claim_about_calibration_error(sweep: Path, tmp_path: Path) -> None:
+    """All predictions have a confidence of 80 %: the calibration errors are 2 and 15 points."""
     lower = CLAIM | {"metric": "ece", "direction": "lower"}
     (claim,) = compare([sweep], study=write_study(tmp_path, lower)).claims
     assert claim.verdict == "not supported"
@@ -83,16 +85,18 @@ def test_an_undefined_metric_is_inconclusive(tmp_path: Path) -> None:
     assert (claim.verdict, claim.evidence) == ("inconclusive", ("AUROC is not defined on these test texts",))
 
 
-def test_a_negligible_difference_is_declared(sweep: Path, tmp_path: Path) -> None:
+def test_a_difference_below_the_threshold_is_negligible(sweep: Path, tmp_path: Path) -> None:
     (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"negligible": 0.5})).claims
     assert claim.verdict == "real but negligible"
 
 
 def test_varying_options_select_variants(tmp_path: Path) -> None:
-    for dim, right in ((8, LABELS > 0), (64, LABELS >= 0)):
+    for dim, correct in ((8, LABELS > 0), (64, LABELS >= 0)):
         for seed in range(5):
             options = {"model.encoder.hidden_dim": dim}
-            write_run(tmp_path / f"{dim}_{seed}", make_probabilities(LABELS, right), LABELS, seed=seed, options=options)
+            write_run(
+                tmp_path / f"{dim}_{seed}", make_probabilities(LABELS, correct), LABELS, seed=seed, options=options
+            )
     pairs = [{"variants": {"hidden_dim": 64}, "against": {"hidden_dim": 8}}]
     (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | {"pairs": pairs})).claims
     assert claim.verdict == "supported"
@@ -110,14 +114,14 @@ def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     assert (claim.metric, claim.negligible, claim.also_for_each) == ("ece", 0.005, "attention")
 
 
-def test_a_choice_outside_conf_is_valid_where_a_run_has_it(tmp_path: Path) -> None:
+def test_a_choice_outside_conf_is_valid_if_a_run_has_it(tmp_path: Path) -> None:
     for attention in ("mine", "none"):
         write_run(tmp_path / attention, make_probabilities(LABELS, LABELS > 0), LABELS, attention=attention)
     pairs = [{"variants": {"attention": "mine"}, "against": {"attention": "none"}}]
     assert len(compare([tmp_path], study=write_study(tmp_path, CLAIM | {"pairs": pairs})).claims) == 1
 
 
-def selecting(**selector: Any) -> dict[str, Any]:
+def pairs_with(**selector: Any) -> dict[str, Any]:
     return {"pairs": [{"variants": selector, "against": {"attention": "none"}}]}
 
 
@@ -134,24 +138,24 @@ def selecting(**selector: Any) -> dict[str, Any]:
         ({"claim": "a\nb"}, "claims[0].claim: contains a line break or a control character"),
         ({"source": "\x1b[31mred"}, "claims[0].source: contains a line break or a control character"),
         ({"metric": "x" * 100_000}, f"no such metric '{'x' * 60}'"),
-        (selecting(attention="\x1b[31m"), "variants.attention: contains a line break or a control character"),
+        (pairs_with(attention="\x1b[31m"), "variants.attention: contains a line break or a control character"),
         ({"negligible": -1}, "claims[0].negligible: should be greater than 0"),
         ({"negligible": float("nan")}, "claims[0].negligible: should be a finite number"),
         ({"also_for_each": "atention"}, "no such component of `variants` 'atention'; did you mean attention?"),
         ({"pairs": []}, "claims[0].pairs: is empty"),
         ({"pairs": "all"}, "claims[0].pairs: expects a list"),
         ({"pairs": [{"variants": {"attention": "keras"}}]}, "claims[0].pairs[0].against: is missing"),
-        (selecting(), "claims[0].pairs[0].variants: is empty"),
+        (pairs_with(), "claims[0].pairs[0].variants: is empty"),
         (
-            selecting(atention="keras"),
+            pairs_with(atention="keras"),
             "variants: no such component or varying option 'atention'; did you mean attention?",
         ),
-        (selecting(attention="kears"), "variants: no such attention 'kears'; did you mean keras?"),
-        (selecting(attention=["keras", "unifrm"]), "no such attention 'unifrm'; did you mean uniform?"),
-        (selecting(attention={"not": ["bahdanu"]}), "no such attention 'bahdanu'; did you mean bahdanau?"),
-        (selecting(attention={"nto": ["none"]}), "variants.attention: expects a choice, a list of choices, or {not:"),
-        (selecting(attention=None), "variants.attention: expects a choice"),
-        (selecting(attention=[]), "variants.attention: expects a choice"),
+        (pairs_with(attention="kears"), "variants: no such attention 'kears'; did you mean keras?"),
+        (pairs_with(attention=["keras", "unifrm"]), "no such attention 'unifrm'; did you mean uniform?"),
+        (pairs_with(attention={"not": ["bahdanu"]}), "no such attention 'bahdanu'; did you mean bahdanau?"),
+        (pairs_with(attention={"nto": ["none"]}), "variants.attention: expects a choice, a list of choices, or {not:"),
+        (pairs_with(attention=None), "variants.attention: expects a choice"),
+        (pairs_with(attention=[]), "variants.attention: expects a choice"),
         (
             {"decided_by": "strongest_rival", "also_for_each": "attention"},
             "claims[0]: also_for_each requires decided_by: mean",
@@ -162,7 +166,7 @@ def selecting(**selector: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_mistake_names_file_key_and_valid_name(
+def test_a_mistake_is_reported_with_file_key_and_valid_name(
     variants: list[Variant], tmp_path: Path, claim: dict[str, Any], message: str
 ) -> None:
     path = write_study(tmp_path, CLAIM | claim)
@@ -184,7 +188,7 @@ def test_all_mistakes_are_reported_together(variants: list[Variant], tmp_path: P
 ALIASES = b"a: &a [x, x]\n" + b"".join(b"%c: &%c [*%c, *%c]\n" % (n + 1, n + 1, n, n) for n in range(97, 119))
 
 
-def test_a_long_list_of_mistakes_is_cut(variants: list[Variant], tmp_path: Path) -> None:
+def test_a_long_list_of_mistakes_is_shortened(variants: list[Variant], tmp_path: Path) -> None:
     path = write_study(tmp_path, *[CLAIM | {"metric": f"auc{number}"} for number in range(99)])
     with pytest.raises(UserError, match=r"99 mistakes in the study(?s:.*)claims\[19\](?s:.*)\n  and 79 more$"):
         load_study(path, variants)
@@ -217,7 +221,7 @@ def test_a_file_without_claims_is_refused(
     assert message in str(error.value)
 
 
-def test_a_missing_file_names_the_nearest(variants: list[Variant], tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_a_suggestion(variants: list[Variant], tmp_path: Path) -> None:
     path = write_study(tmp_path, CLAIM)
     with pytest.raises(UserError, match=rf"--study .*studdy.yaml: no such file; did you mean {path}\?"):
         load_study(tmp_path / "studdy.yaml", variants)

@@ -34,7 +34,7 @@ def rename(row: Row, name: str) -> Row:
     return replace(row, variant=replace(row.variant, name=name))
 
 
-def test_numbers() -> None:
+def test_formats_of_numbers() -> None:
     assert format_with_margin(Interval(0.8816, 0.8786, 0.8846)) == "0.882 ± 0.003"
     assert format_with_margin(Interval(0.0123, 0.0043, 0.0203), 4, "+") == "+0.0123 ± 0.0080"
     assert format_with_margin(Interval(0.88, None, None)) == "0.880"
@@ -84,14 +84,14 @@ def test_csv_has_every_number_in_full_precision(comparison: Comparison) -> None:
     assert (base["variant"], base["acc_difference"], base["p"], base["verdict"]) == ("none", "", "", "baseline")
 
 
-def show(comparison: Comparison, width: int) -> str:
+def export_terminal(comparison: Comparison, width: int) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(render_terminal(comparison))
     return console.export_text()
 
 
-def test_the_terminal_shows_every_section(comparison: Comparison) -> None:
-    text = show(comparison, 100)
+def test_the_terminal_has_every_section(comparison: Comparison) -> None:
+    text = export_terminal(comparison, 100)
     for word in (
         "none (baseline)",
         "± ",
@@ -108,7 +108,7 @@ def test_the_terminal_shows_every_section(comparison: Comparison) -> None:
 
 def test_one_run_has_no_claims_and_no_differences(tmp_path: Path) -> None:
     single = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
-    for text in (render_markdown(single), show(single, 100)):
+    for text in (render_markdown(single), export_terminal(single, 100)):
         assert "Scores" in text
         assert "Differences" not in text
         assert "Claims" not in text
@@ -119,7 +119,7 @@ def test_the_compared_metric_is_the_first_column(tmp_path: Path) -> None:
     assert "| variant | seeds | negative log-likelihood | accuracy |" in render_markdown(result)
 
 
-def test_markup_in_a_claim_is_text(comparison: Comparison) -> None:
+def test_markup_in_a_claim_is_not_interpreted(comparison: Comparison) -> None:
     claim = Claim("A <claim>", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
-    assert "[red]why[/red]" in show(replace(comparison, claims=(claim,)), 100)
+    assert "[red]why[/red]" in export_terminal(replace(comparison, claims=(claim,)), 100)
     assert "**A &lt;claim>**" in render_markdown(replace(comparison, claims=(claim,)))

@@ -3,7 +3,7 @@
 from src.comparison.twins import find_twins
 
 
-def test_identical_predictions_under_every_seed_make_twins() -> None:
+def test_variants_with_identical_predictions_under_every_seed_are_twins() -> None:
     digests = {"a": {1: "x", 2: "y"}, "b": {1: "x", 2: "y"}, "c": {1: "x", 2: "z"}, "d": {1: "x", 2: "y"}}
     assert find_twins(digests) == {"a": "a", "b": "a", "c": "c", "d": "a"}
 

@@ -1,4 +1,4 @@
-"""Intervals and tests against numbers computed by hand, and on simulated seeds and texts of a known difference."""
+"""Intervals and tests, compared with numbers computed by hand and on simulated runs of a known difference."""
 
 import numpy as np
 import pytest
@@ -13,13 +13,13 @@ TRIALS = 300
 def simulate(
     rng: np.random.Generator, seeds: int, n: int, *, level: float, seed: float, text: float, residual: float
 ) -> np.ndarray:
-    """Which of n texts S runs of a variant get right: a threshold on the sum of the effects of seed and text."""
-    of_text = rng.normal(size=n) + text * rng.normal(size=n)
-    of_run = seed * rng.normal(size=(seeds, 1)) + residual * rng.normal(size=(seeds, n))
-    return (level + of_text + of_run > 0).astype(np.float64)
+    """Correctness S×n of a variant's runs: the sum of the effects of seed and text exceeds a threshold."""
+    text_effects = rng.normal(size=n) + text * rng.normal(size=n)
+    run_effects = seed * rng.normal(size=(seeds, 1)) + residual * rng.normal(size=(seeds, n))
+    return (level + text_effects + run_effects > 0).astype(np.float64)
 
 
-def trial(rng: np.random.Generator, **sizes: float) -> Difference:
+def simulate_difference(rng: np.random.Generator, **sizes: float) -> Difference:
     """The difference of two variants of equal accuracy."""
     first, second = draw_samples([simulate(rng, 5, 211, level=1.2, **sizes) for _ in range(2)])
     return estimate_difference([(1, first), (-1, second)])
@@ -35,13 +35,13 @@ def trial(rng: np.random.Generator, **sizes: float) -> Difference:
     ],
     ids=["seeds", "texts", "all", "residuals"],
 )
-def test_difference_covers_and_has_few_false_positives(
+def test_intervals_cover_the_difference_and_false_positives_are_rare(
     monkeypatch: pytest.MonkeyPatch, sizes: dict[str, float], max_coverage: float
 ) -> None:
-    """Coverage of 95 % for every kind of noise, within three standard errors; residual noise only makes it wider."""
+    """The coverage is 95 % within three standard errors for each kind of noise; residual noise increases it."""
     monkeypatch.setattr(two_level_bootstrap, "RESAMPLES", 400)
     rng = np.random.default_rng(11)
-    results = [trial(rng, **sizes) for _ in range(TRIALS)]
+    results = [simulate_difference(rng, **sizes) for _ in range(TRIALS)]
     covered = np.mean([result.low <= 0 <= result.high for result in results])
     false_positives = np.mean([result.p_value < 0.05 for result in results])
     tolerance = 3 * np.sqrt(0.95 * 0.05 / TRIALS)
@@ -50,8 +50,8 @@ def test_difference_covers_and_has_few_false_positives(
     assert false_positives == pytest.approx(1 - covered, abs=1e-9)  # interval and p-value agree
 
 
-def test_holm_keeps_the_family_wise_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seven variants, none better than the baseline: few sweeps have a significant difference."""
+def test_holm_limits_the_family_wise_error_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven variants are as good as the baseline: few sweeps have a significant difference."""
     monkeypatch.setattr(two_level_bootstrap, "RESAMPLES", 300)
     rng, false_positives, sweeps = np.random.default_rng(12), 0, 100
     for _ in range(sweeps):
@@ -74,11 +74,11 @@ def test_a_large_difference_is_significant() -> None:
 
 
 def test_standard_error_by_hand() -> None:
-    """2 seeds × 4 texts against 1 × 4: seeds' variance beyond the interaction, plus the texts'."""
+    """2 seeds × 4 texts and 1 seed × 4 texts: the variance of seeds without the interaction, plus that of texts."""
     first = np.array([[1.0, 1, 1, 1], [1, 0, 1, 0]])  # seeds 1.0, 0.5; texts 1, .5, 1, .5; residuals ±0.25
     second = np.array([[1.0, 0, 1, 1]])
     # noise = (8 × 0.0625 / 3) / 8 = 1/48; seeds: 0.125 / 2 = 1/16, of which 1/16 - 1/48 = 1/24 remains
-    # texts of the difference: 0, .5, 0, -.5: variance 0.125, / 4 = 1/32 as a bootstrap has it
+    # differences by text: 0, .5, 0, -.5, of variance 0.125 with divisor n as in a bootstrap; 0.125 / 4 = 1/32
     sample, other = draw_samples([first, second])
     _, noise = two_level_bootstrap._seed_contributions([(1, sample)])
     assert noise == pytest.approx(1 / 48)
@@ -87,30 +87,30 @@ def test_standard_error_by_hand() -> None:
     assert result.value == pytest.approx(0.0)
     from scipy.stats import chi2, t
 
-    # a quarter of χ²(1) lies below 0.1015: the seeds' 1/24 may be 1/0.1015 times as much
+    # a quarter of χ²(1) lies below 0.1015: the variance 1/24 of seeds may be 1/0.1015 times as large
     variance, margin = 1 / 24 + 1 / 32, (1 / chi2.ppf(0.25, 1) - 1) / 24
     freedom = (variance + margin) ** 2 / (1 / 16 + margin) ** 2
 
-    assert result.high == pytest.approx(t.ppf(0.975, freedom) * np.sqrt(variance), rel=0.1)  # of 2,000 resamples
+    assert result.high == pytest.approx(t.ppf(0.975, freedom) * np.sqrt(variance), rel=0.1)  # 2,000 resamples
 
 
 def test_texts_are_paired() -> None:
-    """The interval is narrower for two variants with the same difficult texts than with different ones."""
+    """The interval is narrower for two variants with the same difficult texts than for two with different ones."""
     rng = np.random.default_rng(5)
     is_difficult = rng.uniform(size=307) < 0.3
     first = np.stack([~is_difficult | (rng.uniform(size=307) < 0.1) for _ in range(3)]).astype(float)
     second = np.stack([~is_difficult | (rng.uniform(size=307) < 0.1) for _ in range(3)]).astype(float)
 
-    def width(other: np.ndarray) -> float:
+    def interval_length(other: np.ndarray) -> float:
         a, b = draw_samples([first, other])
         result = estimate_difference([(1, a), (-1, b)])
         return result.high - result.low
 
-    assert width(second) < 0.7 * width(second[:, rng.permutation(307)])
+    assert interval_length(second) < 0.7 * interval_length(second[:, rng.permutation(307)])
 
 
 def test_the_interval_of_one_seed_covers_texts_only() -> None:
-    """The interval is that of paired texts: differences 1, 0, 0, -1, … of spread s, s / √n."""
+    """The differences by text 1, 0, 0, -1, … with standard deviation s have the standard error s / √n."""
     first, second = np.zeros((1, 100)), np.zeros((1, 100))
     first[0, :30], second[0, 20:40] = 1, 1
     a, b = draw_samples([first, second])
@@ -120,14 +120,14 @@ def test_the_interval_of_one_seed_covers_texts_only() -> None:
 
 
 def test_identical_predictions_have_no_interval() -> None:
-    """Identical predictions of five texts do not show how those of other texts would differ."""
+    """Identical predictions of five texts do not show how predictions for other texts would differ."""
     scores = np.array([[1.0, 0, 1, 1, 0]])
     a, b = draw_samples([scores, scores])
     assert estimate_difference([(1, a), (-1, b)]) == (0.0, None, None, 1.0)
 
 
-def test_without_texts_it_is_welchs_test() -> None:
-    """Statistics that do not depend on texts vary over seeds only."""
+def test_without_texts_the_test_equals_welchs_test() -> None:
+    """A statistic that does not depend on texts varies only over seeds."""
     from scipy.stats import ttest_ind
 
     rng = np.random.default_rng(8)
@@ -141,7 +141,7 @@ def test_one_run_without_texts_has_no_interval() -> None:
     assert estimate_difference([(1, single)])[1:] == (None, None, None)
 
 
-def test_without_texts_and_with_shared_seeds_it_is_the_paired_test() -> None:
+def test_without_texts_and_with_common_seeds_the_test_equals_the_paired_test() -> None:
     from scipy.stats import ttest_rel
 
     rng = np.random.default_rng(8)
@@ -192,8 +192,8 @@ def test_variants_in_two_groups_of_common_seeds() -> None:
     )
 
 
-def test_two_seeds_beside_many_texts_keep_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two seeds cause nine tenths of the variance: its estimate is small by chance where t is large by chance."""
+def test_two_seeds_and_many_texts_keep_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two seeds cause nine tenths of the variance, whose estimate is small by chance if t is large by chance."""
     monkeypatch.setattr(two_level_bootstrap, "RESAMPLES", 300)
     rng, trials, false_positives = np.random.default_rng(14), 2 * TRIALS, 0
     for _ in range(trials):
@@ -203,7 +203,7 @@ def test_two_seeds_beside_many_texts_keep_the_level(monkeypatch: pytest.MonkeyPa
 
 
 def test_percentiles_of_five_seeds_are_too_narrow() -> None:
-    """The reason for an interval by Student's t, with the standard error of the bootstrap."""
+    """This is the reason for an interval by Student's t with the standard error of the bootstrap."""
     rng = np.random.default_rng(21)
     bootstrap = percentiles = 0
     for _ in range(TRIALS):
