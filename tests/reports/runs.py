@@ -12,7 +12,7 @@ WORDS = ["the", "film", "was", "not", "good", "but", "its", "quiet", "ending", "
 
 
 def predictions(n: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities n×C float32 that predict most labels correctly, and labels n."""
+    """Return probabilities n×C (float32) that predict most labels correctly, and labels n."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, n)
     scores = rng.normal(size=(n, classes))
@@ -24,7 +24,7 @@ def predictions(n: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.nda
 def example(
     length: int, heads: int = 0, index: int = 0, names: Sequence[str] = ("class 0", "class 1")
 ) -> dict[str, Any]:
-    """One entry of attention.json; `heads` = 0 omits the matrix."""
+    """Return an entry of attention.json; with `heads` = 0, it has no matrix."""
     rng = np.random.default_rng(length + heads)
     words = [WORDS[index] for index in rng.integers(0, len(WORDS), length)]
     scores = rng.normal(size=(max(1, heads), length, length)) + 2 * rng.normal(size=length)
@@ -61,7 +61,7 @@ def write_run(
     examples: list[dict[str, Any]] | None = None,
     names: list[str] | None = None,
 ) -> Path:
-    """Write a run of n test texts; validation is best in the middle epoch and repeated at the end."""
+    """Write a run with n test texts; the middle epoch is the best, and its validation is repeated at the end."""
     rng = np.random.default_rng(5)
     names = names or [f"class {c}" for c in range(classes)]
     rows = []
@@ -74,9 +74,9 @@ def write_run(
     write_rows(run / "csv" / "metrics.csv", [*rows, {"epoch": epochs, "val/loss": 0.5, "val/acc": 0.8}])
     scales = {"embedding": 0.01, "encoder": 1.0, "attention": 0.3, "head": 5.0}
     norms = [
-        {"step": step, "part": part, "norm": scale * np.exp(0.4 * rng.normal() - step / steps)}
+        {"step": step, "part": component, "norm": scale * np.exp(0.4 * rng.normal() - step / steps)}
         for step in range(steps)
-        for part, scale in scales.items()
+        for component, scale in scales.items()
     ]
     write_rows(run / "gradients.csv", norms)
     probabilities, labels = predictions(n, classes)
@@ -85,8 +85,8 @@ def write_run(
     np.savez(run / "predictions" / "test.npz", class_names=np.array(names), **columns)
     length = rng.integers(5, 500, n)
     entropy = np.log(length) * rng.uniform(0.4, 1, n)
-    spread = {"entropy": entropy, "effective": np.exp(entropy), "length": length}
-    np.savez(run / "attention_stats.npz", position_mean=np.linspace(2, 1, 50) / 75, **spread)
+    statistics = {"entropy": entropy, "effective": np.exp(entropy), "length": length}
+    np.savez(run / "attention_stats.npz", position_mean=np.linspace(2, 1, 50) / 75, **statistics)
     (run / "attention.json").write_text(json.dumps([example(11)] if examples is None else examples))
     (run / "result.json").write_text(json.dumps({"best": {"epoch": epochs // 2}, "data": {"class_names": names}}))
     return run

@@ -1,8 +1,8 @@
-"""The table of the data on a terminal."""
+"""The table of the data in the terminal."""
 
 from src.reports.data_table import data_notes, data_rows, data_table
 from src.run_result import Data, SplitSummary
-from tests.reports.test_tables import printed
+from tests.reports.test_tables import print_table
 
 LONG = SplitSummary(
     texts=30,
@@ -19,7 +19,7 @@ DATA = Data(class_names=("neg", "[b]pos"), max_length=500, majority_class="neg",
 
 
 def test_every_row_fits_80_columns() -> None:
-    text = printed(data_table(DATA))
+    text = print_table(data_table(DATA))
     assert max(map(len, text.splitlines())) <= 80
     rows = {name: cells[0] for name, cells in data_rows(DATA)}
     assert rows["[b]pos"] == "6 (20.0 %)" and "[b]pos" in text
@@ -30,16 +30,16 @@ def test_every_row_fits_80_columns() -> None:
     assert "tokens with a GloVe vector" not in rows
 
 
-def test_cut_and_shared_texts_have_a_sentence() -> None:
-    leaked = SplitSummary(texts=9, tokens=9, cut_texts=0, cut_share=0.0, in_train=4)
-    (cut,) = data_notes(DATA)
-    assert cut.startswith("60 of 60 texts are longer than 500 tokens; 97.0 % of the tokens are not read")
-    (shared,) = data_notes(Data(max_length=500, splits={"test": leaked}))
-    assert shared.startswith("test: 4 of 9 texts are also in the training split")
+def test_truncated_and_repeated_texts_are_stated() -> None:
+    repeated = SplitSummary(texts=9, tokens=9, cut_texts=0, cut_share=0.0, in_train=4)
+    (truncated,) = data_notes(DATA)
+    assert truncated.startswith("60 of 60 texts are longer than 500 tokens; 97.0 % of the tokens are not read")
+    (overlap,) = data_notes(Data(max_length=500, splits={"test": repeated}))
+    assert overlap.startswith("test: 4 of 9 texts are also in the training split")
     assert data_notes(Data()) == [] and data_rows(Data()) == []
 
 
-def test_of_many_classes_the_most_frequent_are_listed() -> None:
+def test_the_most_frequent_of_many_classes_are_listed() -> None:
     names = tuple(f"c{i}" for i in range(30))
     split = SplitSummary(texts=435, class_counts={name: i for i, name in enumerate(names)})
     rows = data_rows(Data(class_names=names, splits={"train": split}))

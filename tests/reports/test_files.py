@@ -26,15 +26,15 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_absent_file_gives_nothing(reader: Callable[[Path], object], tmp_path: Path) -> None:
+def test_a_missing_file_has_no_content(reader: Callable[[Path], object], tmp_path: Path) -> None:
     assert not reader(tmp_path)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_error_names_the_broken_file(name: str, make_run: Callable[..., Path]) -> None:
+def test_the_error_contains_the_damaged_file(name: str, make_run: Callable[..., Path]) -> None:
     run = make_run()
-    whole = (run / name).read_bytes()
-    (run / name).write_bytes(b"epoch,step,part,train/loss\nx,y,z,w\n" if name.endswith("csv") else whole[:-30])
+    content = (run / name).read_bytes()
+    (run / name).write_bytes(b"epoch,step,part,train/loss\nx,y,z,w\n" if name.endswith("csv") else content[:-30])
     with pytest.raises(UserError, match=Path(name).name):
         READERS[name](run)
 
@@ -46,14 +46,14 @@ def test_history_by_epoch(tmp_path: Path) -> None:
         {"epoch": 0, "val/loss": 0.9, "val/acc": 0.4},
         {"epoch": 0, "val/loss": 0.8, "val/acc": 0.6},
         {"epoch": 1, "train/loss": 0.4},
-        {"epoch": 2, "val/loss": 0.8, "test/acc": 0.7},  # validation of the best checkpoint after training
+        {"epoch": 2, "val/loss": 0.8, "test/acc": 0.7},  # validation of the best checkpoint, after training
     ]
     write_rows(tmp_path / "csv" / "metrics.csv", rows)
     history = {"train/loss": {0: 0.75, 1: 0.4}, "val/loss": {0: 0.8}, "val/acc": {0: 0.6}}
     assert read_history(tmp_path) == history
 
 
-def test_run_without_training_has_no_history(tmp_path: Path) -> None:
+def test_a_run_without_training_has_no_history(tmp_path: Path) -> None:
     write_rows(tmp_path / "csv" / "metrics.csv", [{"epoch": 0, "test/acc": 0.7}])
     assert read_history(tmp_path) is None
 
@@ -66,7 +66,7 @@ def test_gradients_by_component_in_order_of_steps(tmp_path: Path) -> None:
     np.testing.assert_array_equal(gradients["head"], [[0, np.nan], [3, 0.5]])
 
 
-def test_predictions_of_validation_without_a_test(make_run: Callable[..., Path]) -> None:
+def test_without_a_test_the_predictions_are_those_of_validation(make_run: Callable[..., Path]) -> None:
     run = make_run(n=7, names=["bad", "good"])
     (run / "predictions" / "test.npz").rename(run / "predictions" / "val.npz")
     predictions = read_predictions(run)
@@ -78,8 +78,8 @@ def test_predictions_of_validation_without_a_test(make_run: Callable[..., Path])
     )
 
 
-def test_examples(tmp_path: Path) -> None:
-    query = example(5, index=3) | {"label": None, "matrix": [[[0.2] * 5]]}  # T = 1: no map
+def test_examples_with_and_without_a_map_of_weights(tmp_path: Path) -> None:
+    query = example(5, index=3) | {"label": None, "matrix": [[[0.2] * 5]]}  # T = 1, thus no map
     (tmp_path / "attention.json").write_text(json.dumps([example(7, heads=3, index=2), query]))
     mapped, unmapped = read_examples(tmp_path, ["class 0", "class 1"])
     assert mapped.matrix is not None and mapped.matrix.shape == (3, 7, 7)
@@ -89,21 +89,21 @@ def test_examples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name.endswith(".npz")])
-def test_flipped_bytes_of_arrays_never_change_values(name: str, make_run: Callable[..., Path]) -> None:
+def test_flipped_bytes_of_arrays_are_reported_or_change_no_value(name: str, make_run: Callable[..., Path]) -> None:
     run = make_run()
     reader: Any = READERS[name]
     path, original, refused = run / name, reader(run), 0
-    whole = path.read_bytes()
-    offsets = range(0, len(whole), 19)
+    content = path.read_bytes()
+    offsets = range(0, len(content), 19)
     for offset in offsets:
-        path.write_bytes(whole[:offset] + bytes([whole[offset] ^ 0x81]) + whole[offset + 1 :])
+        path.write_bytes(content[:offset] + bytes([content[offset] ^ 0x81]) + content[offset + 1 :])
         try:
-            again = reader(run)
+            values = reader(run)
         except UserError as error:
             assert str(path) in str(error)
             refused += 1
         else:
-            assert all(np.array_equal(before, after) for before, after in zip(original, again, strict=True))
+            assert all(np.array_equal(before, after) for before, after in zip(original, values, strict=True))
     assert refused > len(offsets) / 2
 
 
@@ -167,8 +167,8 @@ cells = st.sampled_from(["0", "-1", "1e300", "nan", "inf", "x", "", "1,2", '"', 
 def test_any_rows_are_read_or_refused(rows: list[list[str]], data: st.DataObject, tmp_path_factory: Any) -> None:
     run = tmp_path_factory.mktemp("rows")
     (run / "csv").mkdir()
-    heads = data.draw(st.permutations(["epoch", "step", "train/loss", "val/loss", "part", "norm"]))
-    text = "\n".join([",".join(heads), *(",".join(row) for row in rows)])
+    header = data.draw(st.permutations(["epoch", "step", "train/loss", "val/loss", "part", "norm"]))
+    text = "\n".join([",".join(header), *(",".join(row) for row in rows)])
     for name, reader in (("csv/metrics.csv", read_history), ("gradients.csv", read_gradients)):
         (run / name).write_text(text)
         try:
@@ -177,6 +177,6 @@ def test_any_rows_are_read_or_refused(rows: list[list[str]], data: st.DataObject
             assert name in str(error)
 
 
-def test_name_of_an_example_stays_inside_the_folder() -> None:
-    away = {"split": "../../other", "label": None, "predicted": "a", "probabilities": {}, "words": []}
-    assert Example(**away, index=3, weights=np.zeros(0), matrix=None).name == "other_3"
+def test_the_name_of_an_example_contains_no_folder() -> None:
+    fields = {"split": "../../other", "label": None, "predicted": "a", "probabilities": {}, "words": []}
+    assert Example(**fields, index=3, weights=np.zeros(0), matrix=None).name == "other_3"

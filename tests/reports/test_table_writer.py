@@ -1,4 +1,4 @@
-"""Tables are written some rows at a time: no value is lost, and no half file remains."""
+"""Tables are written in chunks of rows: no value is lost, and no incomplete file remains."""
 
 import json
 import resource
@@ -39,26 +39,26 @@ def test_values_of_several_types_are_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "written"),
+    ("first", "second", "expected"),
     [
         pytest.param([1, 2], [0.5], [1.0, 2.0, 0.5], id="integers and floats"),
         pytest.param([1, 2], ["x"], ["1", "2", "x"], id="numbers and texts"),
         pytest.param([True], [3], ["true", "3"], id="booleans and integers"),
-        pytest.param([None], ["x"], [None, "x"], id="nothing, then texts"),
+        pytest.param([None], ["x"], [None, "x"], id="null, then texts"),
         pytest.param([{"a": 1}], [{"b": 2}], [{"a": 1, "b": None}, {"a": None, "b": 2}], id="other keys"),
         pytest.param([{"a": 1}], [{"a": "x"}], ['{"a": 1}', '{"a": "x"}'], id="keys of several types"),
         pytest.param([[1]], [[], [0.5]], [[1.0], [], [0.5]], id="lists"),
         pytest.param([7], [2**70], ["7", str(2**70)], id="huge integers"),
     ],
 )
-def test_a_parquet_type_fits_all_chunks(tmp_path: Path, first: Any, second: Any, written: Any) -> None:
+def test_a_parquet_type_fits_all_chunks(tmp_path: Path, first: Any, second: Any, expected: Any) -> None:
     path = tmp_path / "a.parquet"
     write_chunks(path, {"value": first}, {"other": [0]}, {"value": second})
     values = pq.read_table(path)["value"].to_pylist()
-    assert values == [*written[: len(first)], None, *written[len(first) :]]
+    assert values == [*expected[: len(first)], None, *expected[len(first) :]]
 
 
-def test_a_value_that_no_type_holds_is_named(tmp_path: Path) -> None:
+def test_a_value_that_does_not_fit_the_type_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     message = (
         r"in\.csv: line 5: column 'value' has the value 1152921504606846977, which does not fit the Parquet type double"
@@ -79,18 +79,20 @@ def test_row_groups_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_full_disk_leaves_the_earlier_file(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_does_not_change_the_existing_file(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(table_writer, "ROW_GROUP", 1)
     path = tmp_path / f"a.{ending}"
-    path.write_text("earlier")
+    path.write_text("existing")
     chunk = {"text": [f"{i * 7919**5}" for i in range(1009)]}
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10007, hard))
     try:
-        with pytest.raises(OSError, match=path.name) as raised:
+        with pytest.raises(OSError, match=path.name) as error:
             write_chunks(path, *[chunk] * 3)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert raised.value.filename == str(path)
-    assert path.read_text() == "earlier"
+    assert error.value.filename == str(path)
+    assert path.read_text() == "existing"
     assert list(tmp_path.iterdir()) == [path]

@@ -11,8 +11,8 @@ from src.run_result import ClassScore, Score
 from tests.reports.runs import predictions
 
 
-def printed(table: RenderableType, width: int = 80) -> str:
-    """The output in a pipe."""
+def print_table(table: RenderableType, width: int = 80) -> str:
+    """Return the output to a pipe."""
     pipe = io.StringIO()
     Console(file=pipe, width=width).print(table)
     return pipe.getvalue()
@@ -25,7 +25,7 @@ def row(text: str, name: str) -> str:
 def test_metric_table_fits_80_columns_without_colour() -> None:
     scores = evaluate(*predictions(8, 2), ["no", "yes"])
     metrics = {f"{split}/{name}": score for name, score in scores.items() for split in ("val", "test")}
-    text = printed(metric_table({**metrics, "val/acc": Score(0.75, 0.5, 0.9, 1234)}, "Best epoch: 3"))
+    text = print_table(metric_table({**metrics, "val/acc": Score(0.75, 0.5, 0.9, 1234)}, "Best epoch: 3"))
     assert "\x1b" not in text and max(map(len, text.splitlines())) <= 80
     assert text.splitlines()[0].strip() == "Best epoch: 3"
     assert row(text, "metric") == "metric value 95 % interval validation"
@@ -34,8 +34,8 @@ def test_metric_table_fits_80_columns_without_colour() -> None:
     assert "Texts: test 8, validation 1,234" in text
 
 
-def test_undefined_values_are_a_dash() -> None:
-    text = printed(
+def test_undefined_values_are_dashes() -> None:
+    text = print_table(
         metric_table({"val/auroc": Score(None, None, None, 25000), "val/ece": Score(0.5, None, None, 25000)})
     )
     assert row(text, "metric") == "metric value 95 % interval"
@@ -43,34 +43,34 @@ def test_undefined_values_are_a_dash() -> None:
     assert row(text, "val/ece") == "val/ece 0.500 –"
 
 
-def test_the_table_of_many_classes_has_those_of_lowest_f1() -> None:
+def test_the_table_of_many_classes_has_the_classes_with_the_lowest_f1() -> None:
     classes = {f"name{c:02}": ClassScore(0.5, 0.25, c / 30, 1234) for c in range(30)} | {"none": ClassScore(support=0)}
-    few = printed(class_table(dict(list(classes.items())[18:20]), "test"))
+    few = print_table(class_table(dict(list(classes.items())[18:20]), "test"))
     assert few.splitlines()[0].strip() == "Classes, test" and "result.json" not in few
     assert row(few, "name18") == "name18 0.500 0.250 0.600 1,234"
-    many = printed(class_table(classes, "val"))
+    many = print_table(class_table(classes, "val"))
     assert row(many, "none") == "none – – – 0"
     assert [f"name{c:02}" in many for c in range(30)] == [c < 19 for c in range(30)]
     assert "The 20 of 31 classes with the lowest F1" in many
 
 
-def test_prediction_shows_label_probabilities_and_words_as_written() -> None:
+def test_prediction_table_has_label_probabilities_and_words_without_markup() -> None:
     words = ["not", "[red]bad[/red]", ":smile:", *"abcdefghij"]
     weights = np.array([0.5, 0.2, 0.1, *[0.02] * 10])
-    text = printed(prediction_table(["neg", "[b]pos", "mid"], np.array([0.1, 0.7, 0.2]), words, weights))
+    text = print_table(prediction_table(["neg", "[b]pos", "mid"], np.array([0.1, 0.7, 0.2]), words, weights))
     assert text.splitlines()[0] == "[b]pos"
     assert row(text, "[b]pos") == "[b]pos"
     assert "0.700   ███████" in text
     assert [number for number in ("0.700", "0.200", "0.100") if number in text] == ["0.700", "0.200", "0.100"]
     assert text.index("not") < text.index("[red]bad[/red]") < text.index(":smile:")
-    assert "0.5000" in text and " i " not in text  # ten words and no more
+    assert "0.5000" in text and " i " not in text  # at most ten words
     assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("classes", [2, 20])
 def test_prediction_of_an_empty_text_and_of_many_classes(classes: int) -> None:
     names = [f"name{c:02}" for c in range(classes)]
-    text = printed(prediction_table(names, np.linspace(0, 1, classes), [], np.array([])))
+    text = print_table(prediction_table(names, np.linspace(0, 1, classes), [], np.array([])))
     assert text.splitlines()[0] == names[-1]
     assert sum(name in text for name in names) == min(10, classes)
 
@@ -78,7 +78,7 @@ def test_prediction_of_an_empty_text_and_of_many_classes(classes: int) -> None:
 def test_files_are_listed_by_folder_with_complete_names() -> None:
     folder = Path("outputs/train/runs/2025-01-31_12-00-00_123456")
     names = [f"pictures/strip_test_{index}.png" for index in range(9)] + ["result.json", "checkpoints/best.ckpt"]
-    text = printed(files_table(folder, [folder / name for name in names]))
+    text = print_table(files_table(folder, [folder / name for name in names]))
     assert text.splitlines()[0] == f"Written to {folder}/"
     assert [line.split()[0] for line in text.splitlines()[1:3]] == ["result.json", "checkpoints/"]
     assert all(Path(name).name in text.split() for name in names)

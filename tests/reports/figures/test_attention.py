@@ -13,7 +13,7 @@ def make_statistics(n: int) -> Statistics:
     return Statistics(np.full(50, 0.02), np.log(length) / 2, np.sqrt(length), length)
 
 
-def test_position() -> None:
+def test_the_mean_weight_is_drawn_by_position() -> None:
     axes = draw_position(make_statistics(1234)).axes[0]
     assert len(axes.patches) == 50
     assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(1)

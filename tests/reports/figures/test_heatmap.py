@@ -29,19 +29,19 @@ def test_a_short_text_has_its_words_on_both_axes_and_numbers_in_its_cells() -> N
     assert figure.get_suptitle() == "Attention weights, mean of 3 heads\nsome text"
 
 
-def test_a_map_of_one_head() -> None:
+def test_a_single_head_has_one_map() -> None:
     matrix = weights(1, 7)
     figure = draw_heatmap(words(7), matrix, "some text")
     np.testing.assert_allclose(figure.axes[0].images[0].get_array(), matrix[0])
     assert figure.get_suptitle() == "Attention weights\nsome text"
 
 
-def test_text_of_31_words_has_no_numbers() -> None:
+def test_a_text_of_31_words_has_no_numbers() -> None:
     axes = draw_heatmap(words(31), weights(2, 31), "some text").axes[0]
     assert labels(axes.yaxis) == words(31) and len(axes.texts) == 0
 
 
-def test_long_text_has_overview_and_most_attended_words() -> None:
+def test_a_long_text_has_an_overview_and_its_most_attended_words() -> None:
     matrix = np.full((2, 500, 500), 0.5 / 460)
     matrix[:, :, 100:140] = 0.5 / 40
     figure = draw_heatmap(words(500), matrix, "some text")
@@ -54,14 +54,14 @@ def test_long_text_has_overview_and_most_attended_words() -> None:
     assert rows > 2 * detail.get_yticklabels()[0].get_fontsize()  # pixels for each label
 
 
-@pytest.mark.parametrize(("heads", "length", "named"), [(2, 5, 5), (5, 20, 20), (16, 3, 3), (3, 500, 20)])
-def test_each_head_has_its_map_on_one_scale(heads: int, length: int, named: int) -> None:
+@pytest.mark.parametrize(("heads", "length", "num_labels"), [(2, 5, 5), (5, 20, 20), (16, 3, 3), (3, 500, 20)])
+def test_each_head_has_its_map_on_one_scale(heads: int, length: int, num_labels: int) -> None:
     matrix = weights(heads, length)
     figure = draw_heads(words(length), matrix, "some text")
     maps = [axes for axes in figure.axes if axes.images]
     assert [axes.get_xlabel() for axes in maps] == [f"head {head + 1}" for head in range(heads)]
     assert {axes.images[0].get_clim() for axes in maps} == {(0, max(matrix.max(), min(1, 3 / length)))}
-    assert len(labels(maps[0].yaxis)) == len(labels(maps[0].xaxis)) == named
+    assert len(labels(maps[0].yaxis)) == len(labels(maps[0].xaxis)) == num_labels
     columns = most_attended(matrix.mean(0), 20)
     np.testing.assert_allclose(maps[-1].images[0].get_array(), matrix[-1][np.ix_(columns, columns)])
 
@@ -72,7 +72,7 @@ def test_many_heads_are_limited_to_sixteen() -> None:
     assert "first 16 of 37" in figure.get_suptitle()
 
 
-def test_one_token_and_nan_weights() -> None:
+def test_one_token_and_nan_weights_are_drawn() -> None:
     assert draw_heatmap(["alone"], np.ones((1, 1, 1)), "some text").axes[0].texts[0].get_text() == "1.00"
     axes = draw_heatmap(["a", "b"], np.full((1, 2, 2), np.nan), "some text").axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), np.zeros((2, 2)))

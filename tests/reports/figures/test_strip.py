@@ -9,7 +9,7 @@ from src.reports.figures.strip import GAP, TEXT, draw_strip, lay_out
 from src.reports.figures.style import WEIGHTS
 
 
-def test_lines_fill_from_the_left() -> None:
+def test_lines_are_filled_from_the_left() -> None:
     assert lay_out([3, 2, 4, 9, 1], 7, 1) == [(0, 0), (0, 4), (1, 0), (2, 0), (3, 0)]
     assert lay_out([], 7, 1) == []
 
@@ -29,14 +29,14 @@ def test_words_are_inside_the_figure_without_overlap(length: int) -> None:
         assert text.get_window_extent(renderer).width <= patch.get_window_extent(renderer).width
 
 
-def test_colour_follows_weight() -> None:
+def test_the_colour_depends_on_the_weight() -> None:
     axes = draw_strip(["not", "so", "bad", "at", "all"], np.array([0.8, 0.1, 0.1, 0.0, 0.0]), "title").axes[0]
     colours = [patch.get_facecolor() for patch in axes.patches]
     assert colours[0] == colormaps[WEIGHTS](1.0) and colours[3] == colormaps[WEIGHTS](0.0)
     assert axes.texts[0].get_color() == "white" and axes.texts[1].get_color() != "white"
 
 
-def test_ten_most_attended_words() -> None:
+def test_the_ten_most_attended_words_are_listed() -> None:
     weights = np.arange(13) / 78
     axes = draw_strip([f"w{index}" for index in range(13)], weights, "title").axes[1]
     assert [label.get_text() for label in axes.get_yticklabels()] == [f"w{index}" for index in range(12, 2, -1)]
@@ -44,7 +44,7 @@ def test_ten_most_attended_words() -> None:
     assert axes.texts[0].get_text() == "0.1538"
 
 
-def test_long_text_is_cut_after_a_thousand_words() -> None:
+def test_a_long_text_is_truncated_after_a_thousand_words() -> None:
     weights = np.zeros(1200)
     weights[1100] = 1.0
     figure = draw_strip(["a"] * 1100 + ["late"] + ["a"] * 99, weights, "long")
@@ -53,7 +53,7 @@ def test_long_text_is_cut_after_a_thousand_words() -> None:
     assert figure.axes[1].get_yticklabels()[0].get_text() == "late"
 
 
-def test_no_words_and_nan_weights() -> None:
+def test_no_words_and_nan_weights_are_drawn() -> None:
     assert draw_strip([], np.array([]), "empty").axes[0].texts[0].get_text() == "(no words)"
     axes = draw_strip(["a", "b"], np.array([np.nan, 0.5]), "half").axes[0]
     assert axes.patches[0].get_facecolor() == colormaps[WEIGHTS](0.0)
@@ -64,6 +64,6 @@ def test_text_is_not_parsed_as_formula() -> None:
     assert not any(text.get_parse_math() for text in [figure.texts[0], *figure.axes[0].texts])
 
 
-def test_each_word_needs_a_weight() -> None:
+def test_each_word_requires_a_weight() -> None:
     with pytest.raises(ValueError, match="one weight for each word"):
         draw_strip(["a"], np.array([0.5, 0.5]), "title")

@@ -9,16 +9,16 @@ from src.reports.figures import style
 from src.reports.figures.style import new_figure, save_figure, user_text
 
 
-def test_figure_is_saved_at_150_dpi(tmp_path: Path) -> None:
+def test_a_figure_is_saved_at_150_dpi(tmp_path: Path) -> None:
     figure = new_figure(4, 3)
-    figure.subplots().text(0, 0, "日本 😀 हिन्दी", **user_text(9))  # warnings are errors here
+    figure.subplots().text(0, 0, "日本 😀 हिन्दी", **user_text(9))  # a warning would be an error
     path = save_figure(figure, tmp_path / "new" / "picture.png")
     height, width, _ = imread(path).shape
     assert (width, height) == pytest.approx((600, 450), abs=50)
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_failed_save_keeps_the_previous_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_keeps_the_previous_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "picture.png"
     path.write_bytes(b"old")
     figure = new_figure(4, 3)
@@ -39,7 +39,7 @@ def test_drawing_imports_neither_torch_nor_pyplot() -> None:
     assert process.stdout.strip() == "set()"
 
 
-def test_missing_glyphs_name_one_font_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_font_for_missing_glyphs_is_suggested_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     style._suggest_font.cache_clear()
     for name in ("a.png", "b.png"):
         figure = style.new_figure(2, 1)

@@ -11,7 +11,7 @@ HISTORY = {
 }
 
 
-def test_training_against_validation_with_the_best_epoch() -> None:
+def test_curves_of_training_and_validation_with_the_best_epoch() -> None:
     loss, accuracy = draw_curves(HISTORY, 1).axes
     lines = {line.get_label(): line for line in accuracy.lines}
     assert list(lines["training"].get_ydata()) == [0.5, 0.7, 0.9]
@@ -20,7 +20,7 @@ def test_training_against_validation_with_the_best_epoch() -> None:
     assert [line.get_label() for line in loss.lines] == ["training", "validation", "best epoch: 1"]
 
 
-def test_no_validation_and_no_best_epoch() -> None:
+def test_curves_without_validation_and_best_epoch() -> None:
     loss, accuracy = draw_curves({"train/loss": {0: 0.7}}).axes
     assert [line.get_label() for line in loss.lines] == ["training"]
     assert len(accuracy.lines) == 0 and accuracy.get_legend() is None
@@ -38,7 +38,7 @@ def norms(*values: float) -> np.ndarray:
     return np.stack([np.arange(len(values)), values], 1)
 
 
-def test_short_run_has_every_measurement_on_a_log_axis() -> None:
+def test_a_short_run_has_every_measurement_on_a_log_axis() -> None:
     axes = draw_gradients({"encoder": norms(4, 2, 1), "head": norms(1, 3, 9)}).axes[0]
     assert axes.get_yscale() == "log"
     assert {line.get_label(): list(line.get_ydata()) for line in axes.lines} == {
@@ -47,7 +47,7 @@ def test_short_run_has_every_measurement_on_a_log_axis() -> None:
     }
 
 
-def test_long_run_keeps_minimum_and_maximum() -> None:
+def test_a_downsampled_run_keeps_its_minimum_and_maximum() -> None:
     values = np.ones(20 * MAX_POINTS)
     values[777], values[778] = 1e6, 1e-6
     step, middle, low, high = downsample(norms(*values))
@@ -57,7 +57,7 @@ def test_long_run_keeps_minimum_and_maximum() -> None:
     assert "median of up to 20 measurements" in draw_gradients({"head": norms(*values)}).axes[0].get_title(loc="left")
 
 
-def test_values_that_a_log_axis_cannot_show_are_counted() -> None:
+def test_values_that_are_not_on_a_log_axis_are_counted() -> None:
     components = {"embedding": norms(0, 0, 0), "head": norms(1, np.inf, np.nan), "encoder": norms(0, np.nan, 2)}
     axes = draw_gradients(components).axes[0]
     assert [line.get_label() for line in axes.lines] == [

@@ -22,8 +22,8 @@ FRAME = """<!doctype html><iframe src="page.html" style="width: %dpx; height: 90
 def visit(html: str, folder: Path, script: str, *, width: int = 1280, dark: bool = False) -> Any:
     """Run an asynchronous script that ends with `return` in the page and return its result; console messages fail.
 
-    The content security policy of the page stays in force, extended by the script. The page is in a frame, because a
-    window cannot be as narrow as a phone.
+    The content security policy of the page remains in force and additionally allows the script. The page is in a
+    frame, because a window cannot be as narrow as a phone.
     """
     probe = PROBE % script
     digest = base64.b64encode(hashlib.sha256(probe.encode()).digest()).decode()

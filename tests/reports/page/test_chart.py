@@ -6,7 +6,7 @@ from tests.reports.page.fragments import render
 from tests.reports.page.reader import Reader
 
 
-def test_positions_on_a_scale() -> None:
+def test_values_have_positions_on_a_scale() -> None:
     scale = Scale(0.5, 0.9, (0.6, 0.8))
     assert [scale.position(value) for value in (0.5, 0.6, 0.9)] == [0, 25, 100]
     assert scale.from_top(0.6) == 75
@@ -39,7 +39,7 @@ def test_ticks_of_epochs_are_integers(epochs: list[int]) -> None:
 
 
 @pytest.mark.parametrize("values", [[0.7], [0.7, 0.7], [0.0], [], [float("nan"), 0.2]])
-def test_scale_of_one_value_or_none(values: list[float]) -> None:
+def test_a_scale_without_a_range_of_values(values: list[float]) -> None:
     scale = linear_scale(values)
     assert scale.low < scale.high
     assert all(0 <= scale.position(value) <= 100 for value in values if value == value)
@@ -54,7 +54,7 @@ def test_ticks_of_a_log_scale_are_round(values: list[float], ticks: tuple[float,
     assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
 
 
-def test_interval_chart_with_and_without_an_interval() -> None:
+def test_an_interval_chart_with_and_without_an_interval() -> None:
     scale = Scale(0, 1, (0, 0.5, 1))
     interval_chart = macro("interval_chart")
     reader = Reader(interval_chart(scale, 0.4, 0.3, 0.6))
@@ -64,7 +64,7 @@ def test_interval_chart_with_and_without_an_interval() -> None:
     assert Reader(interval_chart(scale, 0.4, None, None)).all("line", "whisker") == []
 
 
-def test_plot_has_a_description() -> None:
+def test_a_plot_has_a_description() -> None:
     source = '{% call page.plot(scale, scale, "<epoch>", "loss", "Loss by <epoch>") %}{% endcall %}'
     html = render(source, scale=Scale(0, 1, (0, 1)))
     assert "&lt;epoch&gt;" in html and "<epoch>" not in html

@@ -13,7 +13,7 @@ def cells(html: str) -> list[str]:
     return [text for tag, text in Reader(html).texts if tag in ("td", "small")]
 
 
-def test_counts_with_their_fraction_of_the_true_class() -> None:
+def test_cells_contain_counts_and_fractions_of_the_true_class() -> None:
     html = confusion_table(np.array([[30, 10], [0, 1005]]), ["<bad>", "good"])
     assert cells(html) == ["30", "75.0%", "10", "25.0%", "0", "0.0%", "1,005", "100.0%"]
     depths = [cell.attributes["style"] for cell in Reader(html).all("td", "heat")]
@@ -21,11 +21,11 @@ def test_counts_with_their_fraction_of_the_true_class() -> None:
     assert "&lt;bad&gt;" in html
 
 
-def test_class_without_texts_has_no_fractions() -> None:
+def test_a_class_without_texts_has_no_fractions() -> None:
     assert "–" in cells(confusion_table(np.array([[0, 0], [3, 4]]), ["a", "b"]))
 
 
-def test_many_classes_give_the_most_frequent_confusions() -> None:
+def test_the_table_of_many_classes_lists_the_most_frequent_confusions() -> None:
     counts = np.diag(np.full(MAX_CLASSES + 1, 40))
     counts[2, 5], counts[7, 1] = 10, 60
     html = confusion_table(counts, [f"class {c}" for c in range(MAX_CLASSES + 1)])

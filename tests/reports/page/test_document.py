@@ -28,7 +28,7 @@ def test_only_the_style_and_the_script_of_the_page_are_not_escaped() -> None:
     assert "autoescape" not in re.sub(r"\{#.*?#\}", "", sources, flags=re.DOTALL).lower()
 
 
-def test_undefined_variable_is_an_error() -> None:
+def test_an_undefined_variable_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="misspelt"):
         render("{{ misspelt }}")
 

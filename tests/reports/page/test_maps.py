@@ -25,7 +25,7 @@ def render_maps(example: Example) -> str:
     return render("{{ page.token_maps('a', maps) }}", maps=token_maps(example))
 
 
-def test_template_for_every_layer_and_head_and_the_mean() -> None:
+def test_every_layer_has_a_template_for_each_head_and_the_mean() -> None:
     reader = Reader(render_maps(layered_example(attention=TWO_HEADS, encoder_1=ONE_HEAD)))
     names = [
         (template.attributes["data-layer"], template.attributes["data-head"]) for template in reader.all("template")
@@ -41,11 +41,11 @@ def test_nan_weights_become_zero() -> None:
     assert "nan" not in render_maps(layered_example(attention=np.full((1, 3, 3), np.nan)))
 
 
-def test_a_text_without_a_map_has_none() -> None:
+def test_a_text_without_a_matrix_has_no_map() -> None:
     assert token_maps(Example("test", 1, None, "good", {}, WORDS, np.full(3, 1 / 3), None)) is None
 
 
-READ = """
+READ_WEIGHTS = """
 const canvas = document.querySelector("canvas"), readout = document.querySelector(".readout");
 const pick = (name, value) => document.querySelector(`input[name^="${name}"][value="${value}"]`).click();
 const hover = (column, row) => {
@@ -76,4 +76,4 @@ def test_selected_layer_and_head_determine_the_weight(make_run: Callable[..., Pa
     check_page(html)
     weights = ["0.3000, 0.9 × uniform", "0.2000, 0.6 × uniform", "0.4000, 1.2 × uniform", "0.3333, 1.0 × uniform"]
     expected = [f"so (2) → not (1): weight {weight}" for weight in weights]
-    assert visit(html, tmp_path, READ) == [*expected, expected[-1]]
+    assert visit(html, tmp_path, READ_WEIGHTS) == [*expected, expected[-1]]

@@ -49,11 +49,16 @@ def read_page(run: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def test_complete_run_has_every_section_and_loads_nothing(make_run: MakeRun) -> None:
+def test_the_page_of_a_complete_run_has_every_section_and_loads_nothing(make_run: MakeRun) -> None:
     texts = [example(11, heads=3, index=1), example(7, index=2)]
     html = read_page(add_result(make_run(examples=texts)))
     reader = check_page(html)
-    assert [part.attributes["id"] for part in reader.all("section")] == ["numbers", "curves", "classes", "attention"]
+    assert [element.attributes["id"] for element in reader.all("section")] == [
+        "numbers",
+        "curves",
+        "classes",
+        "attention",
+    ]
     assert len(reader.all("div", "map")) == 1
     content = " ".join(text for _, text in reader.texts)
     for fact in ("lstm · qkv on imdb", "1,009", "2 epochs of 3 s", "2026-11-21 10:11 UTC", "0.700 to 0.800"):
@@ -61,28 +66,28 @@ def test_complete_run_has_every_section_and_loads_nothing(make_run: MakeRun) -> 
 
 
 @pytest.mark.parametrize(
-    ("absent", "section"),
+    ("file", "section"),
     [("csv/metrics.csv", "curves"), ("predictions/test.npz", "classes"), ("attention.json", "attention")],
 )
-def test_absent_file_omits_its_section_only(absent: str, section: str, make_run: MakeRun) -> None:
+def test_a_missing_file_omits_only_its_section(file: str, section: str, make_run: MakeRun) -> None:
     run = add_result(make_run())
-    before = {part.attributes["id"] for part in Reader(read_page(run)).all("section")}
-    (run / absent).unlink()
-    assert before - {part.attributes["id"] for part in Reader(read_page(run)).all("section")} == {section}
+    before = {element.attributes["id"] for element in Reader(read_page(run)).all("section")}
+    (run / file).unlink()
+    assert before - {element.attributes["id"] for element in Reader(read_page(run)).all("section")} == {section}
 
 
-def test_data_section_has_the_numbers_of_the_record(make_run: MakeRun) -> None:
+def test_the_data_section_has_the_numbers_of_the_record(make_run: MakeRun) -> None:
     split = {"texts": 30, "cut_texts": 30, "cut_share": 0.97, "tokens": 9, "class_counts": {MALICIOUS: 30}}
     data = {"class_names": [MALICIOUS], "max_length": 500, "splits": {"train": split}}
     html = read_page(add_result(make_run(), data=data))
     reader = check_page(html)
-    assert [part.attributes["id"] for part in reader.all("section")][-1] == "data"
+    assert [element.attributes["id"] for element in reader.all("section")][-1] == "data"
     content = " ".join(text for _, text in reader.texts)
     assert "30 of 30 texts are longer than 500 tokens; 97.0 % of the tokens are not read" in content
     assert MALICIOUS not in html
 
 
-def test_empty_run_has_no_page(tmp_path: Path) -> None:
+def test_an_empty_run_has_no_page(tmp_path: Path) -> None:
     assert write_page(tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -100,7 +105,7 @@ def test_text_is_escaped_everywhere(make_run: MakeRun) -> None:
     assert "a?" in [text for _, text in reader.texts]  # a lone surrogate becomes "?"
 
 
-def test_failed_write_keeps_the_previous_page(make_run: MakeRun) -> None:
+def test_a_failed_write_keeps_the_previous_page(make_run: MakeRun) -> None:
     run = make_run()
     before = read_page(run)
     broken = example(3) | {"weights": [0.5]}
@@ -114,17 +119,19 @@ def test_failed_write_keeps_the_previous_page(make_run: MakeRun) -> None:
 def luminance(colour: str) -> float:
     digits = colour.lstrip("#")
     pairs = [digit * 2 for digit in digits] if len(digits) == 3 else re.findall("..", digits)
-    parts = [int(pair, 16) / 255 for pair in pairs]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    channels = [int(pair, 16) / 255 for pair in pairs]
+    red, green, blue = (
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in channels
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_contrast_of_text_and_marks(scheme: int) -> None:
-    """WCAG 2.2, 1.4.3 and 1.4.11: contrast of 4.5 for letters, also on the deepest colour, and of 3 for marks."""
+    """WCAG 2.2, 1.4.3 and 1.4.11: a contrast of 4.5 for letters, also on the deepest colour, and of 3 for marks."""
     root = re.findall(r":root \{(.*?)\}", (FOLDER / "page.css").read_text(), re.DOTALL)[scheme]
     colours = dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]+)", root))
-    hue = [int(part) for part in re.findall(r"--hue: (\d+) (\d+) (\d+)", root)[0]]
+    hue = [int(channel) for channel in re.findall(r"--hue: (\d+) (\d+) (\d+)", root)[0]]
     depth = float(re.findall(r"--depth: ([.\d]+)", root)[0])
     paper = (
         [255] * 3
@@ -132,7 +139,7 @@ def test_contrast_of_text_and_marks(scheme: int) -> None:
         else [int(colours["paper"][start : start + 2], 16) for start in (1, 3, 5)]
     )
     mixed = [round(depth * over + (1 - depth) * under) for over, under in zip(hue, paper, strict=True)]
-    deepest = "#" + "".join(f"{part:02x}" for part in mixed)
+    deepest = "#" + "".join(f"{channel:02x}" for channel in mixed)
 
     def contrast(foreground: str, background: str) -> float:
         low, high = sorted((luminance(foreground), luminance(background)))
@@ -145,7 +152,7 @@ def test_contrast_of_text_and_marks(scheme: int) -> None:
     )
 
 
-PICK = """
+INTERACTION = """
 const choose = (name, value) => {
   const button = document.querySelector(`input[name="${name}"][value="${value}"]`);
   button.click();
@@ -161,7 +168,7 @@ const split = () => [...document.querySelectorAll("[data-pane=split]")].map((pan
 const before = split();
 choose("split", "val");
 return {
-  differ: new Set(drawn).size, same: drawn[0] === drawn[3], reading: map.querySelector("output").textContent,
+  distinct: new Set(drawn).size, same: drawn[0] === drawn[3], readout: map.querySelector("output").textContent,
   ring: !map.querySelector(".ring").hidden, before, after: split(), focusable: canvas.tabIndex,
 };
 """
@@ -172,12 +179,12 @@ def test_pickers_change_the_visible_panes(make_run: MakeRun, tmp_path: Path) -> 
     text = example(5, heads=2, index=1)
     text["matrix"][0][2][0], text["matrix"][1][2][0] = 0.75, 0.25  # third row, first column: 0.5 on average
     html = read_page(add_result(make_run(examples=[text])))
-    state = visit(html, tmp_path, PICK)
+    state = visit(html, tmp_path, INTERACTION)
     first, third = text["words"][0], text["words"][2]
     assert state == {
-        "differ": 3,
+        "distinct": 3,
         "same": True,
-        "reading": f"{third} (3) → {first} (1): weight 0.5000, 2.5 × uniform",
+        "readout": f"{third} (3) → {first} (1): weight 0.5000, 2.5 × uniform",
         "ring": True,
         "before": [True, False],
         "after": [False, True],

@@ -37,12 +37,12 @@ def test_text_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(("text", "weights"), [([], []), (["one"], [1.0]), (["a", "b"], [float("nan"), 0.0])])
-def test_few_words_and_nan_weights(text: list[str], weights: list[float]) -> None:
+def test_few_words_and_nan_weights_are_rendered(text: list[str], weights: list[float]) -> None:
     html = strip(text, np.array(weights))
     assert [word for word, *_ in words(html)] == text
     assert "nan" not in html
 
 
-def test_each_word_needs_a_weight() -> None:
+def test_each_word_requires_a_weight() -> None:
     with pytest.raises(ValueError, match="one weight for each word"):
         strip(["a"], np.array([0.5, 0.5]))
