@@ -11,17 +11,17 @@ import pytest
 from src.callbacks.attention import BINS, AttentionRecorder, by_position
 from tests.helpers import train
 
-MINE = "an excellent product, truly"
+TEXT = "an excellent product, truly"
 
 
-def test_the_weight_of_a_word_is_spread_over_its_span() -> None:
-    share = by_position(np.array([0.2, 0.5, 0.3]))  # each word covers 16 2/3 of the 50 bins
-    assert share.shape == (BINS,)
-    assert share.sum() == pytest.approx(1)
-    assert share[:16] == pytest.approx(0.2 * 3 / 50)
-    assert share[16] == pytest.approx((0.2 * 2 / 3 + 0.5 / 3) * 3 / 50)
-    assert share[17:33] == pytest.approx(0.5 * 3 / 50)
-    assert share[34:] == pytest.approx(0.3 * 3 / 50)
+def test_the_weight_of_a_word_is_distributed_over_its_bins() -> None:
+    weights = by_position(np.array([0.2, 0.5, 0.3]))  # each word covers 16 2/3 of the 50 bins
+    assert weights.shape == (BINS,)
+    assert weights.sum() == pytest.approx(1)
+    assert weights[:16] == pytest.approx(0.2 * 3 / 50)
+    assert weights[16] == pytest.approx((0.2 * 2 / 3 + 0.5 / 3) * 3 / 50)
+    assert weights[17:33] == pytest.approx(0.5 * 3 / 50)
+    assert weights[34:] == pytest.approx(0.3 * 3 / 50)
 
 
 @pytest.mark.parametrize("length", [1, 7, 50, 113])
@@ -38,7 +38,7 @@ def test_a_text_without_words_has_no_weight() -> None:
     assert by_position(np.empty(0)).tolist() == [0.0] * BINS
 
 
-def test_numbers_are_checked() -> None:
+def test_a_negative_sample_is_refused() -> None:
     with pytest.raises(ValueError, match="sample=-1 must not be negative"):
         AttentionRecorder("folder", sample=-1)
 
@@ -46,26 +46,26 @@ def test_numbers_are_checked() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention") / "run"
-    mine = f"callbacks.attention.texts=['{MINE}']"
+    texts = f"callbacks.attention.texts=['{TEXT}']"
     options = ["callbacks.attention.examples=2", "callbacks.attention.shared=0"]
-    train(folder, "callbacks=attention", mine, *options, "model/attention=multi_head", draws=True)
+    train(folder, "callbacks=attention", texts, *options, "model/attention=multi_head", draws=True)
     return folder
 
 
-def test_examples_are_followed_by_texts_of_ones_own(folder: Path) -> None:
-    *examples, mine = json.loads((folder / "attention.json").read_text())
+def test_texts_of_the_option_follow_the_examples(folder: Path) -> None:
+    *examples, text = json.loads((folder / "attention.json").read_text())
     assert {example["split"] for example in examples} == {"test"}
-    assert (mine["split"], mine["index"], mine["label"]) == ("text", 0, None)
-    assert mine["words"] == ["an", "excellent", "product", ",", "truly"]
-    assert sum(mine["probabilities"]) == pytest.approx(1, abs=1e-5)
-    assert sum(mine["weights"]) == pytest.approx(1, abs=1e-4)
+    assert (text["split"], text["index"], text["label"]) == ("text", 0, None)
+    assert text["words"] == ["an", "excellent", "product", ",", "truly"]
+    assert sum(text["probabilities"]) == pytest.approx(1, abs=1e-5)
+    assert sum(text["weights"]) == pytest.approx(1, abs=1e-4)
     assert (folder / "pictures" / "strip_text_0.png").exists()
 
 
-def test_examples_are_confidently_right_and_wrong_and_the_same_again(folder: Path) -> None:
+def test_examples_are_a_correct_and_a_wrong_prediction_of_the_test_split(folder: Path) -> None:
     *examples, _ = json.loads((folder / "attention.json").read_text())
-    right = [example["predicted"] == example["label"] for example in examples]
-    assert right in ([True, False], [True], [False])
+    is_correct = [example["predicted"] == example["label"] for example in examples]
+    assert is_correct in ([True, False], [True], [False])
     with np.load(folder / "predictions" / "test.npz") as arrays:
         for example in examples:
             row = arrays["index"].tolist().index(example["index"])
@@ -73,7 +73,7 @@ def test_examples_are_confidently_right_and_wrong_and_the_same_again(folder: Pat
             assert example["label"] == arrays["class_names"][arrays["labels"][row]]
 
 
-def test_maps_are_words_by_words_for_each_head(folder: Path) -> None:
+def test_the_matrix_of_an_example_has_a_map_for_each_head(folder: Path) -> None:
     for example in json.loads((folder / "attention.json").read_text()):
         matrix = np.array(example["matrix"])
         words = len(example["words"])
@@ -84,20 +84,20 @@ def test_maps_are_words_by_words_for_each_head(folder: Path) -> None:
         assert (folder / "pictures" / f"heads_{example['split']}_{example['index']}.png").exists()
 
 
-def test_shared_texts_are_those_of_any_other_run(tmp_path: Path) -> None:
+def test_shared_texts_are_the_same_in_all_runs(tmp_path: Path) -> None:
     options = ["callbacks.attention.examples=2", "callbacks.attention.shared=3"]
-    shown = []
+    indices_by_run = []
     for seed in (1, 2):
         train(tmp_path / str(seed), "callbacks=attention", *options, f"seed={seed}")
-        shown.append(
+        indices_by_run.append(
             [example["index"] for example in json.loads((tmp_path / str(seed) / "attention.json").read_text())]
         )
-    assert shown[0][:3] == shown[1][:3]
-    for indices in shown:
+    assert indices_by_run[0][:3] == indices_by_run[1][:3]
+    for indices in indices_by_run:
         assert 3 <= len(indices) == len(set(indices)) <= 5
 
 
-def test_statistics_are_of_the_whole_small_split(folder: Path) -> None:
+def test_statistics_cover_all_texts_of_a_small_split(folder: Path) -> None:
     with np.load(folder / "attention_stats.npz") as arrays:
         assert len(arrays["length"]) == len(arrays["entropy"]) == 8
         assert arrays["position_mean"].sum() == pytest.approx(1)
@@ -105,7 +105,7 @@ def test_statistics_are_of_the_whole_small_split(folder: Path) -> None:
         assert arrays["effective"] == pytest.approx(np.exp(arrays["entropy"]))
 
 
-def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
+def test_a_source_that_changes_during_the_run_omits_only_the_examples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "reviews.csv"
@@ -113,15 +113,15 @@ def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
     path.write_text("\n".join(["text,label", *rows]))
     start = AttentionRecorder.on_test_start
 
-    def changing(self: AttentionRecorder, *args: Any) -> None:
+    def change_source(self: AttentionRecorder, *args: Any) -> None:
         path.write_text("\n".join(["text,label", *rows[:7]]))
         start(self, *args)
 
-    monkeypatch.setattr(AttentionRecorder, "on_test_start", changing)
+    monkeypatch.setattr(AttentionRecorder, "on_test_start", change_source)
     run = tmp_path / "run"
-    mine = f"callbacks.attention.texts=['{MINE}']"
+    texts = f"callbacks.attention.texts=['{TEXT}']"
     result = train(
-        run, "callbacks=attention", "data=csv", f"data.path='{path}'", mine, "trainer.max_epochs=1", draws=True
+        run, "callbacks=attention", "data=csv", f"data.path='{path}'", texts, "trainer.max_epochs=1", draws=True
     )
     assert result["status"] == "completed" and "test/acc" in result["metrics"]
     (example,) = json.loads((run / "attention.json").read_text())
@@ -130,7 +130,7 @@ def test_a_source_that_changes_during_the_run_costs_its_examples_alone(
     assert "the examples of the test split are omitted. data: the source has changed" in caplog.text
 
 
-def test_errors_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
+def test_mistakes_and_uncertain_predictions_are_written_with_their_words(finished: tuple[Path, dict[str, Any]]) -> None:
     run, _ = finished
     with np.load(run / "predictions" / "test.npz") as arrays:
         probabilities, labels, index = (arrays[name] for name in ("probabilities", "labels", "index"))

@@ -1,4 +1,4 @@
-"""A resumed run takes the best checkpoint so far along into its own folder."""
+"""A resumed run copies the best checkpoint of the previous run into its folder."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from src.errors import UserError
 
 
 def state(best: Path) -> dict[str, Any]:
-    """As Lightning saves it."""
+    """The state in the format of Lightning."""
     score = torch.tensor(0.75)
     return {
         "monitor": "val/acc",
@@ -36,48 +36,48 @@ def callback(folder: Path, resumed_from: Path) -> BestCheckpoint:
 
 
 @pytest.fixture
-def old(checkpoint: Path, tmp_path: Path) -> Path:
-    """A folder with a best checkpoint."""
-    (tmp_path / "old").mkdir()
-    shutil.copyfile(checkpoint.with_name("best.ckpt"), tmp_path / "old" / "best.ckpt")
-    return tmp_path / "old"
+def previous(checkpoint: Path, tmp_path: Path) -> Path:
+    """The folder of the previous run, with a best checkpoint."""
+    (tmp_path / "previous").mkdir()
+    shutil.copyfile(checkpoint.with_name("best.ckpt"), tmp_path / "previous" / "best.ckpt")
+    return tmp_path / "previous"
 
 
-def test_the_best_checkpoint_comes_along(old: Path, tmp_path: Path) -> None:
+def test_the_best_checkpoint_is_copied(previous: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
-    resumed = callback(new, old)
-    resumed.load_state_dict(state(old / "best.ckpt"))
-    assert (new / "best.ckpt").read_bytes() == (old / "best.ckpt").read_bytes()
+    resumed = callback(new, previous)
+    resumed.load_state_dict(state(previous / "best.ckpt"))
+    assert (new / "best.ckpt").read_bytes() == (previous / "best.ckpt").read_bytes()
     assert resumed.best_model_path == str(new / "best.ckpt")
     assert resumed.best_model_score == 0.75
     assert list(resumed.best_k_models) == [str(new / "best.ckpt")]
 
 
-def test_in_the_same_folder_it_stays(old: Path) -> None:
-    resumed = callback(old, old)
-    resumed.load_state_dict(state(old / "best.ckpt"))
-    assert resumed.best_model_path == str(old / "best.ckpt")
+def test_in_the_same_folder_the_checkpoint_is_not_copied(previous: Path) -> None:
+    resumed = callback(previous, previous)
+    resumed.load_state_dict(state(previous / "best.ckpt"))
+    assert resumed.best_model_path == str(previous / "best.ckpt")
     assert resumed.best_model_score == 0.75
 
 
-def test_in_a_renamed_folder_it_stays(old: Path, tmp_path: Path) -> None:
-    new = old.rename(tmp_path / "renamed")
+def test_in_a_renamed_folder_the_checkpoint_is_not_copied(previous: Path, tmp_path: Path) -> None:
+    new = previous.rename(tmp_path / "renamed")
     resumed = callback(new, new)
-    resumed.load_state_dict(state(old / "best.ckpt"))
+    resumed.load_state_dict(state(previous / "best.ckpt"))
     assert resumed.best_model_path == str(new / "best.ckpt")
     assert resumed.best_model_score == 0.75
 
 
-def test_a_file_of_another_folder_is_not_copied(old: Path, tmp_path: Path) -> None:
+def test_a_file_of_another_folder_is_not_copied(previous: Path, tmp_path: Path) -> None:
     key, new = tmp_path / "private_key.ckpt", tmp_path / "new"
     key.write_text("secret")
     with pytest.warns(UserWarning, match="dirpath has changed"):
-        callback(new, old).load_state_dict(state(key))
+        callback(new, previous).load_state_dict(state(key))
     assert not new.exists()
 
 
-def test_a_file_that_is_no_checkpoint_is_not_copied(old: Path, tmp_path: Path) -> None:
-    (old / "best.ckpt").write_text("secret")
-    with pytest.raises(UserError, match=r"old/best\.ckpt"):
-        callback(tmp_path / "new", old).load_state_dict(state(old / "best.ckpt"))
+def test_a_file_that_is_no_checkpoint_is_not_copied(previous: Path, tmp_path: Path) -> None:
+    (previous / "best.ckpt").write_text("secret")
+    with pytest.raises(UserError, match=r"previous/best\.ckpt"):
+        callback(tmp_path / "new", previous).load_state_dict(state(previous / "best.ckpt"))
     assert not (tmp_path / "new").exists()

@@ -12,7 +12,7 @@ from src.errors import UserError
 BATCHES = 7
 
 
-def watch(losses: list[float], every_n_steps: int) -> int:
+def pass_losses(losses: list[float], every_n_steps: int) -> int:
     """Pass the losses to the callback, and return the number of batches."""
     callback = FiniteLoss(every_n_steps)
     progress = SimpleNamespace(is_last_batch=False)
@@ -32,14 +32,14 @@ def watch(losses: list[float], every_n_steps: int) -> int:
 def test_the_first_nonfinite_batch_is_reported(every_n_steps: int, index: int, value: float) -> None:
     losses = [0.5] * index + [value] * (BATCHES - index)
     with pytest.raises(UserError, match=f"the loss became {value} at batch {index + 1} of epoch 3"):
-        watch(losses, every_n_steps)
+        pass_losses(losses, every_n_steps)
 
 
 @pytest.mark.parametrize("every_n_steps", [1, 3, 25])
 def test_finite_losses_do_not_stop_training(every_n_steps: int) -> None:
-    assert watch([0.5, 1e30, -3.0, 0.0, 1e-30, 2.0, 1.0], every_n_steps) == BATCHES
+    assert pass_losses([0.5, 1e30, -3.0, 0.0, 1e-30, 2.0, 1.0], every_n_steps) == BATCHES
 
 
-def test_the_interval_is_checked() -> None:
+def test_an_interval_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="every_n_steps=0 must be at least 1"):
         FiniteLoss(0)

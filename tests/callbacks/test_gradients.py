@@ -15,11 +15,13 @@ from src.callbacks.gradients import GradientNorms
 
 
 def model() -> Any:
-    """Two parts with gradients of norm 5 and 13, and one that is frozen."""
-    parts = nn.ModuleDict({"encoder": nn.Linear(2, 1, bias=False), "head": nn.Linear(1, 1), "frozen": nn.Linear(1, 1)})
-    parts["encoder"].weight.grad = torch.tensor([[3.0, 4.0]])
-    parts["head"].weight.grad, parts["head"].bias.grad = torch.tensor([[5.0]]), torch.tensor([12.0])
-    return SimpleNamespace(model=parts)
+    """Two components with gradients of norm 5 and 13, and a frozen component."""
+    components = nn.ModuleDict(
+        {"encoder": nn.Linear(2, 1, bias=False), "head": nn.Linear(1, 1), "frozen": nn.Linear(1, 1)}
+    )
+    components["encoder"].weight.grad = torch.tensor([[3.0, 4.0]])
+    components["head"].weight.grad, components["head"].bias.grad = torch.tensor([[5.0]]), torch.tensor([12.0])
+    return SimpleNamespace(model=components)
 
 
 class RecordingLogger:
@@ -32,7 +34,7 @@ class RecordingLogger:
         self.metrics.append((step, metrics))
 
 
-def steps(callback: GradientNorms, first: int, last: int, loggers: Sequence[Any] = ()) -> None:
+def run_steps(callback: GradientNorms, first: int, last: int, loggers: Sequence[Any] = ()) -> None:
     module, optimizer = model(), torch.optim.SGD([nn.Parameter(torch.zeros(1))], 0.1)
     for step in range(first, last):
         trainer: Any = SimpleNamespace(global_step=step, is_global_zero=True, loggers=loggers)
@@ -40,19 +42,19 @@ def steps(callback: GradientNorms, first: int, last: int, loggers: Sequence[Any]
     callback.on_train_epoch_end(trainer, module)
 
 
-def test_norms_of_each_part_with_gradients(tmp_path: Path) -> None:
+def test_norms_of_each_component_with_gradients(tmp_path: Path) -> None:
     path = tmp_path / "gradients.csv"
     callback = GradientNorms(str(path), every_n_steps=3)
-    steps(callback, 0, 5)
-    steps(callback, 5, 8)
+    run_steps(callback, 0, 5)
+    run_steps(callback, 5, 8)
     with path.open() as file:
         rows = [(row["step"], row["part"], float(row["norm"])) for row in csv.DictReader(file)]
-    assert rows == [(step, part, norm) for step in "036" for part, norm in (("encoder", 5.0), ("head", 13.0))]
+    assert rows == [(step, component, norm) for step in "036" for component, norm in (("encoder", 5.0), ("head", 13.0))]
 
 
 def test_loggers_other_than_csv_receive_the_norms(tmp_path: Path) -> None:
     recorder, csv_logger = RecordingLogger(), CSVLogger(str(tmp_path))
-    steps(GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=2), 0, 4, [recorder, csv_logger])
+    run_steps(GradientNorms(str(tmp_path / "gradients.csv"), every_n_steps=2), 0, 4, [recorder, csv_logger])
     norms = {"gradients/encoder": 5.0, "gradients/head": 13.0}
     assert recorder.metrics == [(0, norms), (2, norms)]
     assert csv_logger.experiment.metrics == []
@@ -60,11 +62,11 @@ def test_loggers_other_than_csv_receive_the_norms(tmp_path: Path) -> None:
 
 def test_an_epoch_without_a_measurement_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "gradients.csv"
-    steps(GradientNorms(str(path), every_n_steps=100), 1, 5)
+    run_steps(GradientNorms(str(path), every_n_steps=100), 1, 5)
     assert not path.exists()
 
 
-def test_the_interval_is_checked() -> None:
+def test_an_interval_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="every_n_steps=0 must be at least 1"):
         GradientNorms("gradients.csv", 0)
 

@@ -1,4 +1,4 @@
-"""The fraction of weight on a lexicon's words, compared with chance."""
+"""The fraction of the weight on words of a lexicon, compared with chance."""
 
 import json
 from pathlib import Path
@@ -19,56 +19,58 @@ def words(tmp_path: Path) -> Path:
     return path
 
 
-def run(tmp_path: Path, words: Path, *overrides: str) -> dict[str, Any]:
+def run_training(tmp_path: Path, words: Path, *overrides: str) -> dict[str, Any]:
     folder = tmp_path / "run"
     train(folder, "callbacks=lexicon", f"callbacks.lexicon.path='{words}'", *overrides, draws=True)
     return json.loads((folder / "lexicon.json").read_text())
 
 
-def test_uniform_weights_are_chance_exactly(tmp_path: Path, words: Path) -> None:
-    result = run(tmp_path, words, "model/attention=uniform")
+def test_uniform_weights_are_exactly_at_chance(tmp_path: Path, words: Path) -> None:
+    result = run_training(tmp_path, words, "model/attention=uniform")
     assert result["texts"] == 8
     assert 0 < result["chance"] < 1
     assert result["ratio"] == pytest.approx(1)
     assert result["texts_above_chance"] == 0
 
 
-def test_the_heaviest_words_are_listed_and_drawn(tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_with_the_largest_lift_are_listed_and_drawn(
+    tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lexicon, "MIN_COUNT", 2)
-    listed = run(tmp_path, words)["words"]
+    words_by_lift = run_training(tmp_path, words)["words"]
     assert (tmp_path / "run" / "pictures" / "attention_lexicon.png").exists()
-    lifts = [word["lift"] for word in listed]
+    lifts = [word["lift"] for word in words_by_lift]
     assert lifts == sorted(lifts, reverse=True)
-    assert all(word["count"] >= 2 for word in listed)
-    strengths = {word["word"]: word["strength"] for word in listed}
+    assert all(word["count"] >= 2 for word in words_by_lift)
+    strengths = {word["word"]: word["strength"] for word in words_by_lift}
     assert strengths["not"] == -0.5
     assert strengths["the"] is None
 
 
-def test_a_stronger_threshold_leaves_words_out(words: Path) -> None:
+def test_words_below_the_threshold_are_omitted(words: Path) -> None:
     assert set(LexiconShare("folder", str(words), min_strength=1).lexicon) == {"good", "bad"}
     with pytest.raises(ValueError, match="min_strength=-1 must not be negative"):
         LexiconShare("folder", str(words), min_strength=-1)
 
 
-def test_shares_by_hand() -> None:
+def test_shares_equal_numbers_computed_by_hand() -> None:
     result = compare_with_chance(np.array([0.6, 0.2, 0.0]), np.array([0.2, 0.2, 0.0]))
     assert result["weight"] == pytest.approx(0.8 / 3)
     assert result["chance"] == pytest.approx(0.4 / 3)
     assert result["ratio"] == pytest.approx(2)
     assert result["texts_above_chance"] == pytest.approx(1 / 3)
-    assert result["low"] <= 1 and result["high"] == pytest.approx(3)  # all of one text: ratio 3, 1 or none
+    assert result["low"] <= 1 and result["high"] == pytest.approx(3)  # the ratios of single texts are 3, 1 and none
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+def test_the_interval_covers_the_true_ratio_at_its_level() -> None:
     rng = np.random.default_rng(5)
     hits = 0
     for _ in range(100):
         chance = rng.uniform(0.05, 0.15, 200)
         result = compare_with_chance(chance * rng.gamma(4, 1.5 / 4, 200), chance)  # the true ratio is 1.5
         hits += result["low"] <= 1.5 <= result["high"]
-    assert hits >= 87  # 95 expected; below 87 once in a thousand
+    assert hits >= 87  # 95 are expected; fewer than 87 have a probability of 0.001
 
 
-def test_no_word_of_the_lexicon_in_any_text() -> None:
+def test_the_ratio_is_zero_if_no_text_contains_a_word_of_the_lexicon() -> None:
     assert compare_with_chance(np.zeros(3), np.zeros(3))["ratio"] == 0

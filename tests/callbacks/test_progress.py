@@ -1,4 +1,4 @@
-"""The lines of the epochs, without a terminal and above the bar of one, and the log file."""
+"""The lines of epochs without a terminal and above the bar in a terminal, and the log file."""
 
 import logging
 import os
@@ -20,9 +20,9 @@ from tests.helpers import command, train
 OPTIONS = ("callbacks=[checkpoints,early_stopping,progress]", "test=false", "trainer.max_epochs=3")
 CLOSED_PIPE = """
 import os, sys
-reader, writer = os.pipe()
-os.close(reader)
-os.dup2(writer, 1)
+read_end, write_end = os.pipe()
+os.close(read_end)
+os.dup2(write_end, 1)
 sys.stdout = open(1, "w", closefd=False)
 from src.process.startup import set_up_process
 set_up_process()
@@ -37,7 +37,7 @@ EPOCH = (
 
 @pytest.fixture
 def log_file(tmp_path: Path) -> Iterator[Path]:
-    """A file of the root logger, as Hydra opens it for a run."""
+    """A log file of the root logger, as in a run of Hydra."""
     handler = logging.FileHandler(tmp_path / "train.log")
     logging.getLogger().addHandler(handler)
     yield tmp_path / "train.log"
@@ -45,7 +45,7 @@ def log_file(tmp_path: Path) -> Iterator[Path]:
     handler.close()
 
 
-def test_without_a_terminal_each_epoch_is_one_plain_line(
+def test_without_a_terminal_each_epoch_has_one_plain_line(
     tmp_path: Path, log_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train(tmp_path / "run", *OPTIONS, "test=true")
@@ -69,20 +69,20 @@ def test_a_validation_of_an_earlier_epoch_is_not_repeated(tmp_path: Path, capsys
     assert ["val/loss" in line for line in lines] == [False, True, False]
 
 
-def test_an_early_stop_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_early_stopping_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(tmp_path / "run", *OPTIONS, "callbacks.early_stopping.patience=1", "optimizer.lr=0.0")
     output = capsys.readouterr().out
     assert "Epoch 2 of 3" in output and "Epoch 3 of 3" not in output
     assert "Stopped early: val/loss did not improve in 1 validation\n" in output
 
 
-def test_an_early_stop_at_a_threshold_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_early_stopping_at_a_threshold_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("trainer.check_val_every_n_epoch=2", "+callbacks.early_stopping.stopping_threshold=100")
     train(tmp_path / "run", *OPTIONS, *options)
     assert "Stopped early: val/loss reached a threshold or is not finite\n" in capsys.readouterr().out
 
 
-def test_the_log_file_states_why_a_run_failed(tmp_path: Path, log_file: Path) -> None:
+def test_the_log_file_contains_the_reason_of_a_failure(tmp_path: Path, log_file: Path) -> None:
     from src.errors import UserError
 
     with pytest.raises(UserError):
@@ -90,14 +90,14 @@ def test_the_log_file_states_why_a_run_failed(tmp_path: Path, log_file: Path) ->
     assert re.search(r"Failed after .*: UserError: the loss became nan", log_file.read_text())
 
 
-def test_on_a_terminal_the_lines_stay_above_the_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, terminals = os.openpty()
+def test_in_a_terminal_the_lines_are_above_the_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    controller, follower = os.openpty()
     output = bytearray()
 
     def read() -> None:
         while True:
             try:
-                output.extend(os.read(ours, 4096))
+                output.extend(os.read(controller, 4096))
             except OSError:  # the terminal is closed
                 return
 
@@ -105,11 +105,11 @@ def test_on_a_terminal_the_lines_stay_above_the_bar(tmp_path: Path, monkeypatch:
     reader.start()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with open(terminals, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+    with open(follower, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", terminal)
         train(tmp_path / "run", *OPTIONS)
     reader.join()
-    os.close(ours)
+    os.close(controller)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
     assert "Epoch 1/3" in text and "Epoch 3/3" in text and "━" in text
     assert "Epoch 0" not in text and "v_num" not in text
@@ -124,7 +124,7 @@ def test_on_a_terminal_the_lines_stay_above_the_bar(tmp_path: Path, monkeypatch:
     ("max_epochs", "max_steps", "epochs", "steps"),
     [(3, -1, 3, 12), (3, 5, 2, 5), (-1, 9, 3, 9), (None, 4, 1, 4), (-1, -1, None, float("inf"))],
 )
-def test_epochs_and_steps_are_limited_together(
+def test_the_totals_of_epochs_and_steps_depend_on_both_limits(
     max_epochs: int | None, max_steps: int, epochs: int | None, steps: float
 ) -> None:
     trainer: Any = SimpleNamespace(

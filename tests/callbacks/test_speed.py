@@ -11,26 +11,26 @@ from src.callbacks.speed import Speed
 from src.errors import UserError
 
 
-def epoch(speed: Speed, sizes: list[int], seconds: float, clock: Mock, finished: bool = True) -> None:
+def run_epoch(speed: Speed, sizes: list[int], seconds: float, clock: Mock, is_complete: bool = True) -> None:
     progress = SimpleNamespace(is_last_batch=False)
     trainer: Any = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)))
     speed.on_train_epoch_start(trainer, Mock())
     clock.return_value += seconds
     for number, size in enumerate(sizes):
-        progress.is_last_batch = finished and number == len(sizes) - 1
+        progress.is_last_batch = is_complete and number == len(sizes) - 1
         batch: Any = SimpleNamespace(labels=torch.zeros(size))
         speed.on_train_batch_end(trainer, Mock(), {"loss": torch.tensor(1.0)}, batch, number)
     clock.return_value += 100  # validation
 
 
-def test_whole_epochs_count_without_their_validation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_complete_epochs_are_measured_without_their_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Mock(return_value=5.0)
     monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
     speed = Speed()
     assert speed.texts_per_second is None
-    epoch(speed, [3, 3, 2], 2.0, clock)
-    epoch(speed, [4, 4], 8.0, clock)
-    epoch(speed, [4], 1.0, clock, finished=False)
+    run_epoch(speed, [3, 3, 2], 2.0, clock)
+    run_epoch(speed, [4, 4], 8.0, clock)
+    run_epoch(speed, [4], 1.0, clock, is_complete=False)
     assert speed.epochs == [(8, 2.0), (8, 8.0)]
     assert speed.texts_per_second == 1.6
 
@@ -39,8 +39,8 @@ def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.Monke
     clock = Mock(return_value=5.0)
     monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
     first = Speed()
-    epoch(first, [3, 2], 2.0, clock)
-    assert first.state_dict()["unfinished"] == {"texts": 0, "seconds": 0.0}  # no validation
+    run_epoch(first, [3, 2], 2.0, clock)
+    assert first.state_dict()["unfinished"] == {"texts": 0, "seconds": 0.0}  # without the validation
     progress = SimpleNamespace(is_last_batch=False)
     trainer: Any = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)))
     batch: Any = SimpleNamespace(labels=torch.zeros(3))
@@ -50,7 +50,7 @@ def test_a_resumed_training_continues_the_measurements(monkeypatch: pytest.Monke
     state = first.state_dict()
     second = Speed()
     second.load_state_dict(state)
-    clock.return_value += 1000  # between the two
+    clock.return_value += 1000  # between the interruption and the resumption
     second.on_train_start(trainer, Mock())  # Lightning continues the epoch without on_train_epoch_start
     clock.return_value += 4.0
     progress.is_last_batch = True
@@ -71,7 +71,7 @@ def test_an_invalid_state_of_a_checkpoint_is_reported(state: dict[str, Any]) -> 
         Speed().load_state_dict(state)
 
 
-def test_the_test_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_duration_of_the_test_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Mock(return_value=5.0)
     monkeypatch.setattr("src.callbacks.speed.time.perf_counter", clock)
     speed = Speed()

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP inside and outside training. test_train.py tests that training resumes exactly."""
+"""Ctrl-C, SIGTERM and SIGHUP inside and outside training. test_train.py tests resumed trainings."""
 
 import os
 import signal
@@ -22,22 +22,22 @@ def stop() -> Iterator[StopOnSignal]:
     stop.restore()
 
 
-def trainer(last: bool) -> Any:
+def make_trainer(last: bool) -> Any:
     trainer = Mock()
     trainer.fit_loop.epoch_loop.batch_progress.is_last_batch = last
     return trainer
 
 
 @pytest.mark.parametrize("signum", SIGNALS)
-def test_outside_training_it_stops_at_once(stop: StopOnSignal, signum: int) -> None:
-    with pytest.raises(Interrupted, match=signal.Signals(signum).name) as stopped:
+def test_a_signal_outside_training_stops_at_once(stop: StopOnSignal, signum: int) -> None:
+    with pytest.raises(Interrupted, match=signal.Signals(signum).name) as error:
         os.kill(os.getpid(), signum)
-    assert stopped.value.signum == signum
+    assert error.value.signum == signum
 
 
 @pytest.mark.parametrize("signum", SIGNALS)
-def test_within_an_epoch_it_saves_and_stops_after_the_step(stop: StopOnSignal, signum: int) -> None:
-    training = trainer(last=False)
+def test_a_signal_within_an_epoch_stops_after_the_step_with_a_checkpoint(stop: StopOnSignal, signum: int) -> None:
+    training = make_trainer(last=False)
     stop.on_train_start(training, Mock())
     os.kill(os.getpid(), signum)
     training.save_checkpoint.assert_not_called()
@@ -46,8 +46,8 @@ def test_within_an_epoch_it_saves_and_stops_after_the_step(stop: StopOnSignal, s
     training.save_checkpoint.assert_called_once_with("last.ckpt")
 
 
-def test_at_the_end_of_an_epoch_its_validation_comes_first(stop: StopOnSignal) -> None:
-    training = trainer(last=True)
+def test_a_signal_at_the_end_of_an_epoch_stops_after_its_validation(stop: StopOnSignal) -> None:
+    training = make_trainer(last=True)
     stop.on_train_start(training, Mock())
     os.kill(os.getpid(), signal.SIGTERM)
     stop.on_train_batch_end(training)
@@ -57,14 +57,14 @@ def test_at_the_end_of_an_epoch_its_validation_comes_first(stop: StopOnSignal) -
 
 
 def test_the_second_signal_stops_at_once(stop: StopOnSignal) -> None:
-    stop.on_train_start(trainer(last=False), Mock())
+    stop.on_train_start(make_trainer(last=False), Mock())
     os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(Interrupted):
         os.kill(os.getpid(), signal.SIGINT)
 
 
 @pytest.mark.parametrize("is_training", [False, True])
-def test_the_third_signal_ends_the_process_also_outside_python(stop: StopOnSignal, is_training: bool) -> None:
+def test_the_third_signal_has_the_default_action(stop: StopOnSignal, is_training: bool) -> None:
     stop.is_training = is_training
     for _ in range(2):
         with suppress(Interrupted):
@@ -74,9 +74,9 @@ def test_the_third_signal_ends_the_process_also_outside_python(stop: StopOnSigna
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("begin", ["on_train_start", "on_test_batch_start"])
-def test_a_signal_within_a_destructor_stops_at_the_next_hook(stop: StopOnSignal, begin: str) -> None:
-    """Python ignores the exception that the handler raises there."""
+@pytest.mark.parametrize("hook", ["on_train_start", "on_test_batch_start"])
+def test_a_signal_within_a_destructor_stops_at_the_next_hook(stop: StopOnSignal, hook: str) -> None:
+    """Python ignores the exception that the handler raises in a destructor."""
 
     class Interrupting:
         def __del__(self) -> None:
@@ -84,11 +84,11 @@ def test_a_signal_within_a_destructor_stops_at_the_next_hook(stop: StopOnSignal,
 
     Interrupting()  # is deleted at once
     with pytest.raises(Interrupted, match="SIGINT"):
-        getattr(stop, begin)(trainer(last=False), Mock())
+        getattr(stop, hook)(make_trainer(last=False), Mock())
 
 
-def test_nothing_stops_without_a_signal(stop: StopOnSignal) -> None:
-    training = trainer(last=False)
+def test_training_continues_without_a_signal(stop: StopOnSignal) -> None:
+    training = make_trainer(last=False)
     stop.on_train_start(training, Mock())
     stop.on_train_batch_end(training)
     stop.on_train_epoch_start(training, Mock())
@@ -96,11 +96,11 @@ def test_nothing_stops_without_a_signal(stop: StopOnSignal) -> None:
     training.save_checkpoint.assert_not_called()
 
 
-@pytest.mark.parametrize("end", ["on_train_end", "on_exception"])
-def test_after_training_it_stops_at_once_again(stop: StopOnSignal, end: str) -> None:
-    training = trainer(last=False)
+@pytest.mark.parametrize("hook", ["on_train_end", "on_exception"])
+def test_a_signal_after_training_stops_at_once(stop: StopOnSignal, hook: str) -> None:
+    training = make_trainer(last=False)
     stop.on_train_start(training, Mock())
-    getattr(stop, end)(training, Mock())
+    getattr(stop, hook)(training, Mock())
     with pytest.raises(Interrupted):
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -109,6 +109,6 @@ def test_the_previous_handlers_are_restored() -> None:
     previous = [signal.getsignal(signum) for signum in SIGNALS]
     stop = StopOnSignal("last.ckpt")
     stop.install()
-    stop.install()  # as at the start of training, over Lightning's own handlers
+    stop.install()  # at the start of training, Lightning has replaced the handlers
     stop.restore()
     assert [signal.getsignal(signum) for signum in SIGNALS] == previous
