@@ -12,7 +12,7 @@ import torch
 
 from tests.forks import Fork
 from tests.helpers import command, train
-from tests.loggers.records import recorded
+from tests.loggers.records import read_summary
 
 ENDLESS = ("callbacks=checkpoints", "trainer.max_epochs=1000000", "model.encoder.hidden_dim=6")
 
@@ -60,7 +60,7 @@ def test_a_run_that_receives_a_signal_writes_its_files(ended_runs: dict[int, End
     assert result["status"] == "interrupted"
     assert result["error"] == f"stopped by {signal.Signals(signum).name}"
     assert f"ckpt_path={run.folder / 'checkpoints' / 'last.ckpt'}" in run.output
-    log = recorded(run.folder)
+    log = read_summary(run.folder)
     assert log["state"] == "failed"  # closed; otherwise its state would still be "running"
     assert "train/loss" in log["summary"]
     assert "train/loss" in (run.folder / "csv" / "metrics.csv").read_text()

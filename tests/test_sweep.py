@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from src.config.composition import without_hydra
 from src.config.validation import validate_config
 from tests.helpers import repository, run
-from tests.loggers.records import recorded, records
+from tests.loggers.records import read_records, read_summary
 
 ENCODERS = ("rnn", "lstm", "birnn", "bilstm")
 ATTENTIONS = ("none", "bahdanau", "luong_dot", "luong_general", "luong_concat")
@@ -87,11 +87,11 @@ def test_each_job_has_a_separate_folder_and_result(sweep: list[Path]) -> None:
 
 
 def test_each_job_has_a_separate_wandb_run(sweep: list[Path]) -> None:
-    logs = [recorded(folder) for folder in sweep]
+    logs = [read_summary(folder) for folder in sweep]
     assert len({log["run_id"] for log in logs}) == 2
     for folder, log in zip(sweep, logs, strict=True):
         assert log["state"] == "finished"
-        run_record = records(folder, "run")[0]
+        run_record = read_records(folder, "run")[0]
         names = (run_record["run_group"], run_record["job_type"], run_record["display_name"])
         assert names == (folder.parent.name, "train", folder.name)
         assert log["config"]["seed"] == json.loads((folder / "result.json").read_text())["seed"]

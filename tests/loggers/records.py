@@ -1,4 +1,4 @@
-"""Reads the records and files of an offline W&B run with W&B's own command."""
+"""Read the records and files of an offline W&B run with W&B's command `wandb leet inspect`."""
 
 import json
 from functools import cache
@@ -11,14 +11,14 @@ from tests.helpers import command
 INSPECT = "import sys; from wandb.cli.cli import cli; cli(['leet', 'inspect', '--json', *sys.argv[1:]])"
 
 
-def records(run: Path, kind: str) -> list[dict[str, Any]]:
+def read_records(run: Path, kind: str) -> list[dict[str, Any]]:
     """Return all records of a kind (run, history, artifact, …) in their order."""
-    inspected = [json.loads(line) for line in inspect(run).splitlines() if line]
-    return [record[kind] for record in inspected if record["type"] == kind]
+    all_records = [json.loads(line) for line in inspect(run).splitlines() if line]
+    return [record[kind] for record in all_records if record["type"] == kind]
 
 
-def recorded(run: Path) -> dict[str, Any]:
-    """Return what W&B summarizes of a run: its state, configuration and final values."""
+def read_summary(run: Path) -> dict[str, Any]:
+    """Return W&B's summary of a run: its state, configuration and final values."""
     return json.loads(inspect(run, "--summary"))
 
 
@@ -30,7 +30,7 @@ def media_file(run: Path, item: dict[str, Any]) -> Path:
 
 @cache
 def inspect(run: Path, *flags: str) -> str:
-    """Return what `wandb leet inspect` prints of the only offline run in the folder of a run, which has ended."""
+    """Return the output of `wandb leet inspect` for the only offline run in the folder `run`; it must have ended."""
     (log,) = (run / "wandb").glob("offline-run-*/*.wandb")
     (python, *_), options = command(log.parent, "train")
     process = complete([python, "-c", INSPECT, *flags, str(log)], options)

@@ -18,8 +18,8 @@ def test_pictures_of_texts_are_numbered() -> None:
         "heatmap_text_0",
         "attention_entropy",
     ]
-    named = name_pictures([Path(f"{name}.png") for name in names])
-    assert {name: path.stem for name, path in named.items()} == {
+    pictures = name_pictures([Path(f"{name}.png") for name in names])
+    assert {name: path.stem for name, path in pictures.items()} == {
         "curves": "curves",
         "strip_1": "strip_test_41",
         "heatmap_1": "heatmap_test_41",
@@ -61,7 +61,7 @@ def test_unknown_numbers_are_omitted() -> None:
             },
         ),
     ],
-    ids=["failed at once", "whole"],
+    ids=["empty", "complete"],
 )
-def test_final_numbers(result: RunResult, expected: dict[str, float]) -> None:
+def test_final_numbers_of_a_result(result: RunResult, expected: dict[str, float]) -> None:
     assert final_numbers(result) == expected

@@ -22,30 +22,34 @@ from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.workspace import Scope, build
 from tests.helpers import CONF, evaluate, one_class_data, train
-from tests.loggers.records import media_file, recorded, records
+from tests.loggers.records import media_file, read_records, read_summary
 
-NASTY = "<script>alert('it')</script>"
+HTML_TEXT = "<script>alert('it')</script>"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on reviews that hold HTML."""
+    """A run on reviews that contain HTML."""
     parent = tmp_path_factory.mktemp("wandb")
-    rows = [f"{NASTY} film{i % 5} was {'good' if i % 2 else 'bad'},{'good' if i % 2 else 'bad'}" for i in range(41)]
+    rows = [f"{HTML_TEXT} film{i % 5} was {'good' if i % 2 else 'bad'},{'good' if i % 2 else 'bad'}" for i in range(41)]
     (parent / "reviews.csv").write_text("\n".join(["text,label", *rows]))
     data = ("data=csv", f"data.path={parent / 'reviews.csv'}", "data/tokenizer=whitespace", "data.batch_size=8")
-    few = ("callbacks.attention.examples=2", "callbacks.attention.shared=2", "callbacks.gradient_norms.every_n_steps=3")
-    own = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", *few)
-    parts = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
+    callbacks = (
+        "callbacks.attention.examples=2",
+        "callbacks.attention.shared=2",
+        "callbacks.gradient_norms.every_n_steps=3",
+    )
+    options = ("tags=[one,two]", "seed=5", "logger=[csv,wandb]", *callbacks)
+    components = ("model/encoder=rnn", "model/attention=qkv", "model/pooling=max")
     job = parent / "sweep" / "3_seed-5"
-    with under_hydra("train", job, RunMode.MULTIRUN, *data, *parts):
-        train(job, *data, *parts, *own, draws=True)
+    with under_hydra("train", job, RunMode.MULTIRUN, *data, *components):
+        train(job, *data, *components, *options, draws=True)
     return job
 
 
 @pytest.fixture(scope="module")
 def log(folder: Path) -> dict[str, Any]:
-    return recorded(folder)
+    return read_summary(folder)
 
 
 @pytest.fixture(scope="module")
@@ -67,38 +71,39 @@ def under_hydra(command: str, folder: Path, mode: RunMode, *overrides: str) -> I
         HydraConfig.instance().cfg = None
 
 
-def rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_the_curves_are_those_of_the_csv_file(folder: Path) -> None:
-    written = rows(folder / "csv" / "metrics.csv")
-    logged = [record["item"] for record in records(folder, "history")]
-    names = {name for name in written[0] if "/" in name}
+def test_the_curves_equal_those_of_the_csv_file(folder: Path) -> None:
+    csv_rows = read_rows(folder / "csv" / "metrics.csv")
+    logged = [record["item"] for record in read_records(folder, "history")]
+    names = {name for name in csv_rows[0] if "/" in name}
     assert {"train/loss", "train/acc", "val/loss", "val/f1_macro", "test/auroc", "test/ece"} <= names
     for name in names:
-        expected = [float(row[name]) for row in written if row[name]]
+        expected = [float(row[name]) for row in csv_rows if row[name]]
         assert [point[name] for point in logged if name in point] == pytest.approx(expected), name
 
 
-def test_gradient_norms_are_those_of_their_file(folder: Path) -> None:
-    written = {
-        (f"gradients/{row['part']}", int(row["step"])): float(row["norm"]) for row in rows(folder / "gradients.csv")
+def test_gradient_norms_equal_those_of_their_file(folder: Path) -> None:
+    norms = {
+        (f"gradients/{row['part']}", int(row["step"])): float(row["norm"])
+        for row in read_rows(folder / "gradients.csv")
     }
-    assert {name.split("/")[1] for name, _ in written} == {"embedding", "encoder", "attention", "head"}
-    assert len(written) == 12
+    assert {name.split("/")[1] for name, _ in norms} == {"embedding", "encoder", "attention", "head"}
+    assert len(norms) == 12
     logged = {
         (name, record["item"]["trainer/global_step"]): value
-        for record in records(folder, "history")
+        for record in read_records(folder, "history")
         for name, value in record["item"].items()
         if name.startswith("gradients/")
     }
-    assert logged.keys() == written.keys()
-    assert [logged[key] for key in written] == pytest.approx(list(written.values()), rel=1e-5)
+    assert logged.keys() == norms.keys()
+    assert [logged[key] for key in norms] == pytest.approx(list(norms.values()), rel=1e-5)
 
 
-def test_the_summary_holds_the_final_numbers(log: dict[str, Any], result: dict[str, Any]) -> None:
+def test_the_summary_contains_the_final_numbers(log: dict[str, Any], result: dict[str, Any]) -> None:
     summary = log["summary"]
     assert len(result["metrics"]) == 22
     for name, metric in result["metrics"].items():
@@ -114,7 +119,7 @@ def test_the_summary_holds_the_final_numbers(log: dict[str, Any], result: dict[s
     assert (summary["status"], log["state"], log["exit_code"]) == ("completed", "finished", 0)
 
 
-def test_it_is_described(log: dict[str, Any]) -> None:
+def test_the_run_has_configuration_variant_and_tags(log: dict[str, Any]) -> None:
     assert log["config"]["seed"] == 5
     assert log["config"]["model"]["encoder"]["hidden_dim"] == 6
     assert log["config"]["optimizer"]["_target_"] == "torch.optim.Adam"
@@ -125,34 +130,34 @@ def test_it_is_described(log: dict[str, Any]) -> None:
 
 
 def test_a_job_of_a_sweep_belongs_to_its_group(folder: Path) -> None:
-    begun = records(folder, "run")[0]
-    assert (begun["run_group"], begun["job_type"], begun["display_name"]) == ("sweep", "train", "3_seed-5")
+    run = read_records(folder, "run")[0]
+    assert (run["run_group"], run["job_type"], run["display_name"]) == ("sweep", "train", "3_seed-5")
 
 
-def test_pictures_are_logged_under_names_that_all_runs_share(folder: Path, log: dict[str, Any]) -> None:
+def test_pictures_have_the_same_names_in_all_runs(folder: Path, log: dict[str, Any]) -> None:
     summary = log["summary"]
     logged = {
         name.removeprefix("pictures/"): media_file(folder, item)
         for name, item in summary.items()
         if "pictures/" in name
     }
-    drawn = sorted((folder / "pictures").glob("*.png"))
-    assert sorted(path.read_bytes() for path in logged.values()) == sorted(path.read_bytes() for path in drawn)
-    whole = {"curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"}
-    texts = {f"{kind}_{number}" for kind in ("strip", "heatmap") for number in (1, 2, 3)}
-    assert whole | texts <= logged.keys()
+    pictures = sorted((folder / "pictures").glob("*.png"))
+    assert sorted(path.read_bytes() for path in logged.values()) == sorted(path.read_bytes() for path in pictures)
+    run_pictures = {"curves", "gradients", "confusion", "reliability", "attention_position", "attention_entropy"}
+    text_pictures = {f"{kind}_{number}" for kind in ("strip", "heatmap") for number in (1, 2, 3)}
+    assert run_pictures | text_pictures <= logged.keys()
     first = json.loads((folder / "attention.json").read_text())[0]
     for kind in ("strip", "heatmap"):
-        written = folder / "pictures" / f"{kind}_{first['split']}_{first['index']}.png"
-        assert logged[f"{kind}_1"].read_bytes() == written.read_bytes()
+        picture = folder / "pictures" / f"{kind}_{first['split']}_{first['index']}.png"
+        assert logged[f"{kind}_1"].read_bytes() == picture.read_bytes()
 
 
 def test_the_page_is_logged_unchanged(folder: Path, log: dict[str, Any]) -> None:
     pages = {name: item for name, item in log["summary"].items() if name.startswith("pages/")}
-    written = {path.stem: path for path in folder.rglob("*.html") if "wandb" not in path.parts}
-    assert pages.keys() == {f"pages/{name}" for name in written}
-    assert written
-    for name, path in written.items():
+    files = {path.stem: path for path in folder.rglob("*.html") if "wandb" not in path.parts}
+    assert pages.keys() == {f"pages/{name}" for name in files}
+    assert files
+    for name, path in files.items():
         assert media_file(folder, pages[f"pages/{name}"]).read_bytes() == path.read_bytes()
 
 
@@ -167,19 +172,19 @@ def test_the_confusion_matrix_counts_the_predictions(folder: Path, log: dict[str
 
 
 class Strip(HTMLParser):
-    """The words of a strip, the depth of their colours, and every tag."""
+    """The words of a strip, the intensities of their colours, and all tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.words: list[str] = []
-        self.depths: list[float] = []
+        self.intensities: list[float] = []
         self.tags: set[str] = set()
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         if tag == "span":
-            self.depths.append(float(str(dict(attrs)["style"]).removeprefix("--w:")))
+            self.intensities.append(float(str(dict(attrs)["style"]).removeprefix("--w:")))
             self.words.append("")
 
     def handle_data(self, data: str) -> None:
@@ -189,9 +194,9 @@ class Strip(HTMLParser):
 
 def test_the_examples_are_a_table_of_strips(folder: Path, log: dict[str, Any]) -> None:
     examples = json.loads((folder / "attention.json").read_text())
-    (artifact,) = (record for record in records(folder, "artifact") if record["name"].endswith("-examples"))
+    (artifact,) = (record for record in read_records(folder, "artifact") if record["name"].endswith("-examples"))
     files = {file["path"]: Path(file["local_path"]) for file in artifact["manifest"]["contents"]}
-    assert all(folder in path.parents for path in files.values()), "it must not be left in the user's home"
+    assert all(folder in path.parents for path in files.values()), "the files must be in the folder of the run"
     table = json.loads(files["examples.table.json"].read_text())
     assert len(table["data"]) == len(examples) >= 3
     for values, example in zip(table["data"], examples, strict=True):
@@ -200,14 +205,14 @@ def test_the_examples_are_a_table_of_strips(folder: Path, log: dict[str, Any]) -
         assert row["predicted"] == example["predicted"]
         assert row["right"] == (example["label"] == example["predicted"])
         assert row["probability"] == pytest.approx(max(example["probabilities"]))
-        heaviest = example["words"][int(np.argmax(example["weights"]))]
-        assert row["most attended"].split()[0] == heaviest
+        top_word = example["words"][int(np.argmax(example["weights"]))]
+        assert row["most attended"].split()[0] == top_word
         html = files[row["text"]["path"]].read_text(encoding="utf-8")
-        assert NASTY not in html
+        assert HTML_TEXT not in html
         strip = Strip(html)
         assert strip.tags == {"meta", "style", "p", "span"}
         assert strip.words == example["words"]
-        assert int(np.argmax(strip.depths)) == int(np.argmax(example["weights"]))
+        assert int(np.argmax(strip.intensities)) == int(np.argmax(example["weights"]))
 
 
 @pytest.mark.parametrize(
@@ -218,15 +223,15 @@ def test_the_examples_are_a_table_of_strips(folder: Path, log: dict[str, Any]) -
 def test_failures_and_interruptions_are_logged(
     signum: int | None, status: str, state: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: LitClassifier, *args: Any) -> None:
+    def interrupt(self: LitClassifier, *args: Any) -> None:
         if signum is None:
-            raise UserError("the disk is on fire")
+            raise UserError("the disk is full")
         os.kill(os.getpid(), signum)
 
-    monkeypatch.setattr(LitClassifier, "on_train_epoch_start", interrupted)
+    monkeypatch.setattr(LitClassifier, "on_train_epoch_start", interrupt)
     with pytest.raises(SystemExit if signum else UserError):
         train(tmp_path / "run", "logger=wandb", "callbacks=none")
-    log = recorded(tmp_path / "run")
+    log = read_summary(tmp_path / "run")
     assert (log["summary"]["status"], log["state"], log["exit_code"]) == (status, state, code)
     assert log["config"]["seed"] == 0
 
@@ -234,15 +239,15 @@ def test_failures_and_interruptions_are_logged(
 def test_failures_before_training_are_logged(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"one_class\.csv"):
         train(tmp_path / "run", "logger=wandb", "callbacks=none", *one_class_data(tmp_path))
-    log = recorded(tmp_path / "run")
+    log = read_summary(tmp_path / "run")
     assert (log["summary"]["status"], log["state"]) == ("failed", "failed")
 
 
-def test_evaluations_are_described(folder: Path, tmp_path: Path) -> None:
+def test_evaluations_have_configuration_variant_and_tags(folder: Path, tmp_path: Path) -> None:
     with under_hydra("eval", tmp_path / "run", RunMode.RUN, "ckpt_path=unused"):
         evaluate(tmp_path / "run", folder / "checkpoints" / "best.ckpt", "logger=wandb")
-    begun, log = records(tmp_path / "run", "run")[0], recorded(tmp_path / "run")
-    assert (begun.get("run_group"), begun["job_type"], begun["display_name"]) == (None, "eval", "run")
+    run, log = read_records(tmp_path / "run", "run")[0], read_summary(tmp_path / "run")
+    assert (run.get("run_group"), run["job_type"], run["display_name"]) == (None, "eval", "run")
     assert log["tags"] == ["dev", "glove", "rnn", "qkv", "max"]
     assert log["config"]["variant"] == "rnn · qkv"
     assert log["config"]["choices"]["data"] == "csv"
@@ -250,7 +255,7 @@ def test_evaluations_are_described(folder: Path, tmp_path: Path) -> None:
 
 
 def test_runs_log_the_keys_of_the_dashboard(folder: Path, log: dict[str, Any]) -> None:
-    """Every metric, option, table and picture in its panels, but for parts and pictures that this run has not."""
+    """The run logs all metrics, options, tables and pictures of the panels, except those that it does not produce."""
     workspace = build(Scope.of(find_runs([folder]).runs), "us", "heed")
     requested = [panel._to_model().config for section in workspace.sections for panel in section.panels]
     spec = json.loads(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True))
@@ -270,10 +275,10 @@ def test_runs_log_the_keys_of_the_dashboard(folder: Path, log: dict[str, Any]) -
         node: Any = log["config"]
         for key in option.replace(".value", "", 1).split("."):
             node = node[key]
-    logged = {*log["summary"], *(name for record in records(folder, "history") for name in record["item"])}
-    one_each = ("pictures/heads_", "pictures/heatmap_", "pictures/strip_")  # of so many texts, where there are as many
-    lacks = {name for name in metrics - logged if not name.startswith(one_each)}
-    assert lacks == {"gradients/position", "gradients/pooling", "pictures/attention_lexicon"}
+    logged = {*log["summary"], *(name for record in read_records(folder, "history") for name in record["item"])}
+    numbered = ("pictures/heads_", "pictures/heatmap_", "pictures/strip_")  # one for each text
+    missing = {name for name in metrics - logged if not name.startswith(numbered)}
+    assert missing == {"gradients/position", "gradients/pooling", "pictures/attention_lexicon"}
     assert {"of_encoder/rnn", "pictures/strip_1", "pictures/heatmap_1", "gradients/encoder"} <= metrics
     text = json.dumps(spec)
     assert all(f'"{table}"' in text and table in log["summary"] for table in ("examples", "confusion_table"))

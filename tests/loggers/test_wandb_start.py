@@ -16,7 +16,7 @@ from tests.helpers import one_class_data, train
     ("mode", "offline", "setting"),
     [("online", True, "WANDB_MODE=online"), (None, False, r"logger\.wandb\.offline=false")],
 )
-def test_an_online_run_without_an_account_is_refused_before_anything_is_read(
+def test_an_online_run_without_an_account_is_refused_before_data_are_read(
     mode: str | None, offline: bool, setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("WANDB_MODE")
@@ -34,17 +34,17 @@ def test_offline_runs_upload_no_checkpoints() -> None:
         Wandb(log_model="all")
 
 
-@pytest.mark.parametrize("imported", [False, True])
-def test_launch_is_used_only_if_a_script_imported_it(
-    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_launch_is_used_only_if_a_script_has_imported_it(
+    is_imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Run] = []
-    monkeypatch.setattr(Run, LAUNCH_HOOK, lambda run: calls.append(run))  # a function, to become a method
+    monkeypatch.setattr(Run, LAUNCH_HOOK, lambda run: calls.append(run))  # a function, so that it becomes a method
     monkeypatch.delitem(sys.modules, "wandb.sdk.launch", raising=False)
-    if imported:
+    if is_imported:
         monkeypatch.setitem(sys.modules, "wandb.sdk.launch", ModuleType("launch"))
     run = Wandb(save_dir=str(tmp_path)).experiment
     run.finish()
-    assert len(calls) == imported
-    run._detect_and_apply_job_inputs()  # W&B's own method is restored
-    assert len(calls) == imported + 1
+    assert len(calls) == is_imported
+    run._detect_and_apply_job_inputs()  # the method of W&B is restored
+    assert len(calls) == is_imported + 1
