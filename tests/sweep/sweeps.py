@@ -1,4 +1,4 @@
-"""Runs sweeps of small jobs on the bundled CSV, and reads their results."""
+"""Run sweeps of small jobs on the bundled CSV, and read their results."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 def read_results(sweep: Path) -> dict[str, dict[str, Any]]:
-    """Return the record of each job by its folder's name."""
+    """Return the record of each job by the name of its folder."""
     return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/result.json"))}
 
 

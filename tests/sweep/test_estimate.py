@@ -35,13 +35,13 @@ def test_an_estimate_adds_the_time_outside_the_epochs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "override", ["model.encoder.hidden_dim=5", "data.batch_size=3", "callbacks=none", "logger=csv", "test=false"]
 )
-def test_a_run_with_other_settings_is_no_basis(tmp_path: Path, override: str) -> None:
+def test_a_run_with_other_options_gives_no_estimate(tmp_path: Path, override: str) -> None:
     write_run(tmp_path / "train" / "multiruns" / "sweep" / "0", compose(tmp_path))
     assert estimate_seconds([compose(tmp_path), compose(tmp_path, override)], tmp_path) == [pytest.approx(65), None]
 
 
-def test_the_time_of_a_validation_follows_from_that_of_the_test(tmp_path: Path) -> None:
-    """Three epochs take 9 s of training and 3 × 0.5 s of validation, so the rest of 14 s are 3.5 s."""
+def test_the_time_of_a_validation_is_estimated_from_that_of_the_test(tmp_path: Path) -> None:
+    """Three epochs take 9 s of training and 3 × 0.5 s of validation, which leaves 3.5 of the 14 s."""
     run = tmp_path / "train" / "runs" / "first"
     write_run(run, compose(tmp_path))
     record = json.loads((run / "result.json").read_text())

@@ -1,4 +1,4 @@
-"""The file of a sweep: a damaged one is named."""
+"""The file of a sweep: a damaged file is reported."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ SWEEP = {
 
 @few_examples
 @given(record=st.one_of(trees, damaged(SWEEP)))
-def test_any_sweep_file_is_read_or_named(record: Any, tmp_path: Path) -> None:
+def test_any_sweep_file_is_read_or_reported(record: Any, tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(record))
     try:
         sweep = Sweep.read(tmp_path)
@@ -36,7 +36,7 @@ def test_any_sweep_file_is_read_or_named(record: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["../other", "/tmp", "", ".", "a/../../b", "a\x00"])
-def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> None:
+def test_a_folder_of_a_job_outside_its_sweep_is_refused(folder: str, tmp_path: Path) -> None:
     record = {**SWEEP, "jobs": [{"number": 0, "overrides": [], "folder": folder}]}
     (tmp_path / "sweep.json").write_text(json.dumps(record))
     with pytest.raises(UserError, match=r"sweep\.json names .* which is not inside the sweep's folder"):
@@ -44,18 +44,18 @@ def test_a_jobs_folder_lies_within_its_sweep(folder: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("number", "folder", "repeated"), [(0, "b", "number 0"), (1, "a", "folder a"), (1, "./a", "folder a")]
+    ("number", "folder", "duplicate"), [(0, "b", "number 0"), (1, "a", "folder a"), (1, "./a", "folder a")]
 )
-def test_two_jobs_with_one_number_or_folder_are_refused(
-    number: int, folder: str, repeated: str, tmp_path: Path
+def test_two_jobs_with_the_same_number_or_folder_are_refused(
+    number: int, folder: str, duplicate: str, tmp_path: Path
 ) -> None:
     jobs = [{"number": 0, "overrides": [], "folder": "a"}, {"number": number, "overrides": [], "folder": folder}]
     (tmp_path / "sweep.json").write_text(json.dumps({**SWEEP, "jobs": jobs}))
-    with pytest.raises(UserError, match=rf"sweep\.json has several jobs with the {repeated}: start the sweep anew"):
+    with pytest.raises(UserError, match=rf"sweep\.json has several jobs with the {duplicate}: start the sweep anew"):
         Sweep.read(tmp_path)
 
 
-def test_a_folder_in_the_place_of_a_record_is_named(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_record_is_reported(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(SWEEP))
     (tmp_path / "0_seed-1" / "result.json").mkdir(parents=True)
     with pytest.raises(UserError, match=r"0_seed-1/result\.json is a folder, but must be a file: remove it"):
@@ -70,7 +70,7 @@ def test_a_resumed_sweep_without_jobs_is_a_mistake(tmp_path: Path) -> None:
         sweeper.sweep([])
 
 
-def test_jobs_are_told_apart_by_what_varies() -> None:
+def test_overrides_of_jobs_are_shared_or_varying() -> None:
     jobs = [["seed=1", "logger=csv"], ["seed=2", "logger=csv"], ["seed=1", "logger=csv", "tags=[a]"]]
     shared = shared_overrides(jobs)
     assert shared == {"logger=csv"}

@@ -17,18 +17,18 @@ from tests.sweep.sweeps import SMALL, find_job_processes, read_results, start_sw
 
 SEEDS = (1, 2, 3)
 OPTIONS = ("trainer.max_epochs=4", *SMALL)
-KILLS = (2, 0)  # number of kills in the first run and in the resumed one
+KILLS = (2, 0)  # number of kills in the first run and in the resumed run
 
 
 def kill_jobs(process: Fork, sweep: Path, moments: random.Random, kills: int) -> None:
-    """Send SIGKILL to running jobs several times; wait for a checkpoint until a job with one was killed."""
+    """Send SIGKILL to running jobs `kills` times, each time after a running or killed job has a checkpoint."""
     while process.poll() is None and kills:
         while process.poll() is None and not (
             has_killed_job_with_checkpoint(sweep) or has_running_job_with_checkpoint(sweep)
         ):
             time.sleep(0.01)
         for pid in find_job_processes(process)[:1]:
-            with suppress(ProcessLookupError):  # the process has just ended
+            with suppress(ProcessLookupError):  # the process has ended
                 os.kill(pid, signal.SIGKILL)
                 kills -= 1
         time.sleep(moments.uniform(0.2, 1.2))
@@ -52,7 +52,7 @@ def validation_losses(folder: Path) -> list[str]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the jobs in /proc")
 def test_killed_jobs_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> None:
-    """They equal those of single runs."""
+    """The results of killed and resumed jobs equal those of single runs."""
     sweep = tmp_path / "sweep"
     moments = random.Random(7)
     codes, output = [], ""
@@ -63,10 +63,10 @@ def test_killed_jobs_do_not_change_the_results_of_a_sweep(tmp_path: Path) -> Non
         )
         process = start_sweep(tmp_path, *arguments)
         kill_jobs(process, sweep, moments, kills)
-        printed, _ = process.communicate()
-        assert "Traceback" not in printed, printed
+        text, _ = process.communicate()
+        assert "Traceback" not in text, text
         codes.append(process.returncode)
-        output += printed
+        output += text
     assert codes == [1, 0], output
     assert "killed by SIGKILL" in output
     assert "Resuming at step" in output

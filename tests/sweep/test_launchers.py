@@ -33,19 +33,19 @@ def test_jobs_run_in_the_processes_of_a_launcher(
 
 
 def test_jobs_share_a_gpu_of_a_ray_cluster_with_two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of two jobs takes half of the only GPU. Ray counts GPUs without detecting them."""
+    """Each of two jobs uses half of the only GPU, which Ray counts without detecting it."""
     pytest.importorskip("hydra_plugins.hydra_ray_launcher")
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("RAY_worker_niceness", "0")  # otherwise the workers starve on a busy machine
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # with a lower priority, workers get no time on a busy machine
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     try:
         cluster.add_node(num_cpus=2, num_gpus=1)
         monkeypatch.setenv("RAY_ADDRESS", cluster.address)
         sweep = tmp_path / "sweep"
         overrides = ("seed=1,2", "trainer.max_epochs=1", *SMALL, "hydra/launcher=ray_cluster")
-        half = ("hydra.launcher.ray.remote.num_gpus=0.5", f"hydra.sweep.dir={sweep}")
-        code, output = run_sweep(tmp_path, "-m", *overrides, *half)
+        options = ("hydra.launcher.ray.remote.num_gpus=0.5", f"hydra.sweep.dir={sweep}")
+        code, output = run_sweep(tmp_path, "-m", *overrides, *options)
     finally:
         cluster.shutdown()
     assert code == 0, output

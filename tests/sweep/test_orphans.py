@@ -16,7 +16,7 @@ from tests.sweep.sweeps import SMALL, start_sweep
 
 def find_descendants(pid: int) -> set[int]:
     """Return the ids of the processes that a process and its descendants started."""
-    with suppress(FileNotFoundError):  # it has ended
+    with suppress(FileNotFoundError):  # the process has ended
         tasks = Path(f"/proc/{pid}/task").glob("*/children")
         children = {int(child) for task in tasks for child in task.read_text().split()}
         return children.union(*map(find_descendants, children))
@@ -38,11 +38,11 @@ def wait_for_checkpoints(process: Fork, sweep: Path, count: int) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 @pytest.mark.parametrize(
-    ("options", "running"), [(["hydra/launcher=joblib", "hydra.launcher.n_jobs=3"], 2), (["hydra/launcher=basic"], 1)]
+    ("options", "num_jobs"), [(["hydra/launcher=joblib", "hydra.launcher.n_jobs=3"], 2), (["hydra/launcher=basic"], 1)]
 )
-def test_a_killed_sweep_leaves_no_process(options: list[str], running: int, tmp_path: Path) -> None:
+def test_a_killed_sweep_leaves_no_process(options: list[str], num_jobs: int, tmp_path: Path) -> None:
     """One of joblib's three workers has no job. Resuming does not depend on the launcher, so it is tested once."""
-    if running > 1:
+    if num_jobs > 1:
         pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     sweep = tmp_path / "sweep"
     process = start_sweep(
@@ -50,14 +50,14 @@ def test_a_killed_sweep_leaves_no_process(options: list[str], running: int, tmp_
     )
     sweeps, descendants = [process], set[int]()
     try:
-        wait_for_checkpoints(process, sweep, running)
+        wait_for_checkpoints(process, sweep, num_jobs)
         descendants = find_descendants(process.pid)
-        assert len(descendants) >= running
+        assert len(descendants) >= num_jobs
         process.kill()
         process.communicate()
         while any(map(is_alive, descendants)):
             time.sleep(0.05)
-        if running == 1:
+        if num_jobs == 1:
             return
         resumed = start_sweep(tmp_path, f"sweep.resume={sweep}", "hydra/launcher=basic")
         sweeps.append(resumed)
@@ -70,7 +70,7 @@ def test_a_killed_sweep_leaves_no_process(options: list[str], running: int, tmp_
         assert "Traceback" not in output
         assert [job["status"] for job in json.loads((sweep / "sweep.json").read_text())["jobs"]][1] != "running"
     finally:
-        for started in sweeps:
-            started.kill()
+        for sweep_process in sweeps:
+            sweep_process.kill()
         for pid in filter(is_alive, descendants):
             os.kill(pid, signal.SIGKILL)

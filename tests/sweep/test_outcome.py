@@ -40,7 +40,7 @@ def test_the_outcome_of_a_completed_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("existing", "code", "status", "error"),
+    ("record", "code", "status", "error"),
     [
         ({}, -9, "failed", "reason"),
         ({}, -2, "interrupted", "reason"),
@@ -48,14 +48,14 @@ def test_the_outcome_of_a_completed_job(tmp_path: Path) -> None:
         ({"status": "completed"}, 0, "completed", None),
         ({"status": "completed"}, 1, "failed", "reason"),  # the process died after writing its record
         ({"status": "failed", "error": None}, 1, "failed", "reason"),  # the process died while drawing its reports
-        ({"status": "failed", "error": "its own"}, 1, "failed", "its own"),
+        ({"status": "failed", "error": "in the record"}, 1, "failed", "in the record"),
         ({"status": "interrupted", "error": "by SIGINT"}, 130, "interrupted", "by SIGINT"),
     ],
 )
-def test_a_job_that_could_not_record_its_outcome(
-    tmp_path: Path, existing: dict[str, object], code: int, status: str, error: str | None
+def test_the_outcome_depends_on_the_record_and_the_exit_code(
+    tmp_path: Path, record: dict[str, object], code: int, status: str, error: str | None
 ) -> None:
-    if existing:
-        write_record(tmp_path, **existing)
+    if record:
+        write_record(tmp_path, **record)
     ensure_outcome(tmp_path, code, "reason", ["seed=1"])
     assert read_outcome(tmp_path)[:2] == (status, error)

@@ -36,12 +36,12 @@ def validate(*overrides: str) -> list[Job]:
 
 
 def error_message(*overrides: str) -> str:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         validate(*overrides)
-    return str(caught.value)
+    return str(error.value)
 
 
-def test_every_job_gets_its_folder() -> None:
+def test_every_job_has_its_folder() -> None:
     jobs = validate("seed=1,2", "model/attention=none,bahdanau")
     assert [job.overrides for job in jobs] == [
         [f"seed={seed}", f"model/attention={attention}"] for seed in (1, 2) for attention in ("none", "bahdanau")
@@ -49,7 +49,7 @@ def test_every_job_gets_its_folder() -> None:
     assert [job.folder for job in jobs][:2] == ["0_seed-1_attention-none", "1_seed-1_attention-bahdanau"]
 
 
-def test_a_folder_is_named_by_what_varies() -> None:
+def test_a_folder_is_named_after_varying_overrides() -> None:
     jobs = validate("trainer.max_epochs=3", "seed=1,2", "logger=csv")
     assert [job.folder for job in jobs] == ["0_seed-1", "1_seed-2"]
     assert jobs[0].overrides == ["trainer.max_epochs=3", "seed=1", "logger=csv"]
@@ -90,7 +90,7 @@ def test_a_wrong_output_shape_is_reported() -> None:
     assert "ScorePerFeature.score returned a tensor of shape 3×7×256; the shape must be N×T = 3×7" in message
 
 
-def test_a_sweep_trains_on_one_device() -> None:
+def test_jobs_on_several_devices_are_refused() -> None:
     message = error_message("seed=1,2", "trainer=ddp_sim")
     assert "trainer.strategy=ddp trainer.devices=2   a job of a sweep trains on one device" in message
 

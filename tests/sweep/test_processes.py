@@ -8,8 +8,8 @@ import pytest
 from src.sweep import processes
 
 
-class Ended:
-    """A process that ended, and was reaped, within the last poll."""
+class EndedProcess:
+    """A process that ended and was reaped during the last poll."""
 
     pid = 2**22 + 1  # above the largest process id
     codes = (None, 3, 3)
@@ -30,7 +30,7 @@ class Ended:
 
 def test_interrupting_a_process_that_has_ended_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Context:
-        Process = Ended
+        Process = EndedProcess
 
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: Context)
     monkeypatch.setattr(processes, "can_fork", lambda: True)

@@ -13,7 +13,7 @@ from src.sweep.jobs import Job, Sweep
 from src.sweep.resume import restore_sweep_overrides, resume_from_last_checkpoint
 from tests.helpers import repository
 
-STARTED = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
+ARGUMENTS = ["-m", "seed=1,2", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", "sweep.dry_run=false"]
 
 
 def restore(*arguments: str) -> list[str]:
@@ -22,16 +22,16 @@ def restore(*arguments: str) -> list[str]:
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Path:
-    Sweep(tmp_path, STARTED, [Job(0, ["seed=1"], "0"), Job(1, ["seed=2"], "1")]).write()
+    Sweep(tmp_path, ARGUMENTS, [Job(0, ["seed=1"], "0"), Job(1, ["seed=2"], "1")]).write()
     return tmp_path
 
 
 def test_a_sweep_resumes_with_its_original_command_line(sweep: Path) -> None:
     folders = [f'hydra.sweep.dir="{sweep}"', f'sweep.resume="{sweep}"']
-    assert restore(f"sweep.resume={sweep}") == [*STARTED[1:4], *folders]
+    assert restore(f"sweep.resume={sweep}") == [*ARGUMENTS[1:4], *folders]
 
 
-def test_another_launcher_drops_the_options_of_the_previous_one(sweep: Path) -> None:
+def test_another_launcher_drops_the_options_of_the_previous_launcher(sweep: Path) -> None:
     arguments = restore(f"sweep.resume={sweep}", "hydra/launcher=basic")
     assert arguments[:2] == ["seed=1,2", "hydra/launcher=basic"]
 
@@ -42,7 +42,7 @@ def test_other_overrides_are_refused(sweep: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "recorded",
+    "override",
     [
         "+hydra.job.env_set.PATH=/other:/usr/bin",
         "+hydra.job={env_set: {PATH: /other}}",
@@ -62,28 +62,28 @@ def test_other_overrides_are_refused(sweep: Path) -> None:
         "--config-path=/other",
     ],
 )
-def test_a_sweep_file_cannot_choose_code_or_destinations(recorded: str, sweep: Path) -> None:
-    Sweep(sweep, [*STARTED, recorded], [Job(0, ["seed=1"], "0")]).write()
+def test_overrides_in_a_sweep_file_that_choose_code_or_destinations_are_refused(override: str, sweep: Path) -> None:
+    Sweep(sweep, [*ARGUMENTS, override], [Job(0, ["seed=1"], "0")]).write()
     with pytest.raises(
         UserError,
-        match=r"(?s)sweep\.json has overrides or flags that are not allowed.*" + re.escape(recorded.lstrip("-")),
+        match=r"(?s)sweep\.json has overrides or flags that are not allowed.*" + re.escape(override.lstrip("-")),
     ):
         restore(f"sweep.resume={sweep}")
 
 
 @pytest.mark.parametrize("line", ["+hydra.job.env_set.PATH=/other", "extras.trusted_modules=[runpy]", "data=../x"])
-def test_a_job_in_a_sweep_file_cannot_choose_code(line: str, sweep: Path) -> None:
-    Sweep(sweep, STARTED, [Job(0, ["seed=1", line], "0")]).write()
+def test_jobs_in_a_sweep_file_that_choose_code_are_refused(line: str, sweep: Path) -> None:
+    Sweep(sweep, ARGUMENTS, [Job(0, ["seed=1", line], "0")]).write()
     with pytest.raises(UserError, match=r"sweep\.json has overrides or flags that are not allowed"):
         restore(f"sweep.resume={sweep}")
 
 
 def test_repeated_overrides_are_allowed(sweep: Path) -> None:
-    local = ["extras.trusted_modules=[mine]", "+hydra.job.env_set.PATH=/own", "data.cache_dir=/a,/b"]
-    jobs = [Job(i, ["seed=1", local[0], f"data.cache_dir={path}"], str(i)) for i, path in enumerate(("/a", "/b"))]
-    Sweep(sweep, [*STARTED, *local], jobs).write()
-    restored = restore(f"sweep.resume={sweep}", *local)
-    assert [line for line in restored if line in local] == local
+    allowed = ["extras.trusted_modules=[mine]", "+hydra.job.env_set.PATH=/own", "data.cache_dir=/a,/b"]
+    jobs = [Job(i, ["seed=1", allowed[0], f"data.cache_dir={path}"], str(i)) for i, path in enumerate(("/a", "/b"))]
+    Sweep(sweep, [*ARGUMENTS, *allowed], jobs).write()
+    restored = restore(f"sweep.resume={sweep}", *allowed)
+    assert [line for line in restored if line in allowed] == allowed
     with pytest.raises(UserError, match=r"remove extras\.trusted_modules=\[other\]"):
         restore(f"sweep.resume={sweep}", "extras.trusted_modules=[other]")
 
@@ -117,7 +117,7 @@ def test_rows_logged_after_the_checkpoint_are_removed(tmp_path: Path) -> None:
 
 def test_a_job_with_a_damaged_checkpoint_restarts(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
-    (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"cut short")
+    (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"truncated")
     (tmp_path / "gradients.csv").write_text("step,part,norm\n0,encoder,1\n")
     cfg = OmegaConf.create({"train": True, "ckpt_path": None})
     resume_from_last_checkpoint(cfg, tmp_path)

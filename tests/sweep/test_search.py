@@ -29,7 +29,7 @@ def parse(*arguments: str) -> tuple[list[str], dict[str, Any]]:
         return parse_space(["seed=1,2", *arguments], hydra.config_loader)
 
 
-def test_overrides_are_split_into_shared_ones_and_dimensions() -> None:
+def test_overrides_are_split_into_shared_overrides_and_dimensions() -> None:
     rate, hidden_dim = "optimizer.lr=tag(log, interval(1e-4, 0.1))", "model.encoder.hidden_dim=range(8, 33, 8)"
     shared, space = parse(rate, hidden_dim, "model/attention=none,bahdanau", "trainer.max_epochs=3", "seed=7")
     assert shared == ["seed=7", "trainer.max_epochs=3"]
@@ -70,8 +70,8 @@ def test_the_earlier_name_of_an_option_is_refused(earlier: str, present: str) ->
 def test_a_resumed_search_samples_other_values(
     seed: int | None, seeds: list[int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[Any] = []
-    monkeypatch.setattr("src.sweep.search.open_study", lambda *arguments: opened.append(arguments[-1]))
+    sampler_seeds: list[Any] = []
+    monkeypatch.setattr("src.sweep.search.open_study", lambda *arguments: sampler_seeds.append(arguments[-1]))
     runner = create_autospec(SweepRunner, instance=True, folder=tmp_path)
     runner.config = OmegaConf.create({"callbacks": {"best_checkpoint": {"monitor": "val/acc", "mode": "max"}}})
     runner.composer = Mock()
@@ -80,10 +80,10 @@ def test_a_resumed_search_samples_other_values(
         search = Search(runner, ["seed=1,2"], trials=4, n_jobs=1, n_startup_trials=2, warmup=None, seed=seed)
     for earlier_jobs in (0, 2):
         search._open_study(earlier_jobs)
-    assert opened == seeds
+    assert sampler_seeds == seeds
 
 
-def test_a_search_prunes_and_is_resumed(tmp_path: Path) -> None:
+def test_a_search_with_pruning_is_resumed(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
     arguments = (
         "-m",

@@ -14,7 +14,7 @@ def read_statuses(sweep: Path) -> list[str]:
 
 
 def _use_earlier_names(sweep: Path) -> None:
-    """Name the folders as Heed did before, also by the overrides that all jobs share."""
+    """Rename the folders as in earlier versions, whose names also contain the overrides that all jobs share."""
     record = json.loads((sweep / "sweep.json").read_text())
     for job in record["jobs"]:
         (sweep / job["folder"]).rename(sweep / f"{job['folder']}_max_epochs-2")
@@ -22,7 +22,7 @@ def _use_earlier_names(sweep: Path) -> None:
     (sweep / "sweep.json").write_text(json.dumps(record))
 
 
-def test_a_failing_job_leaves_the_others_running(tmp_path: Path) -> None:
+def test_the_other_jobs_of_a_sweep_run_if_a_job_fails(tmp_path: Path) -> None:
     sweep = tmp_path / "sweep"
     rates = ("optimizer.lr=0.01,1e30,0.02", "trainer.max_epochs=2", f"hydra.sweep.dir={sweep}")
     code, output = run_sweep(tmp_path, "-m", *rates, *SMALL[::2], "callbacks=[checkpoints,finite_loss]")
@@ -43,7 +43,7 @@ def test_a_failing_job_leaves_the_others_running(tmp_path: Path) -> None:
     code, output = run_sweep(tmp_path, f"sweep.resume={sweep}")
     assert code == 1
     names = ["0_lr-0.01_max_epochs-2", "1_lr-1e-30_max_epochs-2", "2_lr-0.02_max_epochs-2"]
-    assert sorted(read_results(sweep)) == names  # no folder of another name
+    assert sorted(read_results(sweep)) == names  # the names of the folders are unchanged
     assert "#0" not in output.rpartition("accuracy")[0] and "#1 optimizer.lr=1e+30: failed" in output
 
 
