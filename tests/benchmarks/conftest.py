@@ -1,4 +1,4 @@
-"""Short reviews and small data, so that every benchmark takes seconds only."""
+"""Short reviews and small data, so that each benchmark takes only seconds."""
 
 import logging
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from benchmarks import command, costs, measure, reviews, speed
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(reviews, "LOG_MEAN", 2.0)  # 7 words
+def reduce_sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(reviews, "LOG_MEAN", 2.0)  # a median of 7 words
     monkeypatch.setattr(reviews, "WORDS", 500)
     monkeypatch.setattr(measure, "MIN_REVIEWS", 5)
     monkeypatch.setattr(speed, "TRAIN", 83)

@@ -1,4 +1,4 @@
-"""The baselines have the models that they claim to have."""
+"""The models of the baselines, compared with reference models."""
 
 import math
 
@@ -34,17 +34,17 @@ def test_texts_are_padded_to_one_length() -> None:
 def test_packed_texts_equal_single_texts(cell: type[nn.RNNBase], bidirectional: bool) -> None:
     torch.manual_seed(0)
     packed = PackedReportModel(11, cell, bidirectional).eval()
-    alone = ReportModel(11, cell, bidirectional).eval()
-    alone.load_state_dict(packed.state_dict())
+    single = ReportModel(11, cell, bidirectional).eval()
+    single.load_state_dict(packed.state_dict())
     tokens = torch.tensor([[2, 3, 4, 0, 0, 0, 0], [5, 6, 7, 8, 9, 0, 0]])
     lengths = torch.tensor([3, 5])
     with torch.no_grad():
-        expected = [alone(row[None, :length], None) for row, length in zip(tokens, lengths, strict=True)]
+        expected = [single(row[None, :length], None) for row, length in zip(tokens, lengths, strict=True)]
         torch.testing.assert_close(packed(tokens, lengths), torch.cat(expected))
-        assert not torch.allclose(alone(tokens, lengths), torch.cat(expected))  # (a) reads padding
+        assert not torch.allclose(single(tokens, lengths), torch.cat(expected))  # the model of (a) depends on padding
 
 
-def test_softmax_attention_is_multi_head_attention() -> None:
+def test_softmax_attention_equals_multi_head_attention() -> None:
     torch.manual_seed(0)
     plain, reference = SoftmaxSelfAttention(6, 3, 0.0), nn.MultiheadAttention(6, 3, batch_first=True)
     projections = (plain.query, plain.key, plain.value)
@@ -75,5 +75,5 @@ def test_a_plain_loop_trains_every_parameter(model, loss, bf16) -> None:  # type
     assert set(autocast) == {bf16}
     assert speed > 0 and math.isfinite(speed)
     for name, parameter in module.named_parameters():
-        if not name.endswith("key.bias"):  # it adds a constant to the scores of a query, which softmax ignores
+        if not name.endswith("key.bias"):  # adds a constant to the scores of a query, which softmax ignores
             assert not torch.equal(parameter, before[name]), name

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.costs`: its parts on small data, and the probe in a training."""
+"""`python -m benchmarks.costs`: each measurement on small data, and the probe in a training."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def test_tokenizing_is_timed(
     assert list((tmp_path / "cache").glob("*.npz"))
 
 
-def test_the_parts_report_the_costs_of_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_measurement_reports_the_costs_of_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[list[str]] = []
 
     def training(overrides: list[str], folder: Path) -> dict[str, object]:
@@ -72,7 +72,7 @@ def test_a_failed_training_reports_its_error(tmp_path: Path, monkeypatch: pytest
         costs.training([], tmp_path)
 
 
-@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torch's Adagrad causes it
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # from torch's Adagrad
 def test_optimizers_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "ROWS", 101)
     out = tmp_path / "out"

@@ -1,4 +1,4 @@
-"""Heed reads a representative sample of the reviews."""
+"""The sample of reviews is representative, and Heed trains and predicts on it."""
 
 from pathlib import Path
 
@@ -11,22 +11,22 @@ from benchmarks.heed import HeedRunner, sample_batches
 from benchmarks.measure import evenly
 
 
-def test_evenly_leaves_equal_gaps() -> None:
+def test_evenly_selects_elements_with_equal_gaps() -> None:
     assert evenly(list(range(9)), 3) == [1, 4, 7]
     assert evenly(np.arange(4), 7).tolist() == [0, 1, 2, 3]
     assert evenly(list(range(9)), 0) == [4]
 
 
-def test_sampled_batches_have_the_lengths_of_all() -> None:
+def test_sampled_batches_have_representative_lengths() -> None:
     lengths = np.arange(100)
     plan = [np.arange(start, start + 5) for start in range(0, 100, 5)]
     sample = sample_batches(plan, lengths, 25)
     assert len(sample) == 5
     assert sorted(int(rows[0]) for rows in sample) == [10, 30, 50, 70, 90]
-    assert all(any(rows is of_plan for of_plan in plan) for rows in sample)
+    assert all(any(rows is batch for batch in plan) for rows in sample)
 
 
-def test_made_up_reviews_are_as_long_as_imdbs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_made_up_reviews_have_the_lengths_of_imdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reviews, "LOG_MEAN", 5.38)
     reviews.made_up(tmp_path, 400, 30)
     train = pq.read_table(tmp_path / "train.parquet").to_pydict()
@@ -42,7 +42,7 @@ def test_heed_trains_evaluates_and_predicts(tmp_path: Path) -> None:
     heed = HeedRunner([*model, *data], tmp_path)
     texts, labels = heed.texts(7)
     assert len(texts) == len(labels) == 7
-    assert all(read(16) > 0 for read in (heed.train, heed.train_bare, heed.evaluate, heed.predict))
+    assert all(run(16) > 0 for run in (heed.train, heed.train_bare, heed.evaluate, heed.predict))
     assert (tmp_path / "csv" / "metrics.csv").exists()
     assert (tmp_path / "gradients.csv").exists()  # written by the callbacks of a user's run
     assert len(np.load(tmp_path / "predictions" / "test.npz")["labels"]) == 11

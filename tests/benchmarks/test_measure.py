@@ -1,4 +1,4 @@
-"""Measurement in turn, and ratios."""
+"""Alternating measurements, and ratios."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_a_spread_has_the_median_and_the_range() -> None:
     assert Spread.of([1234.6, 2.0, 5.04]).format(1) == "5.0 (2.0–1,234.6)"
 
 
-def test_implementations_take_turns_and_the_first_round_does_not_count() -> None:
+def test_implementations_alternate_and_the_first_round_is_ignored() -> None:
     calls: list[tuple[str, int]] = []
 
     def reader(name: str, speed: float):  # type: ignore[no-untyped-def]
@@ -29,7 +29,7 @@ def test_implementations_take_turns_and_the_first_round_does_not_count() -> None
 
     speeds = in_turn({"a": reader("a", 100.0), "b": reader("b", 1000.0)}, seconds=2.0, repeats=2)
     calibrated = [("a", 5), *(("a", 5 * 2**k) for k in range(6)), ("b", 5), *(("b", 5 * 2**k) for k in range(9))]
-    a = [("a", 5), ("a", 214)]  # the reviews of two seconds, at the measured 107 and 1,017 per second
+    a = [("a", 5), ("a", 214)]  # the reviews of two seconds at the measured speeds of 107 and 1,017 reviews/s
     b = [("b", 5), ("b", 2034)]
     assert calls == [*calibrated, *a, *b, *b, *a, *a, *b]
     assert speeds == {"a": [125.0, 127.0], "b": [1023.0, 1029.0]}

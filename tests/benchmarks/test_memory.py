@@ -1,4 +1,4 @@
-"""The memory fields of a process while it runs and after it ended."""
+"""The memory fields of a process while it runs and after it has ended."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def test_a_running_process_has_memory() -> None:
 def test_a_process_that_ended_has_no_memory() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     status = Path(f"/proc/{process.pid}/status")
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, but stays in the process table
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # leaves the process in the process table
     assert status.exists()
     assert memory.megabytes("VmRSS", status) is None
     process.wait()

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.resident`: resident memory by setting, and the probe's settings."""
+"""`python -m benchmarks.resident`: resident memory by setting, and the settings of the probe."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from benchmarks import memory, probe, resident
 from src.data import padded_batches
 
 
-def test_each_setting_is_trained_and_its_memory_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_a_training_is_recorded_for_each_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[list[str], dict[str, str]]] = []
 
     def training(overrides: list[str], folder: Path, environment: dict[str, str]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_each_setting_is_trained_and_its_memory_drawn(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("argument", ["--epochs=0", "--reviews=0", "--settings=unknown"])
-def test_invalid_options_end_in_a_message(tmp_path: Path, argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options_are_reported(tmp_path: Path, argument: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         resident.main(tmp_path, [argument])
     assert argument.partition("=")[0] in capsys.readouterr().err

@@ -75,23 +75,23 @@ def test_a_mistake_on_the_command_line_is_reported(capsys: pytest.CaptureFixture
         assert message in capsys.readouterr().err
 
 
-def test_a_missing_folder_ends_in_one_message() -> None:
+def test_a_missing_folder_is_reported() -> None:
     with pytest.raises(SystemExit, match="no-such-folder"):
         command.start(lambda folder: speed.main(folder, ["--data-path=no-such-folder", "--works=rnn"]))
 
 
-def test_an_interruption_ends_in_one_message(capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(folder: Path) -> None:
+def test_an_interruption_is_reported_and_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(folder: Path) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(SystemExit) as ended:
-        command.start(interrupted)
-    assert ended.value.code == 130 and "Interrupted" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as error:
+        command.start(interrupt)
+    assert error.value.code == 130 and "Interrupted" in capsys.readouterr().err
 
 
 @pytest.fixture
 def plain_job(tmp_path: Path) -> dict[str, Any]:
-    """An RNN's plain loop over two reviews."""
+    """The job of a plain loop that trains an RNN on two reviews."""
     dataset, vocabulary = padded(["good film", "bad film"], torch.tensor([1, 0]), 3)
     rows = tmp_path / "rows.pt"
     torch.save({"columns": dataset.tensors, "vocabulary": vocabulary}, rows)
@@ -99,19 +99,19 @@ def plain_job(tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(not memory.STATUS.exists(), reason="memory is measured on Linux only")
-def test_an_implementation_trains_in_its_own_process_and_reports_its_memory(plain_job: dict[str, Any]) -> None:
+def test_an_implementation_trains_in_a_separate_process_and_reports_its_memory(plain_job: dict[str, Any]) -> None:
     with ImplementationProcess(plain_job) as process:
         process.ready()
         assert process.read(PADDED, 2) > 0 and process.read(PADDED, 1) > 0
-        used = process.used()
-    assert "torch" in used["modules"] and "pytorch_lightning" not in used["modules"]
-    above = memory.above_imports(used)
-    assert above is not None
-    assert 30_000 * 100 * 4 * 4 / 2**20 < above < 400  # the word vectors, their gradient and Adam's two moments
+        record = process.used()
+    assert "torch" in record["modules"] and "pytorch_lightning" not in record["modules"]
+    megabytes = memory.above_imports(record)
+    assert megabytes is not None
+    assert 30_000 * 100 * 4 * 4 / 2**20 < megabytes < 400  # word vectors, their gradient, and the two moments of Adam
 
 
 @pytest.mark.parametrize(("arguments", "bf16"), [([], False), (["--bf16"], True), (["--device=cuda"], True)])
-def test_all_implementations_train_in_bf16_by_option_and_on_a_gpu(
+def test_all_implementations_train_in_bf16_on_a_gpu_or_by_option(
     arguments: list[str],
     bf16: bool,
     tmp_path: Path,
@@ -120,19 +120,19 @@ def test_all_implementations_train_in_bf16_by_option_and_on_a_gpu(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(speed, "save_figure", lambda *_: None)
-    recorded: dict[str, list[Any]] = {"bf16": [], "overrides": []}
+    options_of_jobs: dict[str, list[Any]] = {"bf16": [], "overrides": []}
 
     def speeds(name: str, jobs: dict[str, dict[str, Any]], options: Any) -> dict[str, list[float]]:
         for job in jobs.values():
-            for key, values in recorded.items():
+            for key, values in options_of_jobs.items():
                 values.append(job[key])
         return {implementation: [7.0] for implementation in jobs}
 
     monkeypatch.setattr(speed, "speeds", speeds)
     speed.main(tmp_path, [*arguments, "--works=rnn", "--quick", f"--out={tmp_path}"])
-    assert recorded["bf16"] == [bf16, bf16]
+    assert options_of_jobs["bf16"] == [bf16, bf16]
     precision = "trainer.precision=bf16-mixed" if bf16 else "trainer.precision=32-true"
-    assert all(precision in overrides for overrides in recorded["overrides"])
+    assert all(precision in overrides for overrides in options_of_jobs["overrides"])
     assert ("in bf16" in capsys.readouterr().out) is bf16
 
 

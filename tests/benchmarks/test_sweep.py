@@ -30,7 +30,7 @@ def test_memory_is_measured_after_each_job(
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_jobs_that_finish_after_the_last_measurement_have_its_memory(
+def test_jobs_that_finish_after_the_last_measurement_have_the_memory_of_that_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = tmp_path / "jobs"
@@ -54,12 +54,12 @@ def test_a_failed_run_is_reported() -> None:
         wait(start_training(["model/encoder=nowhere"]))
 
 
-def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
+def test_the_rate_is_the_number_of_reviews_of_all_jobs_per_second_of_the_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     durations = iter([2.0, 4.0])
-    started: list[list[str]] = []
-    monkeypatch.setattr(sweep, "start_training", started.append)
+    lines: list[list[str]] = []
+    monkeypatch.setattr(sweep, "start_training", lines.append)
     monkeypatch.setattr(sweep, "wait", lambda process: next(durations))
     sweep.main(tmp_path, ["--quick", "--only=rate", "--at-once=3", f"--out={tmp_path}"])
     record = json.loads((tmp_path / "sweep.json").read_text())["sweep"]["rate"]
@@ -68,5 +68,5 @@ def test_rate_is_the_reviews_of_all_jobs_per_second_of_the_sweep(
         "1 × 3": [reviews / 2],
         "3 × 1": [reviews / 4],
     }
-    assert ["hydra.launcher.n_jobs=3" in line for line in started] == [False, True]
+    assert ["hydra.launcher.n_jobs=3" in line for line in lines] == [False, True]
     assert "3 × 1 (jobs × threads)" in capsys.readouterr().out
