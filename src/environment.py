@@ -54,9 +54,12 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """Return the git commit of Heed's code; None outside a git repository."""
+    """Return the git commit of Heed's code; None outside a git repository, or if git is not installed."""
     command = ["git", "rev-parse", "HEAD"]
-    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    try:
+        result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
     return result.stdout.strip() or None
 
 

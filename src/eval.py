@@ -31,7 +31,7 @@ def main(cfg: DictConfig) -> None:
 
     with Run(cfg) as run:
         loggers = build.loggers(cfg)
-        if not run.reuses_folder:  # in a reused folder, the earlier files remain until the data are loaded
+        if not run.folder.is_reused:  # in a reused folder, the earlier files remain until the data are loaded
             run.attach_loggers(loggers)
         cards, ensemble = build.restore_ensemble(cfg.ckpt_path, cfg.extras)
         card = cards[0]
@@ -43,7 +43,7 @@ def main(cfg: DictConfig) -> None:
         else:
             _warn_of_other_data(cards, cfg)
             module = LitEnsemble(ensemble, [_own_batches(cfg, card, other) for other in cards], cards, metrics)
-        if run.reuses_folder:
+        if run.folder.is_reused:
             run.attach_loggers(loggers)
         run.describe(data, module, trainer)
         (trainer.test if cfg.split == "test" else trainer.validate)(module, data, verbose=False)

@@ -4,16 +4,13 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pytorch_lightning as pl
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
@@ -27,8 +24,6 @@ from src.callbacks.stop import Interrupted, StopOnSignal
 from src.checkpoint import Card, read_checkpoint
 from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
-from src.errors import UserError
-from src.files.lock import LOCK_TIMEOUT, lock_folder
 from src.formatting import format_now
 from src.lit import LitClassifier
 from src.loggers.csv import Metrics
@@ -37,7 +32,7 @@ from src.process.console import OutputConsole
 from src.process.startup import announce
 from src.reports.data_table import data_table
 from src.reports.draw import draw_all
-from src.run_folder import contains_training, is_main_process, run_files, trim_logs
+from src.run_folder import RunFolder, is_main_process, trim_logs
 from src.run_log import write_end, write_start
 from src.run_result import Best, Parameters, RunResult, Seconds
 from src.summary import evaluate_splits, print_summary, warn_of_single_class
@@ -57,19 +52,15 @@ class Run:
 
     Args:
         cfg: the whole configuration.
-
-    Attributes:
-        reuses_folder: whether the folder contained files of an earlier run when this run started.
     """
 
     def __init__(self, cfg: DictConfig) -> None:
         self.cfg = cfg
         self.config: dict[str, Any] = make_paths_absolute(OmegaConf.to_container(cfg, resolve=True))
-        self.path = Path(cfg.paths.output_dir)
-        self.stop = StopOnSignal(str(self.path / "checkpoints" / "last.ckpt"))
+        self.folder = RunFolder(Path(cfg.paths.output_dir))
+        self.stop = StopOnSignal(str(self.folder.path / "checkpoints" / "last.ckpt"))
         self.speed = Speed()
         self.trackers: list[Tracker] = []
-        self.reuses_folder = False
         self.result = RunResult(
             task=cfg.task_name,
             status="failed",
@@ -80,7 +71,6 @@ class Run:
             started=format_now(),
         )
         self._start = time.perf_counter()
-        self._writes_record = False
         self._lock = ExitStack()
 
     def __enter__(self) -> "Run":
@@ -89,12 +79,9 @@ class Run:
         Raises:
             UserError: if another process writes to the folder, or an evaluation would replace a training run.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        if is_main_process():
-            self._lock.enter_context(self._own_folder())
-        self.reuses_folder = bool(run_files(self.path))
-        if not self.reuses_folder:
-            self._write_config()
+        self._lock.enter_context(self.folder.lock(bool(self.cfg.get("train"))))
+        if is_main_process() and not self.folder.is_reused:
+            self.folder.write_config(self.config)
         if self.cfg.extras.ignore_warnings:
             _hide_library_warnings()
         self._record(seed=pl.seed_everything(self.cfg.seed, workers=True, verbose=False))
@@ -124,7 +111,7 @@ class Run:
     @property
     def callbacks(self) -> list[pl.Callback]:
         """The callbacks of every run: they handle signals, measure the speed and write the predictions."""
-        return [self.stop, self.speed, Predictions(self.path / "predictions")]
+        return [self.stop, self.speed, Predictions(self.folder.path / "predictions")]
 
     def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> None:
         """Log the configuration to the loggers; those that are trackers are closed at the end of the run.
@@ -136,18 +123,8 @@ class Run:
                 resume. If the checkpoint is in the run's own folder, the logs in this folder are continued.
         """
         self.trackers = [logger for logger in loggers if isinstance(logger, Tracker) and is_main_process()]
-        continues = steps is not None and Path(self.cfg.ckpt_path).resolve().is_relative_to(self.path.resolve())
-        if is_main_process() and not continues:
-            for path in run_files(self.path):
-                path.unlink()
-        self._write_config()
-        if is_main_process() and continues and steps is not None:
-            trim_logs(self.path, steps)
-            for logger in loggers:
-                if isinstance(logger, Tracker):
-                    logger.continue_run()
-                elif isinstance(logger, Metrics):
-                    logger.continue_file()
+        if is_main_process():
+            self._replace_files(loggers, steps)
         for logger in loggers:
             logger.log_hyperparams(self.config)
 
@@ -194,7 +171,7 @@ class Run:
         ):
             return None if self.cfg.train else self.cfg.ckpt_path
         best = Best(
-            checkpoint=os.path.relpath(callback.best_model_path, self.path),
+            checkpoint=os.path.relpath(callback.best_model_path, self.folder.path),
             monitor=callback.monitor,
             value=callback.best_model_score.item(),
             epoch=read_checkpoint(callback.best_model_path, mmap=True)["epoch"],
@@ -208,41 +185,28 @@ class Run:
             return
         module: Any = trainer.lightning_module
         counts = module.card["class_counts"]
-        metrics, classes = evaluate_splits(self.path, counts.index(max(counts)), module.metrics)
+        metrics, classes = evaluate_splits(self.folder.path, counts.index(max(counts)), module.metrics)
         self._record(metrics=metrics, classes=classes)
         self._write_record()  # before the figures, in case they fail
-        figures = draw_all(self.path)
-        report = Report.of(self.path, metrics, figures, trainer.global_step)
+        figures = draw_all(self.folder.path)
+        report = Report.of(self.folder.path, metrics, figures, trainer.global_step)
         for tracker in self.trackers:
             tracker.show(report)
-        print_summary(self.result, self.path)
-        warn_of_single_class(self.path)
+        print_summary(self.result, self.folder.path)
+        warn_of_single_class(self.folder.path)
 
-    @contextmanager
-    def _own_folder(self) -> Iterator[None]:
-        """Lock the folder during the block, unless the run is a job of a sweep, which locks its own folder.
-
-        Raises:
-            UserError: if another process writes to the folder, or an evaluation would replace a training run.
-        """
-        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN
-        with nullcontext(True) if is_job else lock_folder(self.path, LOCK_TIMEOUT) as is_locked:
-            if not is_locked:
-                raise UserError(
-                    f"another process is writing to {self.path}: wait until it ends, or choose another hydra.run.dir"
-                )
-            if not self.cfg.get("train") and contains_training(self.path):
-                raise UserError(
-                    f"{self.path} contains a training run, whose files an evaluation would replace: choose another "
-                    "hydra.run.dir"
-                )
-            yield
-
-    def _write_config(self) -> None:
-        """Write the configuration; from now on, the files of an earlier run may be replaced."""
-        if is_main_process():
-            self._writes_record = True
-            (self.path / "config.yaml").write_text(OmegaConf.to_yaml(self.config), encoding="utf-8")
+    def _replace_files(self, loggers: list[Logger], steps: int | None) -> None:
+        """Remove the files of an earlier run or, if this run resumes it, the rows that follow its checkpoint."""
+        if steps is not None and self.folder.contains(self.cfg.ckpt_path):
+            trim_logs(self.folder.path, steps)
+            for logger in loggers:
+                if isinstance(logger, Tracker):
+                    logger.continue_run()
+                elif isinstance(logger, Metrics):
+                    logger.continue_file()
+        else:
+            self.folder.remove_run_files()
+        self.folder.write_config(self.config)
 
     def _record(self, **values: Any) -> None:
         self.result = replace(self.result, **values)
@@ -265,8 +229,7 @@ class Run:
             peak_memory_mb=environment.peak_memory(),
             finished=format_now(),
         )
-        if self._writes_record:
-            self.result.save(self.path)
+        self.folder.save_result(self.result)
 
 
 def _hide_library_warnings() -> None:

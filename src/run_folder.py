@@ -1,11 +1,19 @@
-"""The files in the folder of a run: those that a later run removes, and the logs that it trims."""
+"""The folder of a run: its lock and files, those that a later run removes, and the logs that it trims."""
 
 import csv
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
+from src.errors import UserError
 from src.files.atomic import replace_atomically
+from src.files.lock import LOCK_TIMEOUT, lock_folder
 from src.loggers.csv import FILE
 from src.run_result import RESULT_FILE, RunResult
 
@@ -40,6 +48,66 @@ RUN_FILES = (  # files that a new run in the same folder removes; train.log and 
 def is_main_process() -> bool:
     """Return whether this process writes files; exactly one process of a distributed run does."""
     return getattr(rank_zero_only, "rank", 0) == 0
+
+
+class RunFolder:
+    """The folder of a run, which another process may not use at the same time.
+
+    In the folder of an earlier run, `write_config` is called as soon as the files of that run may be replaced.
+
+    Attributes:
+        path: the folder.
+        is_reused: whether the folder contained files of an earlier run when it was locked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_reused = False
+        self._is_writable = False
+
+    @contextmanager
+    def lock(self, trains: bool) -> Iterator[None]:
+        """Create the folder, and lock it during the block.
+
+        Args:
+            trains: whether the run trains a model.
+
+        Raises:
+            UserError: if another process writes to the folder, or an evaluation would replace a training run.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        is_job = HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN  # the sweep locks its folder
+        needs_lock = is_main_process() and not is_job
+        with lock_folder(self.path, LOCK_TIMEOUT) if needs_lock else nullcontext(True) as is_locked:
+            if not is_locked:
+                raise UserError(
+                    f"another process is writing to {self.path}: wait until it ends, or choose another hydra.run.dir"
+                )
+            if is_main_process() and not trains and contains_training(self.path):
+                raise UserError(
+                    f"{self.path} contains a training run, whose files an evaluation would replace: choose another "
+                    "hydra.run.dir"
+                )
+            self.is_reused = bool(run_files(self.path))
+            yield
+
+    def contains(self, path: str) -> bool:
+        return Path(path).resolve().is_relative_to(self.path.resolve())
+
+    def remove_run_files(self) -> None:
+        """Remove the files of an earlier run."""
+        for path in run_files(self.path):
+            path.unlink()
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        """Write the configuration; from now on, `save_result` replaces the record of an earlier run."""
+        self._is_writable = True
+        (self.path / "config.yaml").write_text(OmegaConf.to_yaml(config), encoding="utf-8")
+
+    def save_result(self, result: RunResult) -> None:
+        """Write the record of the run, unless the configuration was not written in this process."""
+        if self._is_writable:
+            result.save(self.path)
 
 
 def contains_training(folder: Path) -> bool:

@@ -30,7 +30,7 @@ def main(cfg: DictConfig) -> float | None:
         dry_build(cfg)  # if the command line was validated, this checks only for missing components
         steps = require_resumable(cfg)
         loggers = build.loggers(cfg)
-        is_new = steps is None and not run.reuses_folder
+        is_new = steps is None and not run.folder.is_reused
         if is_new:  # in a reused folder, the earlier files remain until the data and the weights are loaded
             run.attach_loggers(loggers)
         trainer = build.trainer(cfg, run.callbacks, loggers)

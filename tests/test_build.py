@@ -11,9 +11,11 @@ from omegaconf import OmegaConf
 from torch.optim.lr_scheduler import LinearLR, OneCycleLR, ReduceLROnPlateau
 
 from src import build
+from src.build.objects import prefix_errors
 from src.config.validation import validate_config
 from src.dry_build import dry_build
 from src.errors import UserError
+from src.extras import MissingExtra
 from tests.helpers import evaluate, small_config, train, trained
 
 VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
@@ -22,6 +24,14 @@ VOCABULARY = ("<pad>", "<unk>", "a", "good", "film")
 def build_model(*overrides: str) -> tuple[Any, Any]:
     cfg = small_config(Path("unused"), overrides)
     return cfg, build.classifier(cfg, VOCABULARY, num_logits=3)
+
+
+def test_a_missing_package_has_one_remedy() -> None:
+    with (
+        pytest.raises(UserError, match=r"^logger\.mlflow: mlflow is missing: pip install heed$"),
+        prefix_errors("logger.mlflow"),
+    ):
+        raise MissingExtra("mlflow is missing: pip install heed")
 
 
 def test_the_sizes_of_components_agree() -> None:

@@ -1,6 +1,7 @@
 """The information about the process that a run records."""
 
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -23,3 +24,8 @@ def test_versions_device_and_peak_memory() -> None:
     assert environment.device_name(torch.device("cpu"))
     process = environment.peak_memory().process
     assert process is not None and 50 < process < 100_000  # MB; torch alone takes more than 50
+
+
+def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert environment.git_commit() is None

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from src.config.targets import find_class
 from src.config.validation import require_allowed_objects, trusted_modules
 from src.errors import UserError
+from src.extras import MissingExtra
 
 
 def make(cfg: DictConfig, key: str, *args: Any, **kwargs: Any) -> Any:
@@ -59,7 +60,8 @@ def prefix_errors(key: str) -> Iterator[None]:
     except ValueError as error:
         raise UserError(f"{key}: {error}") from error
     except ImportError as error:
-        raise UserError(f"{key}: {error}; install this package, or choose another option") from error
+        remedy = "" if isinstance(error, MissingExtra) else "; install this package, or choose another option"
+        raise UserError(f"{key}: {error}{remedy}") from error
     except Exception as error:
         from lightning_fabric.utilities.exceptions import MisconfigurationException  # the import takes seconds
 
