@@ -93,7 +93,7 @@ def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
     runs = tuple(run for run in results if isinstance(run, FinishedRun))
     excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
     if not runs:
-        message = f"no finished run below {', '.join(map(str, folders))}"
+        message = f"no run below {', '.join(map(str, folders))} can be compared"
         raise UserError("\n  ".join([message, *map(str, excluded)]))
     return DiscoveredRuns(runs, excluded)
 

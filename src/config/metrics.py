@@ -56,7 +56,7 @@ def metric_mistakes(values: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUSTED) -> Iterator[Mistake]:
-    """Find callbacks whose `monitor` is unknown or not measured in time, or whose `mode` is invalid or wrong.
+    """Find callbacks whose `monitor` is unknown or not measured before they act, or whose `mode` is invalid or wrong.
 
     A callback from another package may log further metrics; if there is such a callback, `monitor` may have any name.
     """

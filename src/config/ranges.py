@@ -125,7 +125,7 @@ def _rule(path: str) -> Range | BatchLimit | None:
 
 
 def _devices(trainer: dict[str, Any]) -> Iterator[Mistake]:
-    """Check `trainer.devices`: a number of devices (on the CPU, of processes), -1 for all devices, auto, or a list."""
+    """Check `trainer.devices`: number of devices (on the CPU: processes), -1 for all, auto, or a list of indices."""
     devices, accelerator = trainer.get("devices"), trainer.get("accelerator", "auto")
     entry = f"trainer.devices={format_value(devices)}"
     number = int(devices) if isinstance(devices, str) and devices.removeprefix("-").isdecimal() else devices

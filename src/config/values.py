@@ -104,5 +104,5 @@ def _describe_list_type(origin: Any, hints: tuple[Any, ...]) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """Describe a value at the end of an error message."""
+    """Return a description of a value, such as "got 'x'", that ends an error message."""
     return f"got '{format_value(value)}'" if isinstance(value, str) else f"got {format_value(value)}"

@@ -32,7 +32,7 @@ def shuffled(
         lengths: n integers, the number of tokens of each text.
         buckets: build batches of texts of similar length. In each step, every process gets one batch, and the batches
             of a step have texts of similar length. The rows are shuffled, then sorted by length within chunks of 50
-            steps (in small splits, of an eighth of the steps, so that the order stays random), and then the steps are
+            steps, or of an eighth of all steps if that is fewer, so that the order stays random. Then the steps are
             shuffled.
         rank: index of this process among the `world_size` processes.
     """

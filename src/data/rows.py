@@ -63,7 +63,7 @@ def check_columns(
         if name not in columns:
             raise ColumnError(
                 f"{source}: no column {name!r}{suggestion(name, columns)}; its columns are "
-                f"{format_list(columns) or 'none'}. Name yours with {options}"
+                f"{format_list(columns) or 'none'}. Specify your columns with {options}"
             )
         if (count := columns.count(name)) > 1:
             raise ColumnError(f"{source}: {count} columns are called {name!r}; rename all but one of them")

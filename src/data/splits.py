@@ -78,7 +78,7 @@ def hold_out(
     class_names: Sequence[str],
     groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out a stratified part of the rows; a class with a single row (or group) remains as a whole.
+    """Hold out a stratified part of the rows; a class with a single row (or group) is not held out.
 
     Args:
         labels: n int64.
@@ -187,8 +187,8 @@ def sample(labels: np.ndarray, count: int, seed: Sequence[int]) -> np.ndarray:
 def _draw(labels: np.ndarray, total: int, spare: int, seed: Sequence[int]) -> np.ndarray:
     """Draw `total` random rows in proportion to the sizes of the classes.
 
-    At least 1 row of each class is drawn, and at least `spare` rows of each class are not; if `total` contradicts this,
-    the nearest possible number of rows is drawn.
+    Of each class, at least 1 row is drawn and at least `spare` rows are left. If `total` is incompatible with these
+    limits, the nearest possible number of rows is drawn.
     """
     classes, available = np.unique(labels, return_counts=True)
     rng = np.random.default_rng(list(seed))

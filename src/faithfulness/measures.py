@@ -120,8 +120,8 @@ def soft_erasure(
 
     Each feature of token i is erased with probability a_i for comprehensiveness, and retained with probability a_i for
     sufficiency, where a_i is the score of the token, scaled to [0, 1] in each text (Zhao & Aletras 2023, eqs. 3 to 6,
-    without their division by the effect of an empty text). All rankings share the random numbers of a text. The
-    results are means over 3 draws.
+    without their clipping at 0 and their normalization by the effect of an empty text). All rankings share the random
+    numbers of a text. The results are means over 3 draws.
     """
     drops = np.zeros((2, len(scores), len(predicted)))
     for r, values in enumerate(scores.values()):

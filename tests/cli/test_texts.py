@@ -128,7 +128,9 @@ def test_a_table_requires_the_name_of_its_text_column(tmp_path: Path) -> None:
     path.write_text("id,review\n1,good\n")
     with pytest.raises(UserError, match=r"is a table; name its column of texts with text_column=…"):
         read_texts(None, str(path))
-    with pytest.raises(UserError, match=r"no column 'revew' \(did you mean 'review'\?\).*Name yours with text_column"):
+    with pytest.raises(
+        UserError, match=r"no column 'revew' \(did you mean 'review'\?\).*Specify your columns with text_column"
+    ):
         read_texts(None, str(path), "revew")
     with pytest.raises(UserError, match="add file="):
         read_texts("good", None, "review")

@@ -72,7 +72,7 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
 
 
 def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no finished run below"):
+    with pytest.raises(UserError, match="can be compared"):
         find_runs([tmp_path])
     write_run(tmp_path / "a", PROBABILITIES, LABELS, result={"status": "failed", "error": "ValueError: no"})
     with pytest.raises(UserError, match="a: failed: ValueError: no"):

@@ -31,7 +31,9 @@ class Grid(NamedTuple):
 
 
 def grid(comparison: Comparison) -> Grid | None:
-    """Return a table for each score and each combination of the other factors' values.
+    """Return tables with one factor in the rows and another in the columns.
+
+    There is a table for each score and each combination of values of the remaining factors.
 
     Returns:
         The tables; None if fewer than two factors vary, or if variants fill less than half of the cells.

@@ -1,4 +1,4 @@
-"""The summary, as the vector of the text."""
+"""The summary vector of the preceding component."""
 
 from torch import Tensor
 
