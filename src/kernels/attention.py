@@ -61,12 +61,12 @@ class _DroppedAttention(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         queries, keys, values, score_bias, keep_mask, output = ctx.saved_tensors
         query_gradient, key_gradient, value_gradient = (torch.empty_like(tensor) for tensor in (queries, keys, values))
-        # N×H×T×1: the row sum of weight × gradient, which the backward pass of softmax subtracts
+        # N×H×T×1: the sum over a row of each weight times its gradient, which the backward pass of softmax subtracts
         row_sums = (gradient * output).sum(-1, keepdim=True)
         gradient = (gradient * ctx.scale).contiguous()
         for chunk in _chunks(keep_mask.shape):
             weights = _softmax(queries[chunk], keys[chunk], score_bias, chunk)
-            # converted first, because a product of bytes and floats takes three times as long
+            # the bytes are converted first, because a product of bytes and floats takes three times as long
             dropped_weights = keep_mask[chunk].to(weights.dtype).mul_(weights)
             value_gradient[chunk] = dropped_weights.transpose(-2, -1) @ gradient[chunk]
             score_gradient = dropped_weights.mul_(gradient[chunk] @ values[chunk].transpose(-2, -1))
@@ -77,9 +77,9 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def _score_bias(visible: Tensor, queries: Tensor) -> Tensor | None:
-    """Return the bias that is added to the scores: 0 for visible keys, -inf for others; None if all keys are visible.
+    """Return the bias that is added to the scores: 0 for visible keys, -inf for all other keys.
 
-    Adding a bias is faster than `masked_fill`.
+    None means that all keys are visible. Adding a bias is faster than `masked_fill`.
     """
     if visible.all():
         return None

@@ -1,24 +1,24 @@
-"""Dropout (Srivastava et al. 2014) with random bytes on a CPU, where torch's dropout takes 7 to 14 ns per element."""
+"""Fast dropout (Srivastava et al. 2014) from random bytes on a CPU; torch's dropout takes 7 to 14 ns per element."""
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-LEVELS = 2**8  # number of values of a random byte
+LEVELS = 2**8  # number of possible values of a random byte
 
 
 class DropoutMask:
     """Draws random masks for dropout on a CPU; torch's generator provides the seed.
 
-    An element is dropped if its random byte is below a threshold. In each row, the threshold is rounded up or down at
-    random, so that the probability of dropping equals `rate` to within 1/65,536. Rates above 255/256 are reduced to
-    255/256.
+    An element is dropped if its random byte is below a threshold. In each row (last dimension), the threshold is
+    rounded up or down at random, so that the probability of dropping equals `rate` to within 1/65,536. Rates above
+    255/256 are reduced to 255/256.
 
     Args:
         rate: probability in [0, 1) of dropping an element.
 
     Attributes:
-        scale: factor for the elements that are not dropped, 1 / (1 - rate) with the rounded rate.
+        scale: factor for the elements that are not dropped, 1 / (1 - rate) with the rate rounded to 1/65,536.
     """
 
     def __init__(self, rate: float) -> None:
@@ -28,7 +28,7 @@ class DropoutMask:
         self._generator = np.random.SFC64(int(torch.randint(2**62, ())))  # takes half the time of torch's generator
 
     def draw(self, *shape: int) -> Tensor:
-        """Return a mask of bytes, 0 for dropped elements and 1 for others.
+        """Return a mask of bytes, 0 for dropped elements and 1 for all others.
 
         Multiplication by a bool mask would take several times as long.
         """
@@ -64,7 +64,7 @@ class Dropout(nn.Module):
 
     Args:
         rate: probability in [0, 1) of dropping an element.
-        name: the option that sets the rate, for the error message.
+        name: name of the option that sets the rate, for the error message.
 
     Raises:
         ValueError: if `rate` is outside [0, 1).

@@ -23,7 +23,8 @@ def reuse_freed_memory() -> None:
 
     The system allocates memory page by page and fills each page with zeros, which took a third of the time of a
     BiLSTM's training step. Reuse requires that there are few padded lengths (`Truncation.padded_length`); otherwise the
-    memory blocks of one batch rarely fit the tensors of the next. Torch is also set to use huge pages if available.
+    memory blocks of one batch rarely fit the tensors of the next batch. Torch is also set to use huge pages if they
+    are available.
 
     Call this function before torch allocates its first large tensor. On systems without glibc, malloc is unchanged. The
     environment variables MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ and THP_MEM_ALLOC_ENABLE take precedence.
@@ -75,7 +76,7 @@ def require_memory(model: "nn.Module") -> None:
     parameters = sum(parameter.numel() for parameter in getattr(model, largest).parameters())
     raise UserError(
         f"model.{largest}: its {parameters:,} parameters need {_gigabytes(sizes[largest])} for weights and gradients, "
-        f"the whole model {_gigabytes(needed)}; this machine has {_gigabytes(available)}: choose smaller sizes"
+        f"the whole model needs {_gigabytes(needed)}; this machine has {_gigabytes(available)}: choose smaller sizes"
     )
 
 

@@ -67,8 +67,8 @@ class _Gru(torch.autograd.Function):
     """h_t = (1 - z) n + z h_{t-1} with n = tanh(W_n x_t + b_n + r a), a = W_a h_{t-1} + b_a.
 
     The gates r and z are sigmoids of W_x x_t + b_x + W_h h_{t-1} + b_h. States and gates are L×N×features. dh and da
-    are the gradients of the loss with respect to h and a; dr, dz and dn are those with respect to the arguments of the
-    sigmoids and of tanh.
+    are the gradients of the loss with respect to h and a; dr, dz and dn are the gradients with respect to the arguments
+    of the sigmoids and of tanh.
     """
 
     @staticmethod
@@ -113,7 +113,7 @@ class _Gru(torch.autograd.Function):
         d_weight = _weight_gradient(d_gates[1:], h[:-1])
         d_bias = d_gates.sum((0, 1))
         size = h.shape[-1]
-        dn = torch.mul(dh, n_slope, out=d_gates[..., 2 * size :])  # replaces da, because W_n and b_n need dn
+        dn = torch.mul(dh, n_slope, out=d_gates[..., 2 * size :])  # replaces da; the gradients of W_n and b_n use dn
         d_input_bias = torch.cat([d_bias[: 2 * size], dn.sum((0, 1))])
         d_input_weight = _weight_gradient(d_gates, inputs)
         return _project(d_gates, input_weight), d_input_weight, d_weight, d_input_bias, d_bias
@@ -138,7 +138,7 @@ def _project(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 
 
 def _weight_gradient(gradient: Tensor, inputs: Tensor) -> Tensor:
-    """Return the gradient of a weight, from the gradient of the products and the inputs: L×N×G, L×N×D → G×D."""
+    """Return the gradient of the weight in inputs @ weightᵀ, given the gradient of this product: L×N×G, L×N×D → G×D."""
     return multiply_transposed(gradient.flatten(0, 1), inputs.flatten(0, 1))
 
 
