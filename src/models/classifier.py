@@ -14,7 +14,7 @@ from src.models.types import Encoded
 
 
 class Classifier(nn.Module):
-    """A text classifier composed of interchangeable components; the output of each is the input of the next."""
+    """A text classifier composed of interchangeable components; the output of one is the input of the next."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Classifier(nn.Module):
         yield from self.named_children()  # type: ignore[misc]
 
     def description_options(self) -> dict[str, dict[str, Any]]:
-        """Return the nonempty `description_options` of the components by component name, for a checkpoint."""
+        """Return the nonempty `description_options` of the components by component name, to store in a checkpoint."""
         options = {name: dict(component.description_options) for name, component in self.components()}
         return {name: values for name, values in options.items() if values}
 

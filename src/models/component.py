@@ -1,8 +1,8 @@
 """The base classes of a model's components, in the order of the data flow.
 
-The constructor of a component is `Component(input_dim, **options)`; those of embeddings and heads are different. A
-constructor rejects the value of an option with `ValueError("name=value must …")`, because the dry build reads the name
-of the option from the beginning of the message.
+The constructor of a component is `Component(input_dim, **options)`; `Embedding` and `Head` describe the constructors of
+embeddings and heads. A constructor rejects the value of an option with `ValueError("name=value must …")`, because
+`src.dry_build` reads the name of the option from the beginning of the message.
 
 A class in a user's own package derives from one of these classes, or from a base class with more methods
 (`attention.query.QueryAttention`, `attention.self_attention.SelfAttention`, `pooling.base.Pooling`).

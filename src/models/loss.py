@@ -14,7 +14,7 @@ MAX_WEIGHT = 1e15  # sums and ratios of such weights are finite in float32
 def _class_weights(counts: Sequence[int], weights: Sequence[float] | str | None) -> Tensor | None:
     if weights is None:
         return None
-    if weights == "balanced":  # the same total weight for each class: n / (C n_c) for each of its n_c texts
+    if weights == "balanced":  # each class gets the same total weight: a text of class c has weight n / (C n_c)
         return sum(counts) / (len(counts) * torch.tensor(counts, dtype=torch.float32).clamp(min=1))
     if isinstance(weights, str) or len(weights) != len(counts):
         raise ValueError(f"class_weights={weights} must be balanced or one number for each of {len(counts)} classes")

@@ -56,7 +56,10 @@ def masked_max(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def state_at(states: Tensor, mask: Tensor, last: bool) -> Tensor:
-    """Return the last (or first) real state of each row: N×T×D, N×T → N×D. Padding may be at any position."""
+    """Return the last real state of each row, or the first if `last` is false: N×T×D, N×T → N×D.
+
+    Padding may be at any position.
+    """
     steps = torch.arange(mask.shape[1], device=mask.device)
     positions = (steps * mask).amax(1) if last else mask.int().argmax(1)  # N
     selected = states[torch.arange(states.shape[0], device=mask.device), positions]

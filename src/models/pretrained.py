@@ -25,7 +25,7 @@ CODE = ("auto_map", "implementation")
 
 
 def describe(name_or_path: str) -> dict[str, Any]:
-    """Describe a pretrained model, so that `build_model` does not need the model's files.
+    """Return a description of a pretrained model, from which `build_model` builds the model without its files.
 
     Returns:
         A dictionary of plain containers, which a checkpoint can store: the model's `config`, and the ids of the special
@@ -36,7 +36,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
     """
     config = _read("AutoConfig", name_or_path)
     if config.is_encoder_decoder:
-        raise UserError(f"{name_or_path}: has a decoder ({config.model_type}); use an encoder such as BERT")
+        raise UserError(f"{name_or_path}: the model has a decoder ({config.model_type}); use an encoder such as BERT")
     plain = json.loads(config.to_json_string(use_diff=False))
     prefix, suffix = load_tokenizer(name_or_path).special_ids()
     return {"config": {k: v for k, v in plain.items() if k != "_name_or_path"}, "prefix": prefix, "suffix": suffix}
@@ -45,7 +45,7 @@ def describe(name_or_path: str) -> dict[str, Any]:
 def build_model(description: dict[str, Any]) -> Any:
     """Build a model with random weights from its description.
 
-    Its table of word vectors has rows for the special tokens only: first the prefix, then the suffix.
+    The model's table of word vectors has rows for the special tokens only: first the prefix, then the suffix.
     """
     transformers = _transformers()
     options = {key: value for key, value in description["config"].items() if not any(word in key for word in CODE)}
@@ -99,7 +99,7 @@ def max_tokens(model: Any) -> int | None:
 def _strip(model: Any, description: dict[str, Any]) -> Any:
     """Remove the unused pooler and the word vectors of all tokens but the special tokens.
 
-    `PretrainedEmbedding` contains the word vectors.
+    `PretrainedEmbedding` contains these word vectors.
     """
     special = description["prefix"] + description["suffix"]
     words = model.get_input_embeddings()
@@ -126,7 +126,7 @@ def _read(class_name: str, name_or_path: str, **options: Any) -> Any:
     """
     model_class = getattr(_transformers(), class_name)
     path = local_path(name_or_path, "name_or_path")
-    folder = path.parent if path is not None and path.is_file() else path  # the path may be that of tokenizer.json
+    folder = path.parent if path is not None and path.is_file() else path  # the path of tokenizer.json is allowed
     with connection() if folder is None else nullcontext(False) as online:
         try:
             return model_class.from_pretrained(

@@ -57,7 +57,7 @@ def require_encoded(component: Any, value: Any, texts: int) -> Encoded:
     require_shape(component, "forward (summary)", value.summary, "N×D", (texts, dim))
     if value.mask.dtype != torch.bool:
         raise ShapeError(
-            f"{name_of(component)}.forward (mask) returned {value.mask.dtype}; a mask must be torch.bool, True for a "
-            "real token"
+            f"{name_of(component)}.forward returned a mask of {value.mask.dtype}; a mask must be torch.bool, True for "
+            "a real token"
         )
     return value

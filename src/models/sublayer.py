@@ -13,6 +13,7 @@ Norm = Literal["none", "pre", "post", "both"]
 class Sublayer(nn.Module):
     """Applies a function f to the states x, with layer norm, dropout and a residual connection.
 
+    `norm` selects the output:
     none: x + Dropout(f(x));
     post: LayerNorm(x + Dropout(f(x))) (Vaswani et al. 2017, section 5.4);
     pre: x + Dropout(f(LayerNorm(x))) (Xiong et al. 2020, arXiv 2002.04745);

@@ -7,7 +7,7 @@ from torch.optim.lr_scheduler import LinearLR, OneCycleLR
 
 
 def advances_every_step(scheduler: type | None) -> bool:
-    """Return whether a scheduler class steps after every optimizer step; such a class needs the number of steps."""
+    """Return whether a scheduler class steps after every optimizer step, and so needs the number of all steps."""
     return scheduler is not None and issubclass(scheduler, (OneCycleLR, LinearLR))
 
 

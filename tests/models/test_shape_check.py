@@ -45,7 +45,7 @@ WRONG = [  # group, class, returned value, required value
     ("attention", "AttentionOfTuples", "forward returned a tuple", ENCODED),
     ("attention", "AttentionWithoutTokens", "forward (states) returned a tensor of shape 3×11", "N×T×D = 3×T×11"),
     ("attention", "AttentionWithALongSummary", "forward (summary) returned a tensor of shape 3×1×11", "N×D = 3×11"),
-    ("attention", "AttentionWithANumericMask", "forward (mask) returned torch.float32", BOOL),
+    ("attention", "AttentionWithANumericMask", "forward returned a mask of torch.float32", BOOL),
     ("attention", "AttentionWithAnotherMask", "forward (mask) returned a tensor of shape 3×7", "N×T = 3×1"),
     ("encoder", "EncoderOfTensors", "forward returned a Tensor", ENCODED),
     ("encoder", "EncoderOfTokensFirst", "forward (states) returned a tensor of shape 7×3×11", "N×T×D = 3×T×11"),

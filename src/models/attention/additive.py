@@ -15,7 +15,7 @@ class AdditiveAttention(QueryAttention):
     The score is computed as vᵀ tanh(W_h h + W_q q + b), which projects the query q once per text, not once per state h.
 
     Args:
-        attention_dim: A, size of the hidden layer; None means D.
+        attention_dim: A, size of the hidden layer; None means D, the number of features of a state.
         bias: add b inside the tanh.
         options: options of `QueryAttention`.
 

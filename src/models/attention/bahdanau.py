@@ -9,8 +9,9 @@ class BahdanauAttention(AdditiveAttention):
     `QueryAttention` explains `scaled` and `dropout`.
 
     Args:
-        attention_dim: A, size of the hidden layer, which the paper calls n'; None means D.
-        bias: add a bias inside the tanh. The paper has none; the code for eq. 1 of the twenty-model report has one.
+        attention_dim: A, size of the hidden layer, which the paper calls n'; None means D, the number of
+            features of a state.
+        bias: add a bias inside the tanh, as in the twenty-model report's code for eq. 1, but not in the paper.
 
     Raises:
         ValueError: if an option is outside its range.

@@ -15,9 +15,8 @@ class KerasAttention(DotProductAttention):
 
     Args:
         score_mode: `dot` computes s x_i·x_j; `concat` computes c Σ_d tanh(s (x_id + x_jd)), and stores a tensor
-            N×L×L×D. The factor c is learned, with initial value 1.
-        use_scale: learn the scale s of the scores, with initial value 1; otherwise s = 1. The scores are never divided
-            by √D.
+            N×L×L×D. The factor c is learned, with initial value 1; `use_scale` explains s.
+        use_scale: learn the scale s, with initial value 1; False fixes s at 1. The scores are never divided by √D.
         options: options of `SelfAttention`.
 
     Raises:

@@ -16,7 +16,7 @@ class LearnedQueryAttention(QueryAttention):
     u has D parameters. It is initialized with zeros, so the initial weights are uniform.
 
     Two optional biases are added to the score of each token: one depends on the token's distance from the beginning of
-    the text, the other on the distance from the end. Distances are divided into intervals of 1, 2, 4, … tokens, and
+    the text, the other on its distance from the end. Distances are divided into intervals of 1, 2, 4, … tokens, and
     each interval has its own bias (similar to the relative position biases of Raffel et al. 2020).
 
     Args:
@@ -50,7 +50,7 @@ class LearnedQueryAttention(QueryAttention):
         scores = super().scaled_scores(encoded)  # N×T
         if self.edges is None:
             return scores
-        starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # of every interval but the first
+        starts = 2 ** torch.arange(1, self.edges.shape[1], device=scores.device)  # start of each interval but the first
         from_start = encoded.mask.cumsum(1)  # N×T, 1 for the first token
         from_end = from_start[:, -1:] - from_start + 1
         beginning, end = (torch.bucketize(distances, starts, right=True) for distances in (from_start, from_end))

@@ -10,6 +10,7 @@ class LuongConcatAttention(AdditiveAttention):
     The other options are those of `AdditiveAttention`.
 
     Args:
-        bias: add a bias inside the tanh. The paper has none; the code for eq. 10 of the twenty-model report has one.
-        attentional: return tanh(W_c [c; q]), as in the paper (eq. 5), instead of c, as in the report.
+        bias: add a bias inside the tanh, as in the twenty-model report's code for eq. 10, but not in the paper.
+        attentional: return tanh(W_c [c; q]), as in the paper (eq. 5), instead of the context vector c, as in
+            the report.
     """

@@ -12,7 +12,7 @@ class MultiHeadAttention(DotProductAttention):
     """W_o [head_1 … head_H] with head_h = softmax(q_h k_hᵀ / √(D/H)) v_h.
 
     Args:
-        heads: H, number of heads; must divide D.
+        heads: H, number of heads; must divide D, the number of features of a state.
         bias: add a bias to each projection.
         options: options of `SelfAttention`.
 

@@ -13,11 +13,12 @@ class QkvAttention(DotProductAttention):
     """softmax(q kᵀ / s) v with q = W_q x + b_q, k = W_k x + b_k, v = W_v x + b_v.
 
     Args:
-        attention_units: A, number of features of queries, keys, values and the result; None means D.
+        attention_units: A, number of features of queries, keys, values and the result; None means D, the number of
+            features of a state.
         bias: add the three biases. Without rotary position embeddings, b_k has no effect, because it adds the same
             number to all scores of a query.
-        scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text), an
-            error in the from-scratch document; none: 1, as in Keras' `Attention` layer.
+        scale: the divisor s. dim: √A (Vaswani et al. 2017, eq. 1); numel: √(A × number of real tokens of the text),
+            which reproduces an error in the from-scratch document; none: 1, as in Keras' `Attention` layer.
         values_from_keys: initialize W_v and b_v as copies of W_k and b_k, as in the from-scratch document.
         init_std: standard deviation (> 0) of the initial weights; the initial biases are zero. None means torch's
             default initialization.

@@ -13,7 +13,9 @@ from src.models.types import Encoded
 
 
 class QueryAttention(Attention):
-    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i; q is the summary.
+    """One context vector per text: c = Σ_i softmax(score(q, h_i)) h_i over the real states h_i.
+
+    The query q is the summary of the text.
 
     A subclass implements `score`; to add a bias to the scores, it overrides `scaled_scores`. This class implements
     masking, softmax, scaling, dropout and Luong's attentional vector.

@@ -70,7 +70,8 @@ class GloveEmbedding(LearnedEmbedding):
         words, vectors = read_glove(self.path, self.vocabulary)
         if not words:
             raise UserError(
-                f"{self.source}: no word of the vocabulary has a vector; check the file's language and letter case"
+                f"{self.source}: no word of the vocabulary has a vector; check that the texts and the vectors agree "
+                "in language and letter case"
             )
         pretrained_vectors = torch.from_numpy(vectors)  # words×D
         self._require_size(pretrained_vectors.shape[1])

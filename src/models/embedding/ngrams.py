@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from src.models.embedding.learned import LearnedEmbedding
 
 BASE = 0x2545F4914F6CDD1D  # odd, so that multiplication by it is invertible modulo 2⁶⁴
-MAX_ORDER = 64  # limit of max_order, because the time grows with it
+MAX_ORDER = 64  # limit of max_order, because the time grows with max_order
 
 
 class NgramEmbedding(LearnedEmbedding):
@@ -83,7 +83,7 @@ def _first_occurrences(rows: Tensor) -> Tensor:
     """Return whether each row number occurs for the first time in its text: N×L×O → N×L×O bool."""
     numbers = rows.flatten(1)  # N×LO
     size = numbers.shape[1]
-    # without ties, because the exporters to ONNX do not support a stable sort
+    # the sort keys have no ties, because the exporters to ONNX do not support a stable sort
     order = (numbers * size + torch.arange(size, device=rows.device)).argsort()
     ordered = numbers.gather(1, order)
     is_first = torch.ones_like(ordered, dtype=torch.bool)

@@ -51,7 +51,8 @@ class PretrainedEmbedding(LearnedEmbedding):
         """Load the vectors of the model.
 
         If Heed's token ids are the model's ids plus two (`Tokenizer.shift`), the table has two additional rows, for
-        padding and the unknown token. Both rows are set to the mean vector; only word dropout uses the second.
+        padding and the unknown token. Both rows are set to the mean vector; only word dropout uses the row of
+        the unknown token.
 
         Raises:
             UserError: if the model cannot be read or has another vocabulary, or if it has too few vectors or vectors of
@@ -60,15 +61,15 @@ class PretrainedEmbedding(LearnedEmbedding):
         tokenizer = pretrained.load_tokenizer(self.name_or_path)
         if tokenizer.vocabulary != self.vocabulary:
             raise UserError(
-                f"the tokens are not those of {self.name_or_path}: write data/tokenizer=pretrained "
+                f"the data does not use the tokenizer of {self.name_or_path}: write data/tokenizer=pretrained "
                 f"data.tokenizer.name_or_path={self.name_or_path}"
             )
         vectors = pretrained.word_vectors(self.name_or_path)  # rows×D
         tokens = len(self.vocabulary) - tokenizer.shift
         if len(vectors) < tokens or vectors.shape[1] != self.output_dim:
             raise UserError(
-                f"{self.name_or_path}: has {len(vectors)}×{vectors.shape[1]} word vectors, but {tokens}×"
-                f"{self.output_dim} are required; omit model.embedding.dim, and use the model's own tokenizer"
+                f"{self.name_or_path}: the table of word vectors is {len(vectors)}×{vectors.shape[1]}, but {tokens}×"
+                f"{self.output_dim} is required; omit model.embedding.dim, and use the model's own tokenizer"
             )
         with torch.no_grad():
             self.table.weight[: tokenizer.shift] = vectors.mean(0)  # padding and the unknown token

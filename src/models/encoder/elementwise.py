@@ -9,7 +9,7 @@ from src.models.encoder.stack import BlockNorm, Mixing, Stack
 
 
 class Elementwise(Stack):
-    """Blocks of elementwise attention and a feed-forward network with an inner norm.
+    """Blocks of elementwise attention and a feed-forward network with layer norm before its activation.
 
     A last layer computes a global vector of the text, which is the summary. With `model/attention=none`,
     `model/pooling=last` returns this vector.
@@ -23,7 +23,8 @@ class Elementwise(Stack):
         gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E and of the last layer's global vector: layer, batch or none.
         activation: activation function of the feed-forward networks: relu or gelu.
-        norm: pre (as in the document) or post.
+        norm: position of layer norm: pre (before a sublayer, as in the elementwise document) or post (after the
+            residual connection).
         dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
             output.
 

@@ -11,7 +11,7 @@ Activation = Literal["relu", "gelu"]
 
 
 class FeedForward(nn.Module):
-    """Two linear layers: W_2 Dropout(act(W_1 x)), or W_2 Dropout(act(LayerNorm(W_1 x))) with an inner norm.
+    """Two linear layers: W_2 Dropout(act(W_1 x)), or W_2 Dropout(act(LayerNorm(W_1 x))) if `inner_norm`.
 
     Args:
         dim: D, number of features of a state.

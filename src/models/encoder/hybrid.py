@@ -15,7 +15,7 @@ class Hybrid(Stack):
 
     Args:
         window: number of visible tokens on each side (≥ 1).
-        heads: number of heads of windowed attention; must divide D.
+        heads: number of heads of windowed attention; must divide D, the number of features of a state.
         global_vector: include the elementwise mixing.
         gate: function that is applied to E: tanh, sigmoid or linear (the identity).
         vector_norm: normalization of E: layer, batch or none.

@@ -67,7 +67,7 @@ class PretrainedEncoder(Encoder):
         word_dim = self.model.get_input_embeddings().embedding_dim
         if input_dim != word_dim:
             raise ValueError(
-                f"the model reads vectors of {word_dim} features, but the input has {input_dim}: use "
+                f"the model reads vectors of {word_dim} features, but the input has {input_dim} features: use "
                 "model/embedding=pretrained and model/position=none"
             )
         limit, special = pretrained.max_tokens(self.model), self.prefix_length + self.suffix_length
@@ -81,8 +81,8 @@ class PretrainedEncoder(Encoder):
         """Raise a ValueError if `embedding` does not contain the word vectors of this model."""
         if not isinstance(embedding, PretrainedEmbedding) or embedding.name_or_path != self.name_or_path:
             raise ValueError(
-                f"needs the word vectors of {self.name_or_path}: use model/embedding=pretrained with the same "
-                "name_or_path"
+                f"this encoder needs the word vectors of {self.name_or_path}: use model/embedding=pretrained with "
+                "the same name_or_path"
             )
 
     def load_pretrained(self) -> None:
@@ -100,8 +100,8 @@ class PretrainedEncoder(Encoder):
         the mean of the real states.
         """
         if self.freeze:
-            # not in `train`, which Lightning does not call, and not in the constructor, because Lightning warns about
-            # modules that are in eval mode when training begins
+            # eval is not called in `train`, which Lightning does not call, nor in the constructor, because Lightning
+            # warns about modules that are in eval mode when training begins
             self.model.eval()
         padded, real = self._add_special_tokens(states, mask)
         hidden = self.model(inputs_embeds=padded, attention_mask=real.long()).last_hidden_state  # N×(L+special)×D

@@ -41,7 +41,7 @@ class AttentionSublayer(Sublayer):
 class Block(nn.Module):
     """Attention layers and a feed-forward network, each with a residual connection, layer norm and dropout.
 
-    The attention layers are applied in the given order, and the network last.
+    The attention layers are applied in the given order, and the feed-forward network is applied last.
 
     Raises:
         ValueError: if `norm` is neither pre nor post, or if `dropout` is outside [0, 1).
@@ -76,7 +76,8 @@ class Stack(Encoder):
         layers: number of blocks, in [1, 1000].
         feed_forward_dim: number of hidden features of each feed-forward network; None means 4 D.
         activation: activation function of the feed-forward networks: relu or gelu.
-        norm: pre (Xiong et al. 2020) or post (Vaswani et al. 2017).
+        norm: position of layer norm: pre (before a sublayer, Xiong et al. 2020) or post (after the residual connection,
+            Vaswani et al. 2017).
         dropout: probability in [0, 1) of dropping a hidden feature, or a feature of a sublayer's output.
 
     Raises:

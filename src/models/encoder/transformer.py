@@ -10,7 +10,7 @@ class Transformer(Stack):
     """Blocks of multi-head attention and a feed-forward network; the summary is the mean of the states.
 
     Args:
-        heads: number of attention heads; must divide D.
+        heads: number of attention heads; must divide D, the number of features of a state.
         dropout: probability in [0, 1) of dropping an attention weight, a hidden feature, or a feature of a sublayer's
             output.
         options: other options of `Stack`.

@@ -11,7 +11,7 @@ class LinearHead(Head):
 
     Args:
         input_dim: D, number of features of a pooled text.
-        num_logits: number of logits of the loss.
+        num_logits: number of logits that the loss requires.
         dropout: probability in [0, 1) of dropping a feature.
         init_std: standard deviation (≥ 0) of the initial W, which is normally distributed; the initial b is zero. None
             means torch's default initialization.

@@ -13,16 +13,17 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "ta
 
 
 class MlpHead(Head):
-    """Hidden layers (dropout, linear layer, activation), then dropout and the linear layer of the logits.
+    """Hidden layers (each with dropout, linear layer and activation), then dropout and a linear layer for the logits.
 
     Args:
         input_dim: D, number of features of a pooled text.
-        num_logits: number of logits of the loss.
+        num_logits: number of logits that the loss requires.
         hidden_dims: number of features of each hidden layer (≥ 1).
         activation: activation function: relu, gelu or tanh.
         dropout: probability in [0, 1) of dropping a feature before each linear layer.
         init: glorot_uniform draws the weights of each layer from U(-b, b) with b = √(6 / (inputs + outputs)) (Glorot &
-            Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense; None means torch's default.
+            Bengio 2010, eq. 16) and sets the biases to zero, as in Keras' Dense; None means torch's default
+            initialization.
 
     Raises:
         ValueError: if an option is outside its range.
@@ -40,7 +41,7 @@ class MlpHead(Head):
     ) -> None:
         super().__init__()
         if any(size < 1 for size in hidden_dims):
-            raise ValueError(f"hidden_dims={list(hidden_dims)} must contain sizes of at least 1")
+            raise ValueError(f"hidden_dims={list(hidden_dims)} must contain only sizes of at least 1")
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation={activation!r} must be one of {', '.join(ACTIVATIONS)}")
         if init not in (None, "glorot_uniform"):

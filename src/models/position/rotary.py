@@ -69,8 +69,8 @@ class Rotary(Position):
         ]
         if not attentions:
             raise ValueError(
-                "rotary position embeddings rotate queries and keys, but neither encoder nor attention has any: use "
-                "model/encoder=transformer or model/attention=multi_head, or another position"
+                "rotary position embeddings rotate queries and keys, but neither encoder nor attention computes "
+                "them: use model/encoder=transformer, model/attention=multi_head or another model/position"
             )
         for attention in attentions:
             attention.use_rotary(self)

@@ -239,10 +239,10 @@ def test_a_text_too_long_for_the_positions_is_refused(kind: str, tmp_path: Path)
     [
         (
             ["model/embedding=glove"],
-            "reads vectors of 12 features, but the input has 50: use model/embedding=pretrained",
+            "reads vectors of 12 features, but the input has 50 features: use model/embedding=pretrained",
         ),
         (["model/embedding=learned", "model.embedding.dim=12"], "use model/embedding=pretrained with the same"),
-        (["model/position=index"], "has 13: use model/embedding=pretrained and model/position=none"),
+        (["model/position=index"], "has 13 features: use model/embedding=pretrained and model/position=none"),
         (["model.encoder.name_or_path=null"], "name_or_path=null: no pretrained model is selected"),
         (["model.embedding.name_or_path=null"], "name_or_path=null: no pretrained model is selected"),
     ],
@@ -263,7 +263,8 @@ def test_the_message_about_another_tokenizer_states_the_remedy(tmp_path: Path) -
 
 def test_tokens_of_another_model_are_refused(bert: Path, tmp_path: Path) -> None:
     other = save(tmp_path / "other", "roberta")
-    with pytest.raises(UserError, match=r"the tokens are not those of .*bert: write data/tokenizer=pretrained"):
+    message = r"the data does not use the tokenizer of .*bert: write data/tokenizer=pretrained"
+    with pytest.raises(UserError, match=message):
         PretrainedEmbedding(load_tokenizer(other).vocabulary, name_or_path=str(bert)).load_pretrained()
 
 
@@ -311,7 +312,7 @@ def test_a_damaged_model_is_reported(bert: Path, tmp_path: Path, name: str, cont
 def test_a_decoder_is_refused(bert: Path, tmp_path: Path) -> None:
     model = shutil.copytree(bert, tmp_path / "mine")
     transformers.BartConfig(d_model=D, vocab_size=13).save_pretrained(model)
-    with pytest.raises(UserError, match=r"has a decoder \(bart\)"):
+    with pytest.raises(UserError, match=r"the model has a decoder \(bart\)"):
         load_classifier(model)
 
 
