@@ -91,7 +91,7 @@ def test_every_layer_of_an_encoder_is_rotated_and_depends_on_the_order(kind: typ
 
 
 def test_rotary_positions_without_suitable_attention_are_refused() -> None:
-    with pytest.raises(ValueError, match="neither encoder nor attention has any"):
+    with pytest.raises(ValueError, match="neither encoder nor attention computes them"):
         Rotary(D).attach(Identity(D), ElementwiseAttention(D))
     with pytest.raises(ValueError, match="a head must have an even number of features, not 3"):
         Rotary(D).attach(MultiHeadAttention(9, heads=3))
