@@ -85,7 +85,7 @@ def data_table(data: Data) -> RenderableType:
 
 
 def _frequent_classes(data: Data) -> list[str]:
-    """Return the classes to list, in the order of `class_names`: all, or the most frequent if there are many."""
+    """Return the classes to list, in the order of `class_names`: all, or the 10 most frequent if there are more."""
     if len(data.class_names) <= MAX_CLASSES:
         return list(data.class_names)
     total = {name: sum(split.class_counts.get(name, 0) for split in data.splits.values()) for name in data.class_names}

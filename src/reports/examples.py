@@ -38,7 +38,7 @@ class Example:
     words: list[str]
     weights: np.ndarray  # L
     matrix: np.ndarray | None  # H×L×L; None if there is no word × word map
-    cut: str = ""  # the part of a truncated text that was read, such as "first 500 of 20,000 tokens"
+    cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
     layers: dict[str, np.ndarray] = field(default_factory=dict)  # encoder layer → its weights H×L×L
 
     @property
@@ -53,7 +53,7 @@ class Example:
 
     @property
     def title(self) -> str:
-        """Split, row number, true class, predicted class with its probability, and the part that was read."""
+        """Split, row number, true class, predicted class with its probability, and the part read if truncated."""
         prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
@@ -61,7 +61,7 @@ class Example:
 
 
 def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
-    """Read the texts with their attention weights; return [] if the file is absent.
+    """Return the texts in `attention.json` with their attention weights; [] if the file is absent.
 
     Args:
         class_names: the classes in the order of the probabilities.
@@ -96,7 +96,7 @@ def _example(entry: dict[str, Any], class_names: Sequence[str]) -> Example:
 
 
 def _to_map(matrix: list[Any], length: int) -> np.ndarray | None:
-    """Return weights H×T×L as an array if each word has a row (T = L), otherwise None."""
+    """Return weights H×T×L as an array if each word has a row (T = L); return None if the rows are not words."""
     weights = np.asarray(matrix, dtype=np.float64)
     if weights.ndim != 3 or not np.isfinite(weights).all():
         raise ValueError(f"a matrix of shape {weights.shape} must be finite and have three axes, H×T×L")

@@ -48,16 +48,16 @@ History = dict[str, dict[int, float]]  # metric → epoch → value
 
 
 def read_predictions(run: Path) -> Predictions | None:
-    """Read the predictions for the test split, or for the validation split if the run had no test."""
+    """Read the predictions for the test split, or for the validation split if there are none for the test split."""
 
     def read(path: Path) -> Predictions:
         arrays = read_arrays(path)
         probabilities, labels, index = arrays["probabilities"], arrays["labels"], arrays["index"]
         names = [str(name) for name in arrays["class_names"].ravel()]
         if not (probabilities.ndim == 2 and probabilities.shape[0] > 0 and probabilities.shape[1] == len(names) > 0):
-            raise ValueError(f"probabilities of shape {probabilities.shape} for {len(names)} classes")
+            raise ValueError(f"probabilities have shape {probabilities.shape}; the number of classes is {len(names)}")
         if any(array.shape != probabilities.shape[:1] or array.dtype.kind != "i" for array in (labels, index)):
-            raise ValueError(f"labels and index must contain {len(probabilities)} integers")
+            raise ValueError(f"labels and index must each contain {len(probabilities)} integers")
         if not (np.isfinite(probabilities).all() and labels.min() >= 0 and labels.max() < len(names)):
             raise ValueError("probabilities are not finite or labels are out of range")
         return Predictions(path.stem, probabilities, labels, names, index)
@@ -66,10 +66,10 @@ def read_predictions(run: Path) -> Predictions | None:
 
 
 def read_history(run: Path) -> History | None:
-    """Read loss and accuracy by epoch: the mean of the training values, and the last of the validation values.
+    """Read the mean training loss and accuracy of each epoch, and the epoch's last validation loss and accuracy.
 
-    Values that are not finite are ignored. Epochs without a training loss are omitted, and with them the validation of
-    the best checkpoint after training. The result is None if no epoch remains.
+    Values that are not finite are ignored. Epochs without a training loss are omitted; this excludes the validation of
+    the best checkpoint after training. The result is None if the file is absent or no epoch remains.
     """
 
     def read(path: Path) -> History:
@@ -94,7 +94,7 @@ def read_history(run: Path) -> History | None:
 
 
 def read_gradients(run: Path) -> dict[str, np.ndarray] | None:
-    """Read the gradient norms, component → array with rows (step, norm) sorted by step; None if there are none."""
+    """Read the gradient norms, component → array with rows (step, norm) sorted by step; None if no norm is recorded."""
 
     def read(path: Path) -> dict[str, np.ndarray]:
         norms: dict[str, list[tuple[float, float]]] = {}

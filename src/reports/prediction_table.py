@@ -61,8 +61,8 @@ class PredictionColumns:
 
         Args:
             size: n.
-            rows: the m rows with a prediction.
-            probabilities: m×C.
+            rows: indices of the m rows with a prediction.
+            probabilities: class probabilities m×C.
             is_unknown: m bool, true if the model knows no token of the row's text.
         """
         predicted = [self._class_names[i] for i in probabilities.argmax(1)]

@@ -24,7 +24,7 @@ def print_predictions(
     """Print each text's predicted class, probabilities and most attended words.
 
     Args:
-        explanations: explanations by text number, counted from 0; blank texts have none.
+        explanations: explanations by text number, counted from 0; blank texts have no explanation.
         class_names: the classes in the order of the probabilities.
         as_json: True prints one JSON object per text, on its own line, and False prints tables; None prints JSON in a
             pipe and tables on a terminal.

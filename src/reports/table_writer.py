@@ -20,7 +20,7 @@ Write = Callable[[Rows], None]
 class Schema:
     """The columns of a table, with Parquet types that fit all values.
 
-    A column has the common type of its values, such as float for integers and floats, or text if they have none.
+    A column has the common type of its values, such as float for integers and floats, or text if no type fits all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -87,7 +87,7 @@ def _write_jsonl(path: Path, schema: Schema) -> Iterator[Write]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value for JSON: NaN and infinity to None, bytes and keys to text."""
+    """Convert a value for JSON: NaN and infinity to None, bytes and the keys of dictionaries to text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -155,7 +155,7 @@ def _array(rows: Rows, name: str, values: Sequence[Any], arrow_type: Any) -> Any
                 f"{rows.source}: {rows.describe_places([i])}: column {name!r} has the value {format_repr(value)}, "
                 f"which does not fit the Parquet type {arrow_type} of the column; write a .csv or .jsonl file"
             ) from None
-    raise AssertionError(f"each value of {name!r} fits {arrow_type}, but not all do")
+    raise AssertionError(f"each value of {name!r} alone fits {arrow_type}, but the column does not")
 
 
 WRITERS: dict[str, Callable[[Path, Schema], AbstractContextManager[Write]]] = {

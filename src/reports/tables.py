@@ -20,8 +20,8 @@ SPLITS = {"test": "test", "val": "validation"}
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
     "Intervals: Wilson for acc and majority_acc, a jackknife for added metrics, 1,000 bootstrap resamples of the "
-    "texts for the others. majority_acc: accuracy of always predicting the most frequent training class. "
-    f"{UNKNOWN}: not defined for these texts, or equal in all resamples."
+    "texts for all other metrics. majority_acc: accuracy of always predicting the most frequent training class. "
+    f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all resamples agree."
 )
 
 
@@ -31,7 +31,7 @@ def format_known(value: float | None, form: str = "{:.3f}") -> str:
 
 
 def metric_table(metrics: "Mapping[str, Score]", title: str = "") -> Table:
-    """Return a table of metrics by name, such as test/acc; the first split, usually test, has 95 % intervals."""
+    """Return a table of metrics by name, such as test/acc; only the first split, usually test, has intervals."""
     splits = sorted({name.partition("/")[0] for name in metrics})  # test, val
     main, others = splits[:1], splits[1:]
     sizes = {split: max(score.n or 0 for name, score in metrics.items() if _is_of(name, split)) for split in splits}
@@ -72,8 +72,8 @@ def prediction_table(
     """Return the predicted class of a text, the ten largest probabilities, and at most `count` most attended words.
 
     Args:
-        probabilities: C, summing to 1.
-        weights: L, one for each word.
+        probabilities: C probabilities, which sum to 1.
+        weights: L weights, one for each word.
     """
     likeliest = np.argsort(-probabilities, kind="stable")[:10]
     classes = Table("class", _right("probability"), "", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -50,7 +50,7 @@ def colour_limit(weights: np.ndarray, quantile: float = 1.0) -> float:
 
 
 def clean_text(text: str, max_length: int = 28) -> str:
-    """Remove unprintable characters and surrounding spaces, and shorten to `max_length` characters.
+    """Remove unprintable characters and surrounding spaces, and shorten the text to `max_length` characters.
 
     Returns “␣” if nothing remains.
     """

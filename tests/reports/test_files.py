@@ -110,13 +110,13 @@ def test_flipped_bytes_of_arrays_are_reported_or_change_no_value(name: str, make
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"labels": np.array([0, 1])}, "labels and index must contain 5 integers"),
+        ({"labels": np.array([0, 1])}, "labels and index must each contain 5 integers"),
         ({"labels": np.array([0, 1, 2, 0, 1])}, "labels are out of range"),
         ({"probabilities": np.full((5, 2), np.nan)}, "probabilities are not finite"),
-        ({"probabilities": np.zeros(5)}, r"probabilities of shape \(5,\) for 2 classes"),
-        ({"class_names": np.array(["a"])}, r"probabilities of shape \(5, 2\) for 1 classes"),
+        ({"probabilities": np.zeros(5)}, r"probabilities have shape \(5,\); the number of classes is 2"),
+        ({"class_names": np.array(["a"])}, r"probabilities have shape \(5, 2\); the number of classes is 1"),
         ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
-        ({"index": np.zeros(5)}, "labels and index must contain 5 integers"),
+        ({"index": np.zeros(5)}, "labels and index must each contain 5 integers"),
     ],
     ids=range(7),
 )

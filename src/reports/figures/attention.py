@@ -32,13 +32,13 @@ def draw_position(statistics: Statistics) -> Figure:
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
     axes.set_xlim(0, 1)
-    # above the axes, because bars of equal height leave no space inside
+    # the legend is above the axes, because bars of equal height leave no space inside them
     axes.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
     return figure
 
 
 def draw_entropy(statistics: Statistics) -> Figure:
-    """Draw each text's entropy and effective number of words by length, with the values for uniform weights."""
+    """Draw the entropy and effective number of words of each text by its length, with curves for uniform weights."""
     figure = new_figure(10, 4)
     left, right = figure.subplots(1, 2)
     length = statistics.length.astype(float)

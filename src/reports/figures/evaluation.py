@@ -14,7 +14,7 @@ MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 
 
 def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) -> Figure:
-    """Draw the confusion matrix C×C, with a row for each true class, coloured by the fraction of the row."""
+    """Draw the confusion matrix C×C, with a row for each true class; colour each cell by its fraction of the row."""
     classes, labels = len(class_names), [clean_text(name) for name in class_names]
     rows = table.sum(1, keepdims=True)
     fraction = np.divide(table, rows, out=np.zeros(table.shape), where=rows > 0)
@@ -44,7 +44,7 @@ def draw_confusion(table: np.ndarray, class_names: Sequence[str], split: str) ->
 
 
 def draw_reliability(bins: Bins, split: str) -> Figure:
-    """Draw the accuracy of each confidence bin with its 95 % Wilson interval and, below, the number of texts."""
+    """Draw the accuracy of each confidence bin with its 95 % Wilson interval and, below it, the number of its texts."""
     figure = new_figure(6, 6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     m = len(bins.count)

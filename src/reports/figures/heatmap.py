@@ -91,12 +91,12 @@ def draw_heads(words: Sequence[str], matrix: np.ndarray, title: str) -> Figure:
 
 
 def most_attended(matrix: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of the columns with the largest total weights, in text order: L×L → at most `count`."""
+    """Return the indices of the (at most) `count` columns with the largest total weights, in text order."""
     return np.sort(np.argsort(-matrix.sum(0), kind="stable")[:count])
 
 
 def _names(words: Sequence[str], columns: np.ndarray) -> list[str]:
-    """Return the words of the columns; if some words are omitted, append each word's position in the text, from 1."""
+    """Return the words of the columns; if some words are omitted, append each word's position, counted from 1."""
     if len(columns) == len(words):
         return [clean_text(word, 20) for word in words]
     return [f"{clean_text(words[column], 20)} {column + 1}" for column in columns]
@@ -114,7 +114,7 @@ def _overview(axes: Axes, matrix: np.ndarray) -> None:
     """Draw the map of all words."""
     length, limit = len(matrix), colour_limit(matrix, MAP_QUANTILE)
     axes.imshow(matrix, cmap=WEIGHTS, vmin=0, vmax=limit, extent=(0.5, length + 0.5, length + 0.5, 0.5))
-    axes.set_title(f"all {length:,} words (full colour from {limit:.2g})", fontsize=9, loc="left")
+    axes.set_title(f"all {length:,} words (full colour from weight {limit:.2g})", fontsize=9, loc="left")
     axes.set_anchor("N")
     axes.set_xlabel("position of the attended word", fontsize=8.5)
     axes.set_ylabel("position of the attending word", fontsize=8.5)

@@ -37,7 +37,7 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
 
     Args:
         words: L words, L ≥ 0.
-        weights: L, one for each word.
+        weights: L weights, one for each word.
 
     Raises:
         ValueError: if the numbers of words and weights differ.
@@ -63,7 +63,7 @@ def draw_strip(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
 
 
 def lay_out(widths: Sequence[float], line_width: float, gap: float) -> list[tuple[int, float]]:
-    """Break words of these widths into lines; return the line number and the left edge, in inches, of each word."""
+    """Break words of these widths into lines; return each word's line number and left edge (inches)."""
     positions, line, left = [], 0, 0.0
     for width in widths:
         if left > 0 and left + width > line_width:

@@ -79,4 +79,4 @@ def _count_omitted(norms: np.ndarray) -> str:
     notes = [
         f"{count} {description}" for count, description in ((zeros, "at 0"), (not_finite, "NaN or infinite")) if count
     ]
-    return f" ({', '.join(notes)})" if notes else ""
+    return f" (not drawn: {', '.join(notes)})" if notes else ""

@@ -1,1 +1,1 @@
-"""Self-contained HTML pages: one file each, usable offline, in light and dark mode and on a phone."""
+"""Self-contained HTML pages: each page is one file, usable offline, in light and dark mode and on a phone."""

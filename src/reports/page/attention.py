@@ -53,7 +53,7 @@ def coloured_words(words: Sequence[str], weights: np.ndarray) -> list[Word]:
 
 
 def token_maps(example: Example) -> TokenMaps | None:
-    """Return the maps of a text; None if it has none.
+    """Return the maps of a text; None if the text has no word × word weights.
 
     Each layer has a map of the mean over heads and, if there are several heads, a map of each head.
     """

@@ -19,7 +19,7 @@ class CurveChart(NamedTuple):
     x: Scale
     y: Scale
     lines: list[tuple[str, str]]  # split, points (in per cent of the chart)
-    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip: in place of a line with a single point
+    dots: list[tuple[str, float, float, str]]  # split, left, top, tooltip; a dot replaces a line of one point
 
 
 def run_curves(history: History) -> list[CurveChart]:
@@ -28,7 +28,7 @@ def run_curves(history: History) -> list[CurveChart]:
 
 
 def variant_curves(variants: Sequence[tuple[str, Sequence[History]]]) -> dict[str, list[CurveChart]]:
-    """Return the charts of each score, one for each variant with histories; they share the same scales."""
+    """Return, for each score, one chart per variant with histories; the charts of a score share their scales."""
     return {score: charts for score in SCORES if (charts := _charts(variants, score))}
 
 

@@ -24,7 +24,7 @@ class ErrorRow(NamedTuple):
 
 
 def read_errors(run: Path) -> dict[str, list[ErrorRow]]:
-    """Return the rows of the file by the heading of their kind; {} if there is no file.
+    """Return the rows of `errors.csv` by the heading of their kind; {} if the file is absent.
 
     Raises:
         UserError: if the file is damaged.

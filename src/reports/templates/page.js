@@ -1,6 +1,6 @@
 "use strict";
 
-// When a picker changes, show the pane of its value, and hide its other panes.
+// When a picker changes, show the pane of the selected value, and hide the other panes of this picker.
 addEventListener("change", ({ target }) => {
   for (const pane of document.querySelectorAll(`[data-pane="${CSS.escape(target.name)}"]`)) {
     pane.hidden = pane.dataset.value !== target.value;
@@ -18,7 +18,7 @@ addEventListener("click", ({ target }) => {
   list.dispatchEvent(new Event("change", { bubbles: true }));
 });
 
-// Show the word under the pointer and its weight.
+// Show the word under the pointer, and the weight of the word.
 addEventListener("pointerover", ({ target }) => {
   if (!target.matches?.(".strip span")) return;
   const readout = target.closest("section").querySelector(".readout");

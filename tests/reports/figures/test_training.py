@@ -61,9 +61,9 @@ def test_values_that_are_not_on_a_log_axis_are_counted() -> None:
     components = {"embedding": norms(0, 0, 0), "head": norms(1, np.inf, np.nan), "encoder": norms(0, np.nan, 2)}
     axes = draw_gradients(components).axes[0]
     assert [line.get_label() for line in axes.lines] == [
-        "embedding (3 at 0)",
-        "head (2 NaN or infinite)",
-        "encoder (1 at 0, 1 NaN or infinite)",
+        "embedding (not drawn: 3 at 0)",
+        "head (not drawn: 2 NaN or infinite)",
+        "encoder (not drawn: 1 at 0, 1 NaN or infinite)",
     ]
     assert [len(line.get_xdata()) for line in axes.lines] == [0, 1, 1]
 
