@@ -23,7 +23,7 @@ class Repository:
         folder: contains the primary config and the groups.
         command: train, eval, predict or export.
         config_name: name of the primary config, if it differs from the name of the command.
-        extra: a folder that is searched before `folder`, as with `--config-dir`.
+        extra: the folder that `--config-dir` sets, which is searched before `folder`.
         search: the overrides of `hydra.searchpath`, which add further folders.
 
     Raises:
@@ -52,7 +52,7 @@ class Repository:
             raise UserError(f"{folder} has no config named {self.config_name}{meant} ({', '.join(primary)})")
 
     def without_added_folders(self) -> "Repository":
-        """Return the command's config files without the folders that `--config-dir` and `hydra.searchpath` add.
+        """Return the repository of the command without the folders that `--config-dir` and `hydra.searchpath` add.
 
         If the primary config is in one of these folders, the command's default primary config replaces it.
         """
@@ -65,7 +65,7 @@ class Repository:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """The choices of each group, including Hydra's groups; a group that contains only groups has none."""
+        """The choices of each group, including Hydra's groups; a group that contains only groups has no choices."""
         return group_choices(self.files)
 
     @cached_property
@@ -75,7 +75,7 @@ class Repository:
         return {str(group) for group, name in choices.items() if isinstance(name, str)}
 
     def selected_files(self, overrides: list[str]) -> Iterator[tuple[Path, str]]:
-        """Yield each config file in the order of composition, with the path of its node; omit Hydra's own files."""
+        """Yield each selected config file in order of composition, with the path of its node; omit Hydra's files."""
         for default in self.loader.compute_defaults_list(self.config_name, overrides, RunMode.RUN).defaults:
             if default.config_path and (path := file_of(self.files, default.config_path)):
                 yield path, default.package or ""

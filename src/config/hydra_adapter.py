@@ -45,14 +45,14 @@ class CopiedFiles(CachingConfigRepository):
 
 
 class Loader(ConfigLoaderImpl):
-    """Hydra's loader of config files. It composes each selection of files once, and applies options to a copy.
+    """Hydra's config loader. It composes each selection of files once, and sets options in a copy of the result.
 
-    Reading and merging files takes 0.1 s; applying options takes a few milliseconds.
+    Reading and merging files takes 0.1 s; setting options takes a few milliseconds.
 
     Args:
         folder: contains the primary config and the groups.
         job_name: the value of `hydra.job.name`.
-        extra: a folder that is searched before `folder`, as with `--config-dir`.
+        extra: the folder that `--config-dir` sets, which is searched before `folder`.
 
     Raises:
         UserError: if `extra` is not a folder.

@@ -7,7 +7,7 @@ from yaml import YAMLError
 
 from src.suggestions import no_such_choice
 
-# Beginnings of text that is cut off
+# A message of Hydra is cut off where one of these texts begins
 ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable options", "\n    full_key")
 
 PLAINER = {  # pattern of a message → the message that replaces it

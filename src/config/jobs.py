@@ -28,7 +28,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     name unique.
 
     Args:
-        overrides: those that vary between the jobs of the sweep.
+        overrides: the overrides that vary between the jobs of the sweep.
     """
     pairs = [override.partition("=")[::2] for override in overrides]
     keys = [re.split("[/.]", key) for key, _ in pairs]
@@ -49,11 +49,11 @@ def _rounded(number: re.Match[str]) -> str:
 def job_name(kind: str) -> str | None:
     """Return the name of the current Hydra job's command, folder or sweep; None if there is no job.
 
-    With `--cfg`, which only prints the configuration, the folder and the sweep have no names either.
+    With `--cfg`, which only prints the configuration, the result is also None for the folder and the sweep.
 
     Args:
-        kind: `command` for the name of the command, such as train; `name` for that of the job's folder; `sweep` for
-            that of the sweep's folder (None in a single run).
+        kind: `command` for the name of the command, such as train; `name` for the name of the job's folder;
+            `sweep` for the name of the sweep's folder, which is None in a single run.
 
     Raises:
         ValueError: if `kind` has another value.

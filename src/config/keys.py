@@ -9,8 +9,8 @@ COMPONENTS = ("data", "data.tokenizer", *MODEL, "loss", "optimizer", "trainer") 
 COLLECTIONS = ("callbacks", "logger")  # groups of components
 GROUPS_OF_OBJECTS = (*COLLECTIONS, "metrics")
 
-# An option affects a build or a result unless UNRELATED_TO_… lists its key, and a duration only if
-# RELATED_TO_DURATION lists its key and UNRELATED_TO_DURATION does not.
+# An option affects a build unless UNRELATED_TO_BUILD lists its key, and it affects a result unless UNRELATED_TO_RESULT
+# lists its key. It affects a duration only if RELATED_TO_DURATION lists its key and UNRELATED_TO_DURATION does not.
 # Build: which components a run has, and whether they work together.
 UNRELATED_TO_BUILD = ("seed", "data.seed", "task_name", "tags", "train", "test", "paths", "logger", "extras")
 # Result: the weights that a training run produces. Seeds and the fingerprint of the data are compared separately.
@@ -54,7 +54,7 @@ def paths_in(node: Any, path: str = "") -> dict[str, Any]:
 
 
 def options_in(config: dict[str, Any], unrelated: Collection[str]) -> dict[str, Any]:
-    """Return the options of a configuration by dotted path, without those of `unrelated` keys; a list is one option."""
+    """Return a configuration's options by dotted path, except options of `unrelated` keys; a list is one option."""
     return {path: value for path, value in _leaves(config, "") if not is_within(path, unrelated)}
 
 

@@ -16,10 +16,12 @@ from src.suggestions import nearest, no_such
 
 DEFAULT = Path(__file__).resolve().parents[2] / "conf" / "metrics" / "default.yaml"
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")
-OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")  # scores in a result that are not metrics; reserved names
+# Scores in a result that are not metrics; no metric may have one of these names.
+OTHER_SCORES = ("loss", "majority_acc", "brier", "nll", "n")
 LOWER_IS_BETTER = ("loss", "ece")
 MODES = ("min", "max")
-AT_EPOCH_END = ("check_on_train_epoch_end", "save_on_train_epoch_end")  # if false, a callback acts after validations
+# If one of these options is false, its callback acts after each validation, not at the end of a training epoch.
+AT_EPOCH_END = ("check_on_train_epoch_end", "save_on_train_epoch_end")
 KNOWN_PACKAGES = ("src.", "pytorch_lightning.")
 
 
@@ -87,7 +89,7 @@ def monitor_mistakes(values: Mapping[str, Any], trusted: Collection[str] = TRUST
 
 
 def _mode(values: Mapping[str, Any], name: str, trusted: Collection[str]) -> str | None:
-    """Return `min` or `max`, the better direction of a metric; None if its class is invalid or does not define it."""
+    """Return `min` or `max`, the better direction of a metric; None if its class is invalid or defines neither."""
     if name in default_metrics() or name in LOWER_IS_BETTER:
         return "min" if name in LOWER_IS_BETTER else "max"
     try:

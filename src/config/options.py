@@ -63,7 +63,7 @@ VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Option(NamedTuple):
     hint: Any  # Any if the annotation is absent or cannot be evaluated
     required: bool
-    nullable: bool  # the default is None, even if the annotation lacks None
+    nullable: bool  # the default is None, whether or not the annotation allows None
     positional: bool
 
 
@@ -88,7 +88,7 @@ def of_class(cls: type) -> Signature:
             continue
         try:
             parameters = list(inspect.signature(constructor).parameters.values())[1:]  # without self
-        except (TypeError, ValueError):  # written in C, without a signature
+        except (TypeError, ValueError):  # the constructor is written in C and has no signature
             return Signature(options, open=True)
         names = getattr(inspect.unwrap(constructor), "__globals__", {})
         for parameter in parameters:

@@ -25,8 +25,8 @@ MAX_TAG_LENGTH = 64  # characters, the limit of W&B
 def make_paths_absolute(value: Any, key: str = "") -> Any:
     """Return the plain value of `key`, or a whole configuration, with absolute paths.
 
-    If the name of an option ends with `path` and no such file exists, its value is unchanged: it may be a name on the
-    hub. A checkpoint that records absolute paths works from any folder.
+    If the name of an option ends with `path` and the path does not exist, its value is unchanged: it may be a name on
+    the hub. A checkpoint that records absolute paths works from any folder.
     """
     if isinstance(value, dict):
         return {name: make_paths_absolute(item, str(name)) for name, item in value.items()}

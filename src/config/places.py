@@ -61,17 +61,17 @@ PLACES = {
 
 
 def place_at(path: str) -> Place | None:
-    """Return the place at a dotted path, or None."""
+    """Return the place at a dotted path; None if `PLACES` does not list it."""
     group, _, _ = path.rpartition(".")
     return PLACES.get(path) or PLACES.get(f"{group}.*")
 
 
 @cache
 def accepted_classes(hint: Any) -> tuple[type, ...]:
-    """Return the classes of the objects that an option accepts according to its annotation; empty for plain values.
+    """Return the classes of the objects that an option accepts according to its annotation; none for plain values.
 
     The classes in a union, in a list type or in the values of a mapping type are included; `Any`, callables, numbers,
-    strings, enums and tensors are not.
+    strings, enums and tensors are left out.
     """
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType) or origin in LISTS:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-MISSING = "???"  # a missing value as written; a resolved value with this text is not missing
+MISSING = "???"  # is written for a missing value; a reference that resolves to this text is not missing
 
 
 class Unresolved(NamedTuple):

@@ -13,7 +13,7 @@ from src.formatting import format_value
 
 LARGEST_INTEGER = 2**63 - 1  # int64
 MAX_DEVICES = 1024  # accelerators per machine
-MIN_PROCESSES = 2  # also on a machine with one core, so that trainer=ddp_sim works on every machine
+MIN_PROCESSES = 2  # are allowed even on a machine with one core, so that trainer=ddp_sim works everywhere
 # Environment variables that are set by programs that connect several machines
 CLUSTER = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "LSB_JOBID")
 FINITE_MODULES = ("src.", "torch.", "pytorch_lightning.")  # modules whose classes never accept infinity
@@ -149,7 +149,7 @@ def _devices(trainer: dict[str, Any]) -> Iterator[Mistake]:
 
 
 def _machines(trainer: dict[str, Any]) -> Iterator[Mistake]:
-    """Check `trainer.num_nodes`: without a cluster, the first machine would wait for the others forever."""
+    """Check `trainer.num_nodes`: without a cluster, the first machine would wait forever for the other machines."""
     number = trainer.get("num_nodes")
     if isinstance(number, int) and number > 1 and not any(os.environ.get(name) for name in CLUSTER):
         remedy = "start the command with Slurm or torchrun, or write trainer.num_nodes=1"

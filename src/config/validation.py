@@ -25,7 +25,7 @@ from src.suggestions import nearest, no_such
 # Keys of a node with `_target_` that are not options of its class
 HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")
 
-Bases = Collection[type] | None  # base classes, of which an object must have one
+Bases = Collection[type] | None  # an object must be an instance of one of these classes
 NO_OBJECT: Bases = ()  # only plain values are allowed
 UNKNOWN: Bases = None  # the class of the enclosing object is missing or wrong, which is reported separately
 
@@ -33,7 +33,7 @@ _validated: weakref.ref[DictConfig] | None = None  # the configuration that this
 
 
 def mark_validated(cfg: DictConfig) -> None:
-    """Record that `cfg` was validated with the command line; for a training run, this includes the dry build."""
+    """Record that `cfg` was validated with the command line; for a training run, `src.dry_build` also succeeded."""
     global _validated
     _validated = weakref.ref(cfg)
 
@@ -81,7 +81,7 @@ def sweep_value_mistakes(cfg: DictConfig, command: str, path: str, values: list[
 
 
 def option_at(cfg: DictConfig, command: str, path: str) -> Option | None:
-    """Return the option that a class or record declares at `path`, even if `cfg` does not set it; otherwise None."""
+    """Return the option that a class or record declares at `path`, even if `cfg` does not set it; None if none does."""
     parent, _, name = path.rpartition(".")
     record = WITHIN.get(parent) if parent else COMMANDS[command]
     if record is not None:
@@ -152,7 +152,7 @@ def _check_object(
     target = values["_target_"]
     is_missing = node.child("_target_").written == MISSING
     if is_missing or isinstance(target, Unresolved) or (place is None and bases is UNKNOWN):
-        return None, []  # `_nodes` reports values that are missing or cannot be resolved
+        return None, []  # the mistake is in `_target_` or in the enclosing object, and is reported there
     if place is not None:
         trusted, bases = place.allowed(trusted), [place.base_class]
     try:
