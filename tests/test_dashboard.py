@@ -103,7 +103,8 @@ def test_runs_in_folders_determine_the_axes_and_the_filter() -> None:
 
 
 def test_runs_without_wandb_are_reported() -> None:
-    with pytest.raises(UserError, match=r"^run: not logged to W&B; run with logger=wandb"):
+    rule = r"^no run was logged to W&B \(the first run is run\); start runs with logger=wandb or logger=\[csv,wandb\]$"
+    with pytest.raises(UserError, match=rule):
         Scope.of([make_run("rnn")])
 
 

@@ -31,7 +31,7 @@ class AttentionRecorder(pl.Callback):
         sample: approximate minimum number of texts in the statistics, spread evenly over all lengths; a smaller split
             is used completely.
         texts: your own texts, which are shown after the examples.
-        errors: maximum number of mistakes, and of uncertain predictions, in `errors.csv`.
+        errors: maximum number of mistakes in `errors.csv`, and maximum number of uncertain predictions in it.
 
     Raises:
         ValueError: if a number is negative.
@@ -93,7 +93,7 @@ class AttentionRecorder(pl.Callback):
         (self.folder / "attention.json").write_text(text, encoding="utf-8")
 
     def _select_rows(self) -> list[int]:
-        """Return the rows of the test split to show."""
+        """Return the rows of the test split whose texts are shown."""
         indices = sorted(each.row for each in self._predictions)
         selection = random.Random(0).sample(indices, min(self.num_shared, len(indices)))
         for is_correct in (True, False):

@@ -1,4 +1,4 @@
-"""A callback that saves the best checkpoint of all epochs, including those before the run was resumed."""
+"""A callback that saves the best checkpoint of all epochs, including epochs before the run was resumed."""
 
 import shutil
 from pathlib import Path
@@ -11,11 +11,11 @@ from src.checkpoint import read_checkpoint
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """A ModelCheckpoint that, if a run resumes in another folder, copies the best checkpoint to this folder.
+    """A ModelCheckpoint that, if a run resumes in another folder, copies the best checkpoint to that folder.
 
-    In this case, Lightning's own class does not restore the best score. The best checkpoint is copied
-    only from the folder of the checkpoint from which the run resumes, because a hostile checkpoint could name any file
-    as the best.
+    In this case, Lightning's own class does not restore the best score. The best checkpoint is copied only from the
+    folder of the checkpoint from which the run resumes, because a hostile checkpoint could name any file as the best
+    checkpoint.
 
     Raises:
         UserError: on resume, if the best checkpoint is damaged.

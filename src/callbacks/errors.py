@@ -25,7 +25,8 @@ class Prediction(NamedTuple):
 def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data: TextDataModule, module: Any) -> None:
     """Write the `count` most confident mistakes, then the `count` predictions with the lowest probability, as CSV.
 
-    If the source of the data has changed since the start of the run, a warning is logged and no file is written.
+    If the source of the data has changed since the start of the run, or cannot be read, a warning is logged and no file
+    is written.
     """
     mistakes = sorted((-each.probability, each.row) for each in predictions if not each.is_correct)[:count]
     uncertain = sorted((each.probability, each.row) for each in predictions)[:count]
@@ -34,7 +35,7 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
     try:
         texts = data.texts("test", rows) if rows else []
     except UserError as error:
-        log.warning("%s: not written. %s", path, error)
+        log.warning("%s: was not written. %s", path, error)
         return
     labels = data.tokenized("test").labels[rows].tolist() if rows else []
     explanations = module.explain(data.codec, texts)

@@ -16,7 +16,7 @@ class FiniteLoss(pl.Callback):
     each batch.
 
     Args:
-        every_n_steps: number of batches between two checks, at least 1; the message always names the exact batch.
+        every_n_steps: number of batches between two checks, at least 1; the error message names the exact batch.
 
     Raises:
         ValueError: if `every_n_steps` is below 1.

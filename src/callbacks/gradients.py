@@ -16,9 +16,9 @@ from src.files.plain import require
 
 
 class GradientNorms(pl.Callback):
-    """Writes the L2 norm of each component's unclipped gradient to a CSV file (step, part, norm) and non-CSV loggers.
+    """Writes the L2 norm of each component's unclipped gradient to a CSV file and to all loggers except CSV loggers.
 
-    Norms are copied from the device once per epoch.
+    The columns of the file are step, part and norm. Norms are copied from the device once per epoch.
 
     Args:
         path: output file; its folder is created.
@@ -40,7 +40,7 @@ class GradientNorms(pl.Callback):
         self._measured: list[tuple[int, str, Tensor]] = []
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the norms of the unfinished epoch, so that a run can resume within it."""
+        """Return the norms of the unfinished epoch, so that a run can resume within this epoch."""
         steps, parts, norms = zip(*self._measured, strict=True) if self._measured else ((), (), ())
         return {"steps": list(steps), "parts": list(parts), "norms": [norm.item() for norm in norms]}
 

@@ -88,7 +88,7 @@ class LexiconShare(pl.Callback):
 
 
 def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, float]:
-    """Return the means of weight and chance, their ratio with its interval, and the fraction of texts above chance.
+    """Return the mean weight and chance, their ratio with its interval, and the fraction of texts with weight > chance.
 
     The ratio is 0 if no text contains a word of the lexicon.
 

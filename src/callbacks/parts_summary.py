@@ -9,7 +9,7 @@ from src.process.console import OutputConsole
 
 
 class PartsSummary(ModelSummary):
-    """Prints each component of the classifier with its class and its numbers of output features and parameters."""
+    """Prints each component's class, number of output features, and numbers of parameters and trained parameters."""
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if not trainer.is_global_zero:

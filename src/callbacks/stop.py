@@ -86,4 +86,4 @@ class StopOnSignal(pl.Callback):
         self.check()
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.check()  # the previous epoch was saved at its end
+        self.check()  # a checkpoint was saved at the end of the previous epoch

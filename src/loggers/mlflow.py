@@ -1,4 +1,7 @@
-"""MLflow: `logger=mlflow`, then `mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db`."""
+"""The logger for MLflow: `logger=mlflow` selects it.
+
+`mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db` shows the runs.
+"""
 
 import logging
 import os
@@ -27,8 +30,8 @@ class Mlflow(Tracker, MLFlowLogger):
 
     Args:
         experiment_name: the experiment that contains the runs of a project.
-        tracking_uri: URI of a server, or of a database such as sqlite:///outputs/mlflow.db; the files of an SQLite
-            database go into a folder beside it.
+        tracking_uri: URI of a server, or of a database such as sqlite:///outputs/mlflow.db; the files of runs
+            in an SQLite database go into a folder beside it.
         tags: tags of the run.
         group: the sweep that the run belongs to.
         job_type: train or eval.
@@ -75,7 +78,10 @@ class Mlflow(Tracker, MLFlowLogger):
 
 
 def _create_experiment(experiment_name: str, tracking_uri: str) -> None:
-    """Create an SQLite database and its experiment, only once even if several jobs of a sweep start together."""
+    """Create an SQLite database and its experiment, only once even if several jobs of a sweep start together.
+
+    For any other `tracking_uri`, nothing is created here.
+    """
     if not tracking_uri.startswith(SQLITE):
         return
     from mlflow.tracking import MlflowClient

@@ -1,4 +1,4 @@
-"""TensorBoard: `logger=tensorboard`, then `tensorboard --logdir outputs`."""
+"""The logger for TensorBoard: `logger=tensorboard` selects it, and `tensorboard --logdir outputs` shows the runs."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ class TensorBoard(Tracker, TensorBoardLogger):
             self.experiment.add_image(f"pictures/{name}", imread(path), report.step, dataformats="HWC")
 
     def close(self, result: RunResult) -> None:
-        # TensorBoard stores hyperparameters only together with metrics, so they are written here
+        # TensorBoard stores hyperparameters only together with metrics, so both are written here
         self.log_hyperparams(
             {**self.hparams, "status": result.status}, self._numbers | final_numbers(result), self._step
         )

@@ -36,7 +36,7 @@ class Report:
 
     @classmethod
     def of(cls, run: Path, metrics: Mapping[str, Score], files: Sequence[Path], step: int) -> "Report":
-        """Create the report of a run from its folder, its metrics and its drawn files."""
+        """Create the report of a run from its folder, its metrics and the files of its pictures and pages."""
         predictions = read_predictions(run)
         names = predictions.class_names if predictions else []
         pictures = name_pictures([path for path in files if path.suffix == ".png"])
@@ -44,7 +44,7 @@ class Report:
         return cls(metrics, step, pictures, pages, predictions, read_examples(run, names))
 
     def numbers(self) -> dict[str, float]:
-        """Return the defined values, the bounds of 95 % intervals, and each split's number of texts, by name."""
+        """Return each metric's value and bounds of the 95 % interval, if defined, and each split's number of texts."""
         numbers: dict[str, float] = {}
         for name, score in self.metrics.items():
             values = {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
@@ -57,7 +57,7 @@ class Tracker(Logger):
     """A Lightning logger that also logs a run's description, report, final numbers and status."""
 
     def continue_run(self) -> None:
-        """Continue the log of the earlier run in the same folder. The run calls this before it logs anything."""
+        """Continue the log of the earlier run in the same folder. A resumed run calls this before it logs anything."""
 
     def describe(self, result: RunResult) -> None:
         """Log the run's description."""
@@ -78,7 +78,7 @@ def description(result: RunResult) -> dict[str, Any]:
 
 
 def final_numbers(result: RunResult) -> dict[str, float]:
-    """Return the parameters, seconds, speed, peak memory, best score and best epoch of a run, as far as known."""
+    """Return the parameters, seconds, speed, peak memory, best score and best epoch of a run, if they are known."""
     parameters, seconds, memory, best = result.parameters, result.seconds, result.peak_memory_mb, result.best
     numbers = {
         "parameters/total": parameters.total,

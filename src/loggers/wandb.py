@@ -1,4 +1,4 @@
-"""Weights & Biases: `logger=wandb`."""
+"""The logger for Weights & Biases: `logger=wandb` selects it."""
 
 import os
 import re
@@ -38,7 +38,8 @@ class Wandb(Tracker, WandbLogger):
     Args:
         offline: whether to keep the run in its folder, from which `wandb sync` can upload the run; the environment
             variable WANDB_MODE takes precedence.
-        log_model: True uploads the checkpoints after training, "all" also during training; both need an online run.
+        log_model: True uploads the checkpoints after training, "all" also uploads them during training; both need an
+            online run.
         options: other options of Lightning's logger and of `wandb.init`.
 
     Raises:
@@ -114,7 +115,10 @@ class Wandb(Tracker, WandbLogger):
 
 @contextmanager
 def _stage_files_in(folder: str | None) -> Iterator[None]:
-    """Make W&B store the HTML of tables in the run's folder until the upload, instead of in the user's home folder."""
+    """Make W&B store the HTML of tables in the run's folder until the upload, instead of in the user's home folder.
+
+    If the environment variable WANDB_DATA_DIR is set, W&B uses that folder.
+    """
     previous = os.environ.get("WANDB_DATA_DIR")
     os.environ["WANDB_DATA_DIR"] = previous or os.path.abspath(os.path.join(folder or ".", "wandb", "data"))
     try:

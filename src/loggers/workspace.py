@@ -46,7 +46,10 @@ class Scope:
         """
         loggers = [logger for run in runs if (logger := (run.config.get("logger") or {}).get("wandb"))]
         if not loggers:
-            raise UserError(f"{runs[0].folder}: not logged to W&B; run with logger=wandb or logger=[csv,wandb]")
+            raise UserError(
+                f"no run was logged to W&B (the first run is {runs[0].folder}); start runs with logger=wandb or "
+                "logger=[csv,wandb]"
+            )
         groups = {logger["group"] for logger in loggers if logger.get("group")}
         names = {logger["name"] for logger in loggers if logger.get("name") and not logger.get("group")}
         overrides = [
