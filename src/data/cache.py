@@ -54,7 +54,7 @@ def load_or_build(
                 _write(path, data)
                 with suppress(OSError):  # the file system has no hard links, or the alias exists
                     os.link(path, folder / f"{alias(data)}.npz")
-            data = _read(path) or data  # use the memory-mapped arrays of the file, and free those in memory
+            data = _read(path) or data  # use the memory-mapped arrays of the file, and free the arrays in memory
         return data
     finally:
         lock.release()

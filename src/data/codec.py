@@ -17,7 +17,7 @@ STATE_SPEC = {"tokenizer": str, "max_length": int, "keep": str, "class_names": [
 
 @dataclass(frozen=True)
 class Codec:
-    """Converts texts to batches as in training. Checkpoints store the result of `to_dict`."""
+    """Converts texts to batches in the same way as in training. Checkpoints store the result of `to_dict`."""
 
     tokenizer: Tokenizer
     truncation: Truncation
@@ -32,7 +32,7 @@ class Codec:
         return BatchBuilder(*self.tokenizer.encode(texts), np.full(len(texts), NO_LABEL), self.truncation, device)
 
     def read(self, texts: Sequence[str], device: torch.device | str = "cpu") -> tuple[BatchBuilder, list[list[str]]]:
-        """Return the builder, and for each text the original spellings of the tokens that remain after truncation."""
+        """Return a builder as `builder` does, and each text's tokens after truncation in their original spelling."""
         tokens, offsets, words = self.tokenizer.read(texts)
         builder = BatchBuilder(tokens, offsets, np.full(len(texts), NO_LABEL), self.truncation, device)
         spans = zip(builder.starts(np.arange(len(builder))), builder.lengths, strict=True)

@@ -120,7 +120,7 @@ class TextDataModule(pl.LightningDataModule, ABC):
             raise UserError("data.tokenizer: is not a tokenizer: choose one with data/tokenizer=…")
 
     def require_columns(self) -> None:
-        """Raise a UserError if a file lacks a required column; read only the first rows. The default does nothing."""
+        """Raise a UserError if a file lacks a required column; read only the first rows. By default, do nothing."""
 
     def read_valid_corpus(self) -> Corpus:
         """Read the corpus and validate it, because the source may be a class that the user wrote.

@@ -97,7 +97,7 @@ def file_format(path: Path) -> str:
 def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]:
     """Return a function that reads up to n unpacked bytes of a gzip file of `size` bytes.
 
-    The total is limited, because a malicious file could fill the disk.
+    The number of unpacked bytes is limited, because a malicious file could fill the disk.
     """
     unpacked = gzip.GzipFile(fileobj=file)
     limit = max(MAX_UNPACKED, MAX_EXPANSION * size)

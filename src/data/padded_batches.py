@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-PAD_ID = 0  # in every vocabulary
-SIGNIFICANT_BITS = 4  # of a padded length; with 4, the longest text of a batch is padded by less than 1/8 of its length
+PAD_ID = 0  # the id of padding in every vocabulary
+# Significant bits of a padded length; with 4 bits, a batch's longest text is padded by less than 1/8 of its length.
+SIGNIFICANT_BITS = 4
 
 
 class Batch(NamedTuple):
@@ -81,7 +82,7 @@ class BatchBuilder:
         return self.offsets[rows] if is_first else self.offsets[rows + 1] - self.lengths[rows]
 
     def __call__(self, rows: np.ndarray) -> Batch:
-        """Return the batch of these rows (N int64); its padded length L is that of the longest text, but at least 1."""
+        """Return the batch of these rows (N int64); its padded length L (≥ 1) depends on the longest text."""
         device = self.tokens.device
         padded_length = self.truncation.padded_length(int(self.lengths[rows].max(initial=1)))
         spans = np.stack([rows, self.starts(rows), self.lengths[rows]])

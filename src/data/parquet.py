@@ -1,4 +1,4 @@
-"""Read Parquet files, one batch of rows at a time; the message about a damaged batch names the row before it."""
+"""Read Parquet files, one batch of rows at a time; the message about a damaged batch names the last row before it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -16,7 +16,7 @@ def absolute_path(path: str | Path, option: str) -> Path:
         option: name of the option that sets the path, such as `data.path`, for the message.
 
     Raises:
-        UserError: if the path is empty or contains a null character, or if there is no such home folder.
+        UserError: if the path is empty or contains a null character, or if the home folder for its `~` is unknown.
     """
     if not str(path) or "\0" in str(path):
         raise UserError(f"{option}={str(path)!r}: is not a path; set the path of a file or folder")

@@ -142,7 +142,7 @@ def _parse_json(text: str, path: Path, rule: str, line: int | None = None) -> An
 def _to_rows(
     path: Path, unit: str, records: Iterable[tuple[int, Any]], columns: Sequence[str] | None
 ) -> Iterator[Rows]:
-    """Yield the rows of JSON objects in chunks; if `columns` is None, with all columns of the objects.
+    """Yield the rows of JSON objects in chunks, with these columns, or with all columns if `columns` is None.
 
     Raises:
         UserError: if a record is not an object.

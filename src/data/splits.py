@@ -1,4 +1,7 @@
-"""Stratified, seeded samples of rows: held-out splits, folds, and small samples of large splits."""
+"""Stratified, seeded samples of rows: held-out splits, folds, and small samples of large splits.
+
+If the rows have groups, "row (or group)" means a group, whose rows all stay in the same split.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +12,7 @@ from src.data.corpus import Corpus
 from src.errors import UserError
 from src.formatting import format_list
 
-TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # the second number of each seed makes the draws independent
+TEST_DRAW, VAL_DRAW, LIMIT_DRAW, FOLD_DRAW = range(4)  # each is the second number of a seed: draws are independent
 
 
 class Splitting(NamedTuple):
@@ -123,7 +126,7 @@ def hold_out_fold(
 
     Raises:
         UserError: if `fold` is not less than `folds`, if most classes have a single row (or group), or if there are
-            more folds than rows (or groups) in the classes that have two or more.
+            more folds than rows (or groups) in the classes that have two or more rows (or groups).
     """
     if fold >= folds:
         raise UserError(f"data.fold={fold}: with data.folds={folds} it must lie between 0 and {folds - 1}")

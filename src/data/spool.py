@@ -20,7 +20,7 @@ class Spool:
         folder: folder for the file; created if it does not exist.
 
     Raises:
-        UserError: if the folder is not writable; while bytes are written, if the disk is full.
+        UserError: if the folder is not writable; also while bytes are written, if the disk is full.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -36,7 +36,7 @@ class TokenizedSplit:
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
-    """All splits without their texts, the tokenizer and the class names."""
+    """The tokenizer, the class names, and all tokenized splits without their texts."""
 
     splits: dict[str, TokenizedSplit]  # train, val and test
     tokenizer: str  # JSON
@@ -99,7 +99,7 @@ def _encode(
 
 
 def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> None:
-    """Warn about classes with too few rows, which a held-out split or a fold lacks or may lack."""
+    """Warn about classes with so few rows that a held-out split or a fold lacks or may lack them."""
     from_train = {name: split for name, split in data.splits.items() if split.origin == "train"}
     labels = np.concatenate([split.labels for split in from_train.values()])
     counts = np.bincount(labels, minlength=len(data.class_names))

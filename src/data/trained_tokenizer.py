@@ -1,4 +1,4 @@
-"""The trained tokenizer, which converts texts to token ids; the library `tokenizers` uses all cores."""
+"""The trained tokenizer, which converts texts to token ids with the library `tokenizers` on all cores."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Tokenizer:
         """The tokens in the order of their ids; an unused id has an empty string.
 
         Raises:
-            ValueError: if there are no ids or more than `MAX_IDS`.
+            ValueError: if there are no ids, or more than `MAX_IDS` ids.
         """
         ids = self._backend.get_vocab()
         size = max(ids.values(), default=-1) + 1
@@ -50,7 +50,7 @@ class Tokenizer:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of unknown words; None for a pretrained tokenizer without such an id, such as a byte-level one."""
+        """The id of unknown words; None for a pretrained tokenizer without such an id, such as byte-level BPE."""
         if not self.shift:
             return UNKNOWN_ID
         model = json.loads(self._backend.to_str())["model"]

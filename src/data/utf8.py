@@ -10,7 +10,8 @@ from src.errors import UserError
 
 BLOCK = 1 << 20  # bytes checked at a time
 SAMPLE = 4096  # bytes at the start of a text in which zero bytes are counted
-SEPARATORS = (*b"\t\n\r", *range(32, 48))  # frequent characters; with swapped bytes, their codes are those of rare ones
+# Frequent characters; if the two bytes of a UTF-16 code are swapped, it becomes the code of a rare character.
+SEPARATORS = (*b"\t\n\r", *range(32, 48))
 BYTE_ORDER_MARKS = {  # UTF-32 first, because the mark of UTF-32LE starts with the mark of UTF-16LE
     "UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"),
     "UTF-16": (b"\xff\xfe", b"\xfe\xff"),
