@@ -111,7 +111,7 @@ def _store(texts: Any, place: str, folder: Path) -> StoredTexts:
 
     stored = StoredTexts(folder, valid_texts())
     if not stored:
-        raise UserError(f"{place}.texts is empty; {requirement}, at least one")
+        raise UserError(f"{place}.texts is empty; {requirement} with at least one text")
     return stored
 
 

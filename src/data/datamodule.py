@@ -88,7 +88,9 @@ class TextDataModule(pl.LightningDataModule, ABC):
             raise ValueError(f"fold={fold}: requires the number of folds: set data.folds=5, or data.fold=null")
         if folds is not None and fold is None:
             numbers = ",".join(map(str, range(min(folds, 5)))) + ("" if folds <= 5 else ",…")
-            raise ValueError(f"folds={folds}: set the fold to test on, or sweep over all with -m data.fold={numbers}")
+            raise ValueError(
+                f"folds={folds}: set the fold to test on, or sweep over all folds with -m data.fold={numbers}"
+            )
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.truncation = Truncation(max_length, keep)

@@ -60,8 +60,8 @@ def select_examples(
                 if len(name) > MAX_LABEL_LENGTH:
                     raise UserError(
                         f"{rows.source}: {rows.unit} {place}: the label {format_repr(name)} has {len(name):,} "
-                        f"characters, so column {label!r} does not contain classes; set data.label to the column that "
-                        "does"
+                        f"characters, so column {label!r} does not contain classes; set data.label to the column of "
+                        "classes"
                     )
                 if not (name and value.strip()):
                     bad.append(place)

@@ -76,7 +76,7 @@ class ShuffledBatches:
         if state["position"] > 0 and not is_finished and saved != current:
             raise UserError(
                 f"the checkpoint was written within an epoch of {saved[0]} batches (data.seed={saved[1]}), "
-                f"but this run has {current[0]} (data.seed={current[1]}): resume with the same data, "
-                "data.batch_size, seed and number of devices"
+                f"but an epoch of this run has {current[0]} batches (data.seed={current[1]}): resume with the "
+                "same data, data.batch_size, seed and number of devices"
             )
         self.epoch, self.position = state["epoch"], len(self) if is_finished else state["position"]

@@ -107,7 +107,7 @@ def warn_of_rare_classes(data: TokenizedCorpus, folds: int | None = None) -> Non
     if len(rare):
         log.warning(
             "Some classes have fewer rows than the %d folds: %s. Some folds have no test text of these classes. Scores "
-            "over all folds include these classes; scores of a single fold may not",
+            "over all folds include these classes; scores of a single fold may not include them",
             folds,
             format_list([data.class_names[c] for c in rare]),
         )

@@ -309,7 +309,7 @@ def test_folds_share_the_fingerprint_of_their_cross_validation(reviews: Path, so
     ("options", "message"),
     [
         ({"fold": 2}, r"fold=2: requires the number of folds"),
-        ({"folds": 3}, r"folds=3: set the fold to test on, or sweep over all with -m data\.fold=0,1,2$"),
+        ({"folds": 3}, r"folds=3: set the fold to test on, or sweep over all folds with -m data\.fold=0,1,2$"),
         ({"folds": 7}, r"data\.fold=0,1,2,3,4,…$"),
         ({"folds": 3, "fold": -1}, r"fold=-1: must be at least 0"),
         ({"folds": 1, "fold": 0}, r"folds=1: must be at least 2"),
@@ -416,7 +416,7 @@ def test_a_users_source_may_return_integers_of_any_type(source_options: dict[str
         ({"texts": ["a"] * 40 + [None]}, r"train.texts\[40\] is a value of type NoneType"),
         ({"texts": ["a"] * 40 + ["\ud800"]}, r"train.texts\[40\] contains an unpaired surrogate"),
         ({"texts": "a" * 41}, "train.texts is a value of type str"),
-        ({"texts": []}, "train.texts is empty"),
+        ({"texts": []}, "train.texts is empty; texts must be a list of str with at least one text"),
         ({"class_names": (0, 1)}, "class_names is a tuple of 2: 0, 1; it must be a tuple of str"),
         ({"class_names": ("a", "a")}, "it must have two or more different names"),
         ({"class_names": "ab"}, "class_names is a value of type str"),

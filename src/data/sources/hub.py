@@ -119,5 +119,5 @@ class Hub(TextDataModule):
             f"The data set {self.dataset_name!r} comes from the Hugging Face hub, which does not respond (or "
             "HF_HUB_OFFLINE is set), and there is no local copy. Download it on another machine with "
             f"`hf download {self.dataset_name} --repo-type dataset --local-dir <folder>`, then set the path: "
-            "data=imdb data.path=<folder> for IMDb, data=csv data.path=<file> for others"
+            "data=imdb data.path=<folder> for IMDb, data=csv data.path=<file> for other data sets"
         )
