@@ -60,10 +60,10 @@ def arguments() -> argparse.ArgumentParser:
         type=_positive,
         default=1000,
         metavar="N",
-        help="training texts for guides and adversary (default: 1000)",
+        help="number of training texts for guides and adversary (default: 1000)",
     )
     parser.add_argument(
-        "--epochs", type=_positive, default=5, metavar="N", help="passes over the training texts (default: 5)"
+        "--epochs", type=_positive, default=5, metavar="N", help="number of passes over the training texts (default: 5)"
     )
     parser.add_argument(
         "--data-path", metavar="PATH", help="path of the data, which replaces data.path of the checkpoints"

@@ -1,6 +1,6 @@
-"""The accuracy of each variant, and its difference from that with uniform attention (Wiegreffe & Pinter 2019).
+"""The accuracy of each variant, and its difference from the accuracy with uniform attention.
 
-The difference shows how much the accuracy depends on trained attention weights.
+The difference shows how much the accuracy depends on trained attention weights (Wiegreffe & Pinter 2019).
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,9 @@ PAIRING = Pairing.model_construct(variants={"attention": TRAINED}, against={"att
 def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
     """Return `accuracy` on all test texts and `accuracy_difference` for each variant, by the variant's name.
 
-    `accuracy_difference` is the accuracy minus that of the variant with uniform attention and otherwise the same
-    components and options. It is absent if there is no such variant, and for variants without trained attention.
+    `accuracy_difference` is the accuracy of the variant minus the accuracy of the variant with uniform attention and
+    the same other components and options. It is absent if there is no such variant, and for variants without trained
+    attention.
     """
     samples = sample_scores(measure(variants, "acc"), "acc")
     results = {name: {"accuracy": estimate_difference([(1, sample)])} for name, sample in samples.items()}

@@ -13,25 +13,26 @@ from src.models.classifier import Classifier
 
 RATE = 3e-3  # learning rate of Adam
 SMALLEST = 1e-12  # lower bound of a weight in a logarithm
-UNIFORM_RANGE = 1e-6  # weights that differ by at most this from 1 / length count as uniform
+UNIFORM_RANGE = 1e-6  # weights that differ by at most this amount from 1 / length count as uniform
 
 
 def adversary_results(
     probe: Probe, build: Callable[[], Classifier], train: Texts, test: Texts, training: Training
 ) -> dict[str, np.ndarray]:
-    """Return how much each adversary differs from the model on n test texts: n each, by the names in ADVERSARIES.
+    """Return how much each adversary differs from the measured model, as arrays with a value for each test text.
 
     An adversary is a new model with the components and word vectors of the measured model. For each λ in LAMBDAS, one
     adversary minimizes the mean over training texts of TVD(p, q) − λ KL(a ‖ b), where p and a are the predictions and
     attention weights of the adversary, and q and b are those of the measured model.
 
     Args:
-        build: returns an untrained model with the same components.
+        build: returns an untrained model with the components of the measured model.
 
     Returns:
-        The total variation distance of the predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in
-        [0, ln 2]. Both are NaN if the attention does not have exactly one row of weights for each text, if the
-        attention weights of all training texts are uniform, or if the encoder is pretrained.
+        For each λ, two arrays of n values, with the names in ADVERSARIES: the total variation distance of the
+        predictions, in [0, 1], and the Jensen–Shannon divergence of the weights, in [0, ln 2]. Both are NaN if the
+        attention does not have exactly one row of weights for each text, if the attention weights of all training texts
+        are uniform, or if the encoder is pretrained.
     """
     results = {name: np.full(len(test), np.nan) for name in ADVERSARY_ARRAYS}
     if not _is_applicable(probe, train):

@@ -17,7 +17,8 @@ from src.models.types import Encoded
 
 PERMUTATIONS = 100
 TOLERANCE = 0.01  # adversarial weights change the prediction by at most this distance (Jain & Wallace 2019, sec. 4.2.2)
-# search for adversarial weights: steps and learning rate of Adam, and factor of the penalty on distances > TOLERANCE
+# search for adversarial weights: number of steps and learning rate of Adam, and factor of the penalty on distances
+# above TOLERANCE
 STEPS, RATE, PENALTY = 200, 0.1, 500.0
 
 
@@ -65,10 +66,9 @@ def replaced_weights(
 def adversarial_weights(probe: Probe, predicted: Predicted, rngs: Sequence[np.random.Generator]) -> np.ndarray:
     """Return the largest divergence between the attention and other weights that change the prediction by ≤ 0.01: n.
 
-    The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights.
-    It is at least 0 (also if the search finds no such weights) and at most ln 2 = 0.69; a high value means that very
-    different weights lead to almost the same prediction. It is NaN under the same conditions as the results of
-    `replaced_weights`.
+    The Jensen–Shannon divergence (Jain & Wallace 2019, eq. 1) is maximized by gradient ascent from random weights. It
+    is at most ln 2 = 0.69, and 0 if the search finds no such weights; a high value means that very different weights
+    lead to almost the same prediction. It is NaN under the same conditions as the results of `replaced_weights`.
     """
     best = np.full(len(predicted), np.nan)
     for rows, tokens, mask in probe.batches(predicted.texts, QUADRATIC_TOKENS):

@@ -1,4 +1,4 @@
-"""Claims that compare rankings or seeds of a variant, with verdicts; those that compare variants are in studies/."""
+"""Claims that compare rankings or seeds of a variant, with verdicts; claims that compare variants are in studies/."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ class JudgedClaim(NamedTuple):
     text: str
     verdict: str  # supported, not supported or inconclusive
     numbers: str  # the difference with its interval and unit, and p
-    remark: str  # on too few seeds, or on the variants that show the opposite; may be empty
+    remark: str  # about too few seeds, or about the variants that show the opposite; "" if there are neither
 
 
 class Claim(NamedTuple):
@@ -61,7 +61,10 @@ def judge_claims(summaries: Sequence[VariantSummary]) -> list[JudgedClaim]:
 
 
 def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference | None:
-    """Return the mean difference over the variants; None if a variant lacks values, or if no text has all values."""
+    """Return the mean difference over the variants.
+
+    The result is None if a variant lacks the values, or if no text has values in all variants.
+    """
     by_variant = [claim.values(summary) for summary in summaries]
     arrays = [values for values in by_variant if values is not None]
     if not arrays or len(arrays) < len(by_variant):

@@ -34,6 +34,6 @@ def replace_others(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.
 
 
 def normalize(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return (value − low) / (high − low): 0 at the lower limit, 1 at the upper; NaN if high − low < MIN_RANGE."""
+    """Return (value − low) / (high − low): 0 at the lower, 1 at the upper limit; NaN if high − low < MIN_RANGE."""
     is_defined = high - low >= MIN_RANGE
     return np.where(is_defined, (values - low) / np.where(is_defined, high - low, 1), np.nan)

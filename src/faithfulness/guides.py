@@ -16,7 +16,7 @@ from src.faithfulness.probe import Probe, Scores, Texts, Training, pad
 from src.faithfulness.trained import Sample
 from src.models.masking import masked_softmax
 
-HIDDEN, RATE = 128, 1e-3  # features of a transformed word vector, and the learning rate of Adam
+HIDDEN, RATE = 128, 1e-3  # number of features of a transformed word vector, and learning rate of Adam
 
 
 class Guide(nn.Module):
@@ -41,7 +41,7 @@ class Guide(nn.Module):
 
 
 def guide_results(probe: Probe, train: Sample, test: Sample, training: Training) -> dict[str, np.ndarray]:
-    """Return whether each guide classifies each of n test texts correctly, 0 or 1: n each, by the names in GUIDES.
+    """Return for each guide, by its name in GUIDES, n values: 1 for a test text that it classifies correctly, else 0.
 
     A guide uses uniform weights, the weights of the model's attention, or weights that the guide learns. All guides
     start from the same parameters and use the word vectors of the model, which are not trained.

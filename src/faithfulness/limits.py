@@ -1,9 +1,10 @@
 """Search for the lowest and highest comprehensiveness and sufficiency of any ranking of a text's tokens.
 
-Edin et al. (2024) normalize by these limits, because models differ in how much an erasure can change their predictions.
-A ranking selects a set of tokens for each share, and each set contains the previous one.
+Edin et al. (2024) normalize the two measures by these limits, because models differ in how much an erasure can change
+their predictions. A ranking selects a set of tokens for each share, and each set contains the sets for smaller shares.
 
-Each search is a generator, so that the texts of many searches are evaluated in common batches. In one round,
+Each search is a generator, so that the texts of many searches are evaluated in common batches. In one round of
+`run_searches`,
 
     search                            yields    Request([text without token 0, text without token 1])
     probe.probability(texts, classes) returns   [0.91, 0.34]
@@ -37,7 +38,7 @@ Search = Generator[Request, list, float]  # receives a probability or scores for
 
 
 class State(NamedTuple):
-    """The selected tokens, which are removed or retained, and the sum of the gains over the shares so far.
+    """The selected tokens, which are removed or retained, and the sum of the gains over the shares reached so far.
 
     The gain is the drop in probability if the search is for the highest drop, otherwise the negative drop.
     """
@@ -57,11 +58,11 @@ def search_limits(
     """Return the lowest and highest comprehensiveness or sufficiency by removal, as means over shares, n each.
 
     For texts of at most 32 tokens, a beam search adds one token at a time. For longer texts, the search adds all tokens
-    of the next share at once: for one limit the tokens with the highest scores, for the other those with the lowest.
-    The scores are gradient × input in the remaining text (also after each of two random perturbations) and
-    leave-one-out. For sufficiency, the probability of each token alone replaces gradient × input in the remaining text,
-    and gradient × input in the whole text is a further score. Both searches only approximate the limits. If the value
-    of a ranking lies beyond a limit, it replaces this limit.
+    of the next share at once: the tokens with the highest scores for one limit, and the tokens with the lowest scores
+    for the other limit. The scores are gradient × input in the remaining text, the same scores after each of two random
+    perturbations, and leave-one-out. For sufficiency, the probability of each token alone replaces gradient × input in
+    the remaining text, and gradient × input in the whole text is a further score. Both searches only approximate the
+    limits. If the value of a ranking lies beyond a limit, the value replaces the limit.
 
     Args:
         scores: scores of the tokens by ranking; gradient × input and leave-one-out are used.
@@ -109,7 +110,7 @@ def search(
     others: Sequence[np.ndarray],
     rng: np.random.Generator,
 ) -> Search:
-    """Search for the highest or lowest mean drop over the shares.
+    """Search for the highest or lowest drop in p(c), averaged over the shares.
 
     Args:
         text: L token ids.
@@ -158,9 +159,9 @@ def _extensions(
     """Return, for each of several scores, the positions of the tokens that extend a selection to `step` tokens.
 
     Args:
-        base: scores of the tokens that are not selected; they are also used with random perturbations.
+        base: scores of the tokens that are not yet selected; they are also used with random perturbations.
         others: further scores of all tokens, L each.
-        direction: 1 to select the tokens with the lowest scores, -1 for the highest.
+        direction: 1 to select the tokens with the lowest scores, -1 to select those with the highest scores.
     """
     positions = np.flatnonzero(~state.selected)
     noise = [scale * base.std() * rng.standard_normal(len(base)) for scale in PERTURBATIONS]

@@ -10,7 +10,7 @@ from src.faithfulness.probe import Probe, differentiable_rnns
 from src.models.shapes import require_shape
 from src.models.types import Encoded
 
-LENGTH = 3  # tokens of the test text
+LENGTH = 3  # number of tokens in the test text
 
 
 def require_measurable(probe: Probe, run: str) -> None:

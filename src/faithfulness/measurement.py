@@ -43,8 +43,9 @@ def measure(
 
     Raises:
         UserError: if there is no run, if runs differ in their data or are folds of a cross-validation, if a checkpoint
-            is missing, if a checkpoint or a record is damaged, if data cannot be read, if no text can be measured, if
-            only `plausibility` is missing and the data have no rationales, or if a component cannot be measured.
+            is missing, if a checkpoint or a record is damaged, if data cannot be read, if no text can be measured, if,
+            apart from measures that train models, only `plausibility` is missing and the data have no rationales, or if
+            a component cannot be measured.
     """
     limit_compiled_kernels()
     runs, excluded = find_runs(folders)
@@ -57,7 +58,8 @@ def measure(
     records = {run.folder: Record.load(run.folder) for run in selected}
     pending = {folder for folder, record in records.items() if record is None or record.missing(options[folder])}
     for variant in variants:
-        for run in [run for run in variant.runs if run.folder in pending][:1]:  # all seeds have the same components
+        # one run suffices, because the runs of all seeds have the same components
+        for run in [run for run in variant.runs if run.folder in pending][:1]:
             require_measurable(restore_probe(run.folder, trusted_modules)[1], str(run.folder))
     for number, run in enumerate(selected, 1):
         if run.folder not in pending:

@@ -14,7 +14,7 @@ from src.faithfulness import erasure
 from src.faithfulness.probe import Probe, Scores, Texts, pad
 
 POLARITY_SHARE = 0.1  # share of the tokens that are tested: those with the highest scores
-DRAWS = 3  # random masks for each text in soft erasure
+DRAWS = 3  # number of random masks for each text in soft erasure
 
 
 class Predicted(NamedTuple):
@@ -29,7 +29,7 @@ class Predicted(NamedTuple):
 
 
 Ranked = Mapping[str, list[np.ndarray]]  # by ranking, the positions of each text's tokens, the most important first
-Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens and positions → tokens
+Erase = Callable[[np.ndarray, np.ndarray], np.ndarray]  # tokens of a text, and positions → tokens after the erasure
 
 
 def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Erase) -> np.ndarray:
@@ -46,27 +46,29 @@ def erase_shares(probe: Probe, predicted: Predicted, ranked: Ranked, erase: Eras
 
 
 def comprehensiveness(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """Return the drop in p(c) without the top-ranked tokens, R×n×5; high if faithful (DeYoung et al. 2020, eq. 1).
+    """Return the drop in p(c) without the top-ranked tokens: R×n×5 (DeYoung et al. 2020, eq. 1).
 
-    The tokens are removed if `by` is "removal", otherwise replaced by the unknown token.
+    The drop is high if the ranking is faithful. The tokens are removed if `by` is "removal", otherwise replaced by the
+    unknown token.
     """
     erase: Erase = np.delete if by == "removal" else partial(erasure.replace, token=probe.unknown_id)
     return erase_shares(probe, predicted, ranked, erase)
 
 
 def sufficiency(probe: Probe, predicted: Predicted, ranked: Ranked, by: str) -> np.ndarray:
-    """Return the drop in p(c) with only the top-ranked tokens, R×n×5; low if faithful (DeYoung et al. 2020, eq. 2).
+    """Return the drop in p(c) with only the top-ranked tokens: R×n×5 (DeYoung et al. 2020, eq. 2).
 
-    The other tokens are removed if `by` is "removal", otherwise replaced by the unknown token.
+    The drop is low if the ranking is faithful. The other tokens are removed if `by` is "removal", otherwise replaced by
+    the unknown token.
     """
     erase: Erase = erasure.retain if by == "removal" else partial(erasure.replace_others, token=probe.unknown_id)
     return erase_shares(probe, predicted, ranked, erase)
 
 
 def flip_grid(length: int) -> np.ndarray:
-    """Return the numbers of tokens to remove: the Fibonacci numbers 1, 2, 3, 5, 8, … below `length`, and `length` - 1.
+    """Return the Fibonacci numbers 1, 2, 3, 5, 8, … below `length`, and `length` - 1.
 
-    The result is empty for a text of one token.
+    `decision_flips` removes these numbers of tokens. The result is empty for a text of one token.
     """
     numbers = [1, 2]
     while numbers[-1] < length:
@@ -121,7 +123,7 @@ def soft_erasure(
     Each feature of token i is erased with probability a_i for comprehensiveness, and retained with probability a_i for
     sufficiency, where a_i is the score of the token, scaled to [0, 1] in each text (Zhao & Aletras 2023, eqs. 3 to 6,
     without their clipping at 0 and their normalization by the effect of an empty text). All rankings share the random
-    numbers of a text. The results are means over 3 draws.
+    numbers of a text. The results are means over 3 draws of random numbers.
     """
     drops = np.zeros((2, len(scores), len(predicted)))
     for r, values in enumerate(scores.values()):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 MEASURES = ("removal", "unknown", "soft", "limits", "flip", "polarity", "agreement", "plausibility")
 TRAINING = ("guides", "adversary")  # measures that train models
-GUIDES = ("guide_uniform", "guide_attention", "guide_learned")  # simple models, named after their weights
+GUIDES = ("guide_uniform", "guide_attention", "guide_learned")  # simple models, named after the weights they use
 LAMBDAS = (0.0, 0.001, 0.01, 0.1)  # weights of the attention's divergence in the loss of an adversary
 
 ATTENTION, ATTENTION_GRADIENT = "attention", "attention × gradient"
@@ -20,7 +20,7 @@ class Column(NamedTuple):
     name: str
     heading: str
     short: str  # heading on the terminal
-    faithful_values: str  # high or low
+    faithful_values: str  # high or low: the values that faithful rankings have
 
 
 COLUMNS = (

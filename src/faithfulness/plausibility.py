@@ -30,7 +30,8 @@ def plausibility(ranked: Ranked, marks: Sequence[np.ndarray], share: float) -> d
 
     Args:
         marks: for each text, whether each token is marked.
-        share: share of the tokens of each text that are selected for the two F1 scores: the top-ranked, at least one.
+        share: share of the tokens of each text that count as selected in the two F1 scores: the top-ranked tokens, at
+            least one.
     """
     names = ("auprc", "token_f1", "iou_f1")
     scores = np.full((len(names), len(ranked), len(marks)), np.nan)

@@ -16,9 +16,11 @@ from src.data.trained_tokenizer import UNKNOWN_ID
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
-BATCH_TOKENS = 16_000  # tokens in a batch, including padding; 32,000 cost a quarter more CPU time than 16,000 or 8,000
-QUADRATIC_TOKENS = 4_000  # tokens in a batch whose token × token weights are computed
-TRAINING_BATCH = 32  # texts in a training batch
+# maximum number of tokens, including padding, in a batch of two or more texts; batches of 32,000 tokens cost a quarter
+# more CPU time than batches of 16,000 or 8,000
+BATCH_TOKENS = 16_000
+QUADRATIC_TOKENS = 4_000  # maximum number of tokens in a batch whose token × token weights are computed
+TRAINING_BATCH = 32  # maximum number of texts in a training batch
 
 Texts = Sequence[np.ndarray]  # the token ids of each text
 Scores = list[np.ndarray]  # a score for each token of each text
@@ -28,7 +30,7 @@ class Training(NamedTuple):
     """Settings for the training of guides and adversaries.
 
     Args:
-        epochs: passes over the training texts.
+        epochs: number of passes over the training texts.
         seed: seed of the initial parameters and of the order of texts.
         advance: called after each optimizer step with the number of texts in the batch.
     """
@@ -39,13 +41,13 @@ class Training(NamedTuple):
 
 
 class Probe:
-    """A model's class probabilities and their derivatives; the result for a text does not depend on its batch.
+    """A model's class probabilities and their derivatives; the result for a text does not depend on other texts.
 
     Args:
         model: a trained model; the probe sets it to evaluation mode and disables the gradients of its parameters.
         loss: converts the model's logits into probabilities.
         truncation: determines the padded length of batches.
-        unknown_id: id of the token that replaces erased tokens; None selects that of Heed's tokenizers.
+        unknown_id: id of the token that replaces erased tokens; None selects the id that Heed's own tokenizers use.
     """
 
     def __init__(self, model: Classifier, loss: Loss, truncation: Truncation, unknown_id: int | None = None) -> None:
@@ -63,7 +65,9 @@ class Probe:
         return self.model.embedding.known(ids, mask)[0].cpu().numpy()
 
     def batches(self, texts: Texts, budget: int = BATCH_TOKENS) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Yield rows, tokens N×L and mask N×L of each batch: one text or at most `budget` tokens, longest texts first.
+        """Yield the rows, tokens N×L and mask N×L of each batch, longest texts first.
+
+        A batch has at most `budget` tokens, including padding, or consists of a single longer text.
 
         Raises:
             CancelledError: if `stop` is set.
@@ -80,7 +84,7 @@ class Probe:
             yield selected, *self.batch([texts[row] for row in selected])
 
     def training_batches(self, texts: Texts, training: Training) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-        """Yield rows, tokens and mask of training batches: at most 32 texts of similar length, in random order."""
+        """Yield rows, tokens and mask of random training batches, each of at most 32 texts of similar length."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         for epoch in range(training.epochs):
             for rows in shuffled(lengths, TRAINING_BATCH, training.seed, True, 0, 1, epoch):
@@ -110,7 +114,7 @@ class Probe:
         return self.probabilities(texts)[np.arange(len(texts)), classes] if len(texts) else np.empty(0)
 
     def class_probability(self, embeddings: Tensor, mask: Tensor, classes: Tensor) -> Tensor:
-        """Return the probability of class `classes[i]` for each text i, N, from embeddings N×L×D."""
+        """Return the probability of class `classes[i]` for each text i, from embeddings N×L×D: N."""
         return self._of_class(self.model.classify(embeddings, mask), classes)
 
     @torch.inference_mode()
@@ -118,8 +122,8 @@ class Probe:
         """Return the attention weight of each token, averaged over heads and rows.
 
         If the encoder has self-attention layers, the weight is traced back through them: it becomes the sum, over all
-        paths from the attention to the token, of the product of the weights along the path. Each layer counts as the
-        mean of its weights and the identity (attention rollout, Abnar & Zuidema 2020, section 3).
+        paths from the attention to the token, of the product of the weights along the path. The weights of each layer
+        are first averaged with the identity matrix (attention rollout, Abnar & Zuidema 2020, section 3).
         """
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
@@ -131,9 +135,10 @@ class Probe:
         return scores
 
     def attention_gradient(self, texts: Texts, classes: np.ndarray) -> Scores | None:
-        """Return Σ a ∂p/∂a for each token, over the heads and rows of its weights a; p is the probability of the class.
+        """Return Σ a ∂p/∂a for each token, summed over the heads and rows of its weights a.
 
-        The result is None if the attention does not average states by its weights.
+        Here, p is the probability of class `classes[i]` for each text i. The result is None if the attention does not
+        average states by its weights.
         """
         scores = [np.empty(0)] * len(texts)
         for rows, tokens, mask in self.batches(texts, QUADRATIC_TOKENS):
@@ -163,9 +168,10 @@ class Probe:
     def attribute(
         self, texts: Texts, classes: np.ndarray, method: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
     ) -> tuple[Scores, np.ndarray]:
-        """Return the token scores of an attribution method, and its error for each text, n; NaN if the error overflows.
+        """Return the token scores of an attribution method, and its error for each text: n.
 
-        The method maps embeddings N×L×D, a mask N×L and classes N to attributions N×L×D and errors N.
+        An error that overflows becomes NaN. The method maps embeddings N×L×D, a mask N×L and classes N to attributions
+        N×L×D and errors N.
         """
         scores, errors = [np.empty(0)] * len(texts), np.zeros(len(texts))
         with differentiable_rnns():
@@ -201,7 +207,7 @@ def _store(scores: Scores, rows: np.ndarray, texts: Texts, values: Tensor) -> No
 
 
 def pad(scores: Scores, rows: np.ndarray, length: int) -> np.ndarray:
-    """Return the scores of these rows, padded with zeros to `length`: N×length float32."""
+    """Return the scores of the texts in these rows, padded with zeros to `length`: N×length float32."""
     padded = np.zeros((len(rows), length), dtype=np.float32)
     for line, row in zip(padded, rows.tolist(), strict=True):
         line[: len(scores[row])] = scores[row]

@@ -11,7 +11,7 @@ from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, GRADIENT, INTE
 from src.faithfulness.probe import Probe, Scores, Texts
 
 # increment FORMAT in records.py when you change one of these numbers, so that runs are measured again
-STEPS = (16, 64)  # steps of the integral; the second number is for errors between TOLERANCE and JUMP
+STEPS = (16, 64)  # numbers of steps of the integral; the second number is for errors between TOLERANCE and JUMP
 TOLERANCE = 0.005  # largest error that is accepted, in units of probability
 JUMP = 0.05  # if the error is larger, p jumps at a point of the path, and more steps do not help
 
@@ -22,7 +22,7 @@ def rank_tokens(
     """Score the tokens of texts by every ranking.
 
     Args:
-        texts: n texts of tokens that the model knows, at least one each.
+        texts: n texts, each of one or more tokens, all of which the model knows.
         classes: n predicted classes.
         rngs: n generators for the random ranking.
 
@@ -53,7 +53,7 @@ def leave_one_out(probe: Probe, texts: Texts, classes: np.ndarray) -> Scores:
 
 
 def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tuple[Scores, np.ndarray]:
-    """Integrate the gradients of p(c) from zero embeddings to those of the text (Sundararajan, Taly & Yan 2017, eq. 1).
+    """Integrate the gradients of p(c) from zeros to the embeddings of the text (Sundararajan, Taly & Yan 2017, eq. 1).
 
     Returns:
         The scores, and the error for each text, n: the sum of the scores minus (p(c|x) − p(c|zeros)), NaN if the sum
@@ -70,7 +70,7 @@ def integrated_gradients(probe: Probe, texts: Texts, classes: np.ndarray) -> tup
 
 
 def is_inexact(errors: np.ndarray) -> np.ndarray:
-    """Return whether the size of each error of an integral exceeds TOLERANCE, n bool; NaN (overflow) exceeds it."""
+    """Return whether the size of each error of an integral exceeds TOLERANCE: n bool, true for NaN (an overflow)."""
     return ~(np.abs(errors) <= TOLERANCE)
 
 

@@ -71,7 +71,7 @@ class Record:
         return self.arrays["probabilities"].max(1)
 
     def of(self, name: str, ranking: str) -> np.ndarray:
-        """Return the values of a measure for a ranking: n, or n×5 for a measure by share."""
+        """Return the values of a measure for a ranking: n, or n×5 if the measure has a value for each erased share."""
         return self.arrays[name][:, self.rankings.index(ranking)]
 
     def values(self, name: str, ranking: str) -> np.ndarray | None:

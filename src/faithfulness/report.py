@@ -16,7 +16,7 @@ from src.faithfulness.page import render_html
 from src.faithfulness.tables import NOTE, Report
 from src.reports.page.formatting import MINUS
 
-MAX_COLUMNS = 6  # measures that fit into a table of 100 characters
+MAX_COLUMNS = 6  # maximum number of measures in a table of 100 characters
 
 
 def render_terminal(report: Report) -> RenderableType:
@@ -34,7 +34,9 @@ def render_terminal(report: Report) -> RenderableType:
                 rows.append([ranking, *(tables.format_estimate(estimate, margin=False) for estimate in estimates)])
             is_last = start + MAX_COLUMNS >= len(measured)
             parts += _table(Section(title, heads, rows, tables.remarks(report, summary) if is_last else ""))
-    legend = f"(+): faithful rankings have high values; ({MINUS}): low values. The files contain the intervals."
+    legend = (
+        f"(+): faithful rankings have high values; ({MINUS}): they have low values. The files contain the intervals."
+    )
     parts += [Text(f"{NOTE} {legend}"), Text()]
     for section in tables.variant_sections(report, margin=False):
         parts += _table(section)

@@ -46,14 +46,15 @@ def measure_run(
 
     Args:
         options: the result of `options_of`.
-        previous: previous record of the run; its measures of the same checkpoint and texts are not computed again.
+        previous: previous record of the run; its measures are not computed again if they concern the same checkpoint
+            and texts. None if the run has no record.
         trusted_modules: the user's packages whose classes the checkpoint may name.
         data_path: path that replaces `data.path` of the checkpoint; None retains it.
         title: first words of the progress line.
 
     Raises:
-        UserError: if the checkpoint or its data cannot be read, if the model knows no token of the sampled texts, or if
-            only `plausibility` is missing and the data have no rationales.
+        UserError: if the checkpoint or its data cannot be read, if the model knows no token of the sampled texts, or if,
+            apart from measures that train models, only `plausibility` is missing and the data have no rationales.
     """
     trained = TrainedRun(run, trusted_modules, data_path)
     sample = trained.sample("test", options["texts"], options["seed"])

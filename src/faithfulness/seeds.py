@@ -4,8 +4,8 @@ Wiegreffe and Pinter (2019) judge differences between attention weights by the d
 and attention have different numbers of outcomes (classes and tokens), so they are compared by the agreement above
 chance: 1 − distance / chance distance, the form of Krippendorff's (1980) α. The distance is the total variation
 distance between two seeds; the chance distance is its mean after a random permutation of the texts, for predictions, or
-of the text's tokens, for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree no more than by
-chance.
+of the tokens of each text, for attention. The agreement is 1 for equal seeds, and 0 for seeds that agree no more than
+by chance.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,10 +70,11 @@ def pseudo_values(by_pair: np.ndarray, seeds: int) -> np.ndarray:
 
 
 def above_chance(distances: np.ndarray, by_chance: np.ndarray) -> np.ndarray | None:
-    """Return n values whose mean is 1 − mean distance / mean chance distance; None if the denominator is almost 0.
+    """Return n values whose mean is 1 − mean distance / mean chance distance.
 
-    Each value is 1 minus the sum of the ratio and its first-order term for the text (the infinitesimal jackknife, Efron
-    1982), so that the variance of the mean of the values estimates the variance of the ratio.
+    The result is None if the mean chance distance is almost 0. Each value is 1 minus the sum of the ratio and its
+    first-order term for the text (the infinitesimal jackknife, Efron 1982), so that the variance of the mean of the
+    values estimates the variance of the ratio.
     """
     chance = by_chance.mean()
     if chance < MIN_CHANCE:

@@ -40,7 +40,7 @@ class VariantSummary:
     """The results of one variant."""
 
     variant: Variant
-    records: tuple[Record, ...]  # by seed
+    records: tuple[Record, ...]  # one for each seed
     rankings: tuple[str, ...]
     measures: Mapping[tuple[str, str], Estimate]  # by ranking and name in COLUMNS
     without_ranking: Mapping[str, Estimate]  # measures of the whole model, by name
@@ -106,7 +106,7 @@ def stack(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate]:
-    """Estimate the mean and the difference from random for each ranking, over texts with values for all rankings."""
+    """Estimate each ranking's mean and difference from the random ranking, over texts with values for all rankings."""
     present = {name: values for name, values in by_ranking.items() if values is not None}
     defined = np.all([~np.isnan(values).any(0) for values in present.values()], axis=0) if present else np.zeros(0)
     if not defined.any():

@@ -15,28 +15,29 @@ from src.formatting import format_count
 from src.reports.tables import UNKNOWN
 
 NOTE = (
-    "Means over seeds and texts ± the half-width of their 95 % interval (two levels: seeds × texts; with one seed, "
-    "texts alone). *: differs from the random ranking (p below 5 %, not adjusted). Comprehensiveness and sufficiency: "
-    "the drop in the predicted class's probability without the top 1, 5, 10, 20 and 50 % of the tokens, and with only "
-    "these tokens; means over the five shares. Normalized: 0 is the lowest and 1 the highest value that a search over "
-    "rankings reaches."
+    "Means over seeds and texts ± the half-width of their 95 % interval, which accounts for the variation of seeds and "
+    "texts, or of texts alone if there is one seed. *: the value differs from that of the random ranking (unadjusted p "
+    "below 5 %). Comprehensiveness and sufficiency: the drop in the predicted class's probability without the top 1, "
+    "5, 10, 20 and 50 % of the tokens, and with only these tokens; means over the five shares. Normalized: 0 is the "
+    "lowest and 1 the highest value that a search over rankings reaches."
 )
 AGREEMENT_NOTE = (
     "A replication of Jain and Wallace (2019), not a verdict. τ: Kendall's τ between attention and other rankings. "
-    "TVD: the total variation distance between the prediction and that with permuted weights (median of 100) or with "
-    "uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention and other "
-    "weights that change the prediction by at most 0.01."
+    "TVD: the total variation distance between the prediction and the prediction with permuted weights (median of 100 "
+    "permutations) or uniform weights. JSD: the largest Jensen–Shannon divergence (at most 0.69) between the attention "
+    "and other weights that change the prediction by at most 0.01."
 )
 SEED_NOTE = (
     "Means over pairs of seeds and texts. TVD: the total variation distance between two seeds' class probabilities or "
-    "attention weights. Above chance: 1 − TVD / TVD after a random permutation (of the texts for predictions, of the "
-    "tokens for attention); 1 for equal seeds, 0 for chance. Only the two columns above chance have a common scale."
+    "attention weights. Above chance: 1 − TVD / chance TVD, which is the TVD after a random permutation of the texts "
+    "(for predictions) or of the tokens (for attention); 1 for equal seeds, 0 for agreement by chance. Only the two "
+    "columns of agreement above chance have a common scale."
 )
 ACCURACY_NOTE = (
-    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from that of the variant "
-    "with uniform attention and the same other components. Guides are classifiers without context that weight words "
-    "uniformly, by the attention of the model, or by weights of their own; their difference is attention minus uniform "
-    "weights."
+    "Tests of Wiegreffe and Pinter (2019). Accuracy on all test texts, and its difference from the accuracy of the "
+    "variant with uniform attention and the same other components. Guides are classifiers without context that weight "
+    "words uniformly, by the attention of the model, or by weights of their own; their difference is the accuracy with "
+    "attention weights minus the accuracy with uniform weights."
 )
 ADVERSARY_NOTE = (
     "An adversary learns the predictions of the model with other attention weights: it minimizes the total variation "
@@ -98,7 +99,7 @@ def variant_sections(report: Report, margin: bool = True) -> list[Section]:
         _by_variant(report, "Accuracy with other weights", ACCURACY, ACCURACY_NOTE, margin),
         _adversaries(report, margin),
     ]
-    # a table of accuracy alone contains nothing that was measured here
+    # a table of accuracy alone contains no result of this measurement
     return [table for table in tables if table.rows and table.head != ["variant", "accuracy"]]
 
 

@@ -20,8 +20,9 @@ from src.faithfulness.records import Record
 from src.faithfulness.threads import map_in_threads
 from src.faithfulness.trained import Sample, TrainedRun
 
-CHUNK_TOKENS = 4_000  # tokens that are measured together; 2,000 cost 6 to 10 % more CPU time than 8,000
-EXAMPLES = 3  # texts whose scores the record contains
+# number of tokens that are measured together; 2,000 tokens at a time cost 6 to 10 % more CPU time than 8,000 at a time
+CHUNK_TOKENS = 4_000
+EXAMPLES = 3  # number of texts whose scores the record contains
 EXAMPLE_TOKENS = 40  # the examples are the texts with lengths closest to this number of tokens
 
 
@@ -95,11 +96,11 @@ def measure_texts(
     """Return the arrays of a record for some texts, and the scores of the tokens by ranking.
 
     Args:
-        texts: n texts of tokens that the model knows, at least one each.
+        texts: n texts, each of one or more tokens, all of which the model knows.
         seeds: a seed for each text, so that a text's random numbers do not depend on the other texts.
         names: names in MEASURES.
-        rationales: whether people marked each token of each text, and the share of marked tokens in all texts; None
-            if plausibility is not measured.
+        rationales: whether people marked each token of each text, and the share of marked tokens in all texts of the
+            sample; None if plausibility is not measured.
     """
     rngs = [np.random.default_rng(text_seeds) for text_seeds in seeds]
     probabilities = probe.probabilities(texts)

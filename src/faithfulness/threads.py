@@ -20,8 +20,8 @@ def map_in_threads(
     """Yield `function(probe, part)` for each part, in the order of the parts.
 
     A small recurrent layer gains little from several cores. On a CPU, the parts are therefore distributed over as many
-    threads as torch uses, with one core each. If the generator is closed early, as after Ctrl-C, each thread stops at
-    its next batch.
+    threads as torch uses, and each thread uses one core. If the generator is closed early, as after Ctrl-C, each thread
+    stops at its next batch.
 
     Args:
         probe: the model; each thread has a copy, because hooks record the weights of the model's layers.

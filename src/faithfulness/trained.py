@@ -20,7 +20,7 @@ from src.models.classifier import Classifier
 
 
 class Sample(NamedTuple):
-    """n texts of a split; each contains only the tokens that the model knows, at least one."""
+    """n texts of a split; each contains only the tokens that the model knows, and at least one such token."""
 
     rows: np.ndarray  # n, row numbers in the split, ascending
     labels: np.ndarray  # n
@@ -66,13 +66,13 @@ class TrainedRun:
         return Sample(rows, labels[rows], [text for text in texts if len(text)], int(is_empty.sum()))
 
     def build_untrained(self) -> Classifier:
-        """Return an untrained model with the same components."""
+        """Return an untrained model with the same components as the trained model."""
         cfg = self._card.cfg
         cfg.extras = self._extras
         return build.untrained_model(cfg, self._card)[0]
 
     def words(self, rows: np.ndarray) -> list[list[str]]:
-        """Return the words of the known tokens of these test texts."""
+        """Return the words of the known tokens of the test texts in these rows."""
         _, words = self.codec.read(self._data.texts("test", rows.tolist()))
         return [
             [text_words[i] for i in np.flatnonzero(self.probe.known(tokens))]
@@ -92,7 +92,7 @@ class TrainedRun:
         return marks
 
     def _tokens(self, split: str, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the tokens of these texts after truncation."""
+        """Return the tokens of the texts in these rows of a split, after truncation."""
         data = self._data.tokenized(split)
         builder = BatchBuilder(data.tokens, data.offsets, data.labels, self._data.truncation)
         spans = zip(builder.starts(rows), builder.lengths[rows], strict=True)
@@ -100,7 +100,7 @@ class TrainedRun:
 
 
 def restore_probe(run: Path, trusted_modules: Sequence[str]) -> tuple[Card, Probe]:
-    """Restore the model of a run, on the GPU if there is one.
+    """Return the card of a run's checkpoint, and a probe of its model, on the GPU if there is one.
 
     Raises:
         UserError: if the checkpoint cannot be read.
