@@ -36,8 +36,9 @@ class AddedMetric:
     def with_interval(self, probabilities: np.ndarray, labels: np.ndarray) -> Score:
         """Return the score with its 95 % interval: Student's t interval for the mean of the values of `by_group`.
 
-        The upper bound is at most the highest possible value, if the metric declares one. The score and the bounds are
-        None if the score is undefined; the bounds alone are None if the values of `by_group` are undefined or equal.
+        If the metric declares a highest possible value, the upper bound does not exceed it. The score and the bounds
+        are None if the score is undefined; the bounds alone are None if the values of `by_group` are undefined or all
+        equal.
         """
         n, value = len(labels), self(probabilities, labels)
         if not np.isfinite(value):

@@ -2,7 +2,7 @@
 
 The area of a class is the fraction of pairs (a text of the class, a text of another class) in which the text of the
 class has the higher score; a tie counts as one half (Mann and Whitney 1947). With two classes, the result is the area
-of class 1, otherwise the mean over the classes.
+of class 1, otherwise the mean area over the classes.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def auroc(counts: np.ndarray, probabilities: np.ndarray, labels: np.ndarray) -> 
 def auroc_by_text(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
     """Return n values whose mean is the area, from probabilities n×C and labels n; None if a class has no text.
 
-    The value of a text depends on the fraction of its pairs that are in the correct order (DeLong et al. 1988).
+    The value of a text depends on the fraction of the text's pairs that are in the correct order (DeLong et al. 1988).
     """
     if len(np.unique(labels)) < probabilities.shape[1]:
         return None

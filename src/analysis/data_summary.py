@@ -14,7 +14,8 @@ def summarize_data(data: TextDataModule, has_vector: np.ndarray | None = None) -
 
     Args:
         data: data module after `setup`.
-        has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses none.
+        has_vector: whether each token in the vocabulary has a pretrained vector; None if the model uses no pretrained
+            vectors.
     """
     majority = int(np.argmax(data.class_counts))
     return Data(

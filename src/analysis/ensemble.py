@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 class Member(NamedTuple):
     """A trained model of an ensemble."""
 
-    name: str  # the checkpoint, for messages
+    name: str  # name of the checkpoint, for messages
     model: Classifier
     loss: Loss
     codec: Codec
@@ -46,8 +46,8 @@ class Ensemble:
             if set(member.codec.class_names) != set(self.class_names):
                 raise UserError(
                     f"ckpt_path: the classes of {member.name}, {format_list(member.codec.class_names, plain=True)}, "
-                    f"are not those of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble needs "
-                    "models with the same classes"
+                    f"are not the classes of {first.name}, {format_list(self.class_names, plain=True)}; an ensemble "
+                    "needs models with the same classes"
                 )
         # for each member, the column of each class in its probabilities
         self.columns = [[member.codec.class_names.index(name) for name in self.class_names] for member in self.members]
@@ -56,10 +56,10 @@ class Ensemble:
     def explain(self, texts: Sequence[str], batch_size: int = 32, maps: bool = True) -> list[Explanation]:
         """Classify texts and return an explanation of each.
 
-        If all models read the same tokens, `weights` and `matrix` are means over the models; otherwise they are those
-        of the first model. The matrix of an ensemble of several models is also averaged over heads, and is None if one
-        of the averaged models has none. `words`, `layers` and `cut` always come from the first model. `is_unknown` is
-        true if no model knows any word of the text.
+        If all models read the same tokens, `weights` and `matrix` are means over the models; otherwise they come from
+        the first model. The matrix of an ensemble of several models is also averaged over heads, and is None if one of
+        the averaged models has none. `words`, `layers` and `cut` always come from the first model. `is_unknown` is true
+        if no model knows any word of the text.
         """
         by_member = []
         for member in self.members:

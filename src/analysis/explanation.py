@@ -13,8 +13,8 @@ from src.data.padded_batches import Batch
 from src.models.classifier import Classifier, mean_weights
 from src.models.loss import Loss
 
-HEADS_WORDS = 64  # maximum number of words of a text with a matrix for each head
-MAP_WORDS = 512  # maximum number of words of a text with a matrix
+HEADS_WORDS = 64  # maximum number of words of a text whose explanation has a matrix for each head
+MAP_WORDS = 512  # maximum number of words of a text whose explanation has a matrix
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class Explanation:
 
     Args:
         predicted: the most probable class.
-        probabilities: one for each class, in the order of the class names.
+        probabilities: the probability of each class, in the order of the class names.
         words: the tokens as spelled in the text.
-        weights: one for each word; they sum to 1 over the text.
+        weights: the attention weight of each word; the weights sum to 1 over the text.
         matrix: token × token weights H×L×L; the mean over heads, 1×L×L, if the text has more than 64 words. None if the
             attention has no row of weights for each token, if the text has fewer than 2 or more than 512 words, or if
             maps are disabled.
         layers: token × token weights H×L×L of the encoder's attention layers by name, for texts of 2 to 64 words;
             empty for other texts, and if maps are disabled.
         cut: the part of a truncated text that the model reads, such as 'first 500 of 20,000 tokens'; otherwise empty.
-        is_unknown: whether the model knows none of the words, so that the prediction does not depend on these words.
+        is_unknown: whether the model knows none of the words, so that the prediction does not depend on the words.
     """
 
     predicted: str

@@ -32,8 +32,8 @@ def evaluate(
       least one text. The micro means would equal accuracy, since every text has one label.
     - mcc: Matthews' correlation coefficient (Gorodkin 2004), -1 to 1; 0 if all texts have the same predicted class, or
       the same true class.
-    - auroc: area under the ROC curve, of class 1 if there are two classes, otherwise the mean over the classes of the
-      area for the class against the rest; None if a class has no text.
+    - auroc: area under the ROC curve. With two classes, it is the area for class 1; otherwise it is the mean over the
+      classes of the area for one class against all other classes. None if a class has no text.
     - ece: calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3).
     - brier: mean over texts of the squared error summed over classes (Brier 1950), 0 to 2.
     - nll: mean of -ln p(true class), in nats, with p clipped to at least 1.2e-7.
@@ -94,7 +94,7 @@ def confusion_matrix(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarra
 
 
 def losses(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return two losses of each text, n each: `brier` and `nll`, whose means are the scores of these names."""
+    """Return two losses of each text, `brier` and `nll`, n each; their means are the scores with these names."""
     rows = np.arange(len(labels))
     error = probabilities.copy()
     error[rows, labels] -= 1
@@ -119,8 +119,8 @@ def wilson_interval(count: int, n: int) -> tuple[float, float]:
     """Return the 95 % interval of a proportion (Wilson 1927), without scipy.stats, whose import takes a second.
 
     Args:
-        count: successes, 0 to n.
-        n: trials, at least 1.
+        count: number of successes, 0 to n.
+        n: number of trials, at least 1.
     """
     z = NormalDist().inv_cdf(0.975)
     p, extra = count / n, z**2 / n
@@ -147,7 +147,7 @@ def _validate(probabilities: np.ndarray, labels: np.ndarray, classes: int) -> tu
         )
     if y.min() < 0 or y.max() >= classes:
         raise ValueError(f"labels range from {y.min()} to {y.max()}: they must be from 0 to {classes - 1}")
-    invalid = np.flatnonzero(~((p > -1e-3) & (p < 1 + 1e-3)).all(1))  # also NaN
+    invalid = np.flatnonzero(~((p > -1e-3) & (p < 1 + 1e-3)).all(1))  # NaN is also invalid
     if invalid.size:
         raise ValueError(f"row {invalid[0]} has the probabilities {p[invalid[0]]}: each must be in [0, 1]")
     return p.clip(0, 1), y

@@ -11,8 +11,8 @@ from src.analysis.auroc import auroc
 from src.analysis.calibration import assign_bins
 
 RESAMPLES = 1000
-CELLS = 1_000_000  # maximum number of counts in memory, unless a single resample has more
-MAX_DRAWS = 5_000_000  # maximum number of texts drawn at a time, unless a single resample has more
+CELLS = 1_000_000  # maximum number of counts in memory, unless a single resample has more counts
+MAX_DRAWS = 5_000_000  # maximum number of texts drawn at a time, unless a single resample has more texts
 
 
 def replicates(
@@ -26,9 +26,9 @@ def replicates(
         losses: the losses of each text, n each, by the name of the score that is their mean.
 
     Returns:
-        1,000 values of each score: the scores of the confusion matrix, auroc, ece, the means of the losses, and
-        `calibrated_ece`, the calibration error if labels are drawn at random such that the confidences are perfectly
-        calibrated (Bröcker and Smith 2007).
+        1,000 values of each score, by name: the scores of the confusion matrix, auroc, ece, the means of the losses,
+        and `calibrated_ece`, the calibration error if labels are drawn at random such that the confidences are
+        perfectly calibrated (Bröcker and Smith 2007).
     """
     order = probabilities.max(1).argsort()  # makes the texts of a confidence bin adjacent
     probabilities, labels = probabilities[order], labels[order]

@@ -11,7 +11,7 @@ class _ConfusionScore(MulticlassConfusionMatrix):
     """A score of the confusion matrix, computed by `src.analysis.resampling.confusion_scores`."""
 
     higher_is_better = True
-    score: str  # its name in the result of `confusion_scores`
+    score: str  # name of the score in the result of `confusion_scores`
 
     def compute(self) -> Tensor:
         matrix = super().compute()

@@ -60,8 +60,8 @@ def judge_claims(
 
     - inconclusive: the claim has no evidence, or a variant in a pair that is not excluded has fewer than 5 seeds.
     - not supported: the mean is significantly below zero.
-    - inconclusive: the mean is significantly above zero, but a single pair is significantly below zero (Holm's test
-      over the claim's pairs; not if the strongest rival decides).
+    - inconclusive: the mean is significantly above zero, but a single pair is significantly below zero by Holm's
+      test over the claim's pairs. This rule does not apply if the strongest rival decides.
     - real but negligible: the mean is significantly above zero, and its interval ends below the negligible size.
     - supported: the mean is significantly above zero.
     - not supported: the interval ends below the negligible size.
@@ -128,7 +128,7 @@ def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
     """Judge a claim.
 
     Args:
-        p_value: after Holm's adjustment; None if the claim cannot be tested.
+        p_value: p-value after Holm's adjustment; None if the claim cannot be tested.
         num_tests: number of claims in the family that can be tested.
     """
     text, definition, evidence = test

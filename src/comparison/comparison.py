@@ -52,14 +52,14 @@ def compare(
     """Compare all runs below the folders.
 
     Args:
-        baseline: name of the variant to compare with. None: the variant without attention that has the best validation
-            accuracy, or, if all variants have attention, the variant that started first.
+        baseline: name of the variant to compare with. None selects the variant without attention that has the best
+            validation accuracy, or, if all variants have attention, the variant that started first.
         metric: the score to compare: a key of SCORES, or a metric added in the config group `metrics` of the runs.
-        study: file with the claims to judge. None: the claims in DEFAULT_STUDY about the compared variants.
+        study: file with the claims to judge. None selects the claims in DEFAULT_STUDY that concern compared variants.
 
     Raises:
-        UserError: if there is nothing to compare, the data or test texts of the runs differ, the baseline does not
-            exist, the metric does not exist or is not defined on the texts, or the study file is invalid.
+        UserError: if no run can be compared, the data or test texts of the runs differ, the baseline does not exist,
+            the metric does not exist or is not defined on the texts, or the study file is invalid.
     """
     runs, excluded = find_runs(folders)
     scores = [*SCORES, *added_names(runs)]

@@ -28,12 +28,13 @@ class Evidence(NamedTuple):
     """The evidence about a claim."""
 
     terms: tuple[tuple[float, Sample], ...]  # weights and samples; the weighted sum is positive if the claim is true
-    # the difference of each pair, then the excluded pairs; or the mean difference from each rival; with 95 % intervals
+    # if the mean decides, the difference of each pair, then the excluded pairs; if the strongest rival decides, the
+    # mean difference from each rival; all differences have 95 % intervals
     pair_lines: tuple[str, ...]
     merged: tuple[str, ...]  # lines about variants that count as one because their predictions are identical
     contradicting_pairs: str  # pairs for which the opposite of the claim is significant; "" if there are none
     seeds: int  # the smallest number of seeds of any variant in the pairs that are not excluded
-    # the choices of the rivals, the strongest first; `terms` concern only the strongest; () if the mean decides
+    # the choices of the rivals, the strongest first; `terms` concern only the strongest rival; () if the mean decides
     rivals: tuple[str, ...] = ()
 
     def difference(self, level: float) -> Difference:
@@ -76,7 +77,7 @@ def match_pairs_by_rival(definition: ClaimDefinition, variants: Sequence[Variant
     """Find the pairs of variants that a claim compares.
 
     Returns:
-        The pairs; NoEvidence if there are none, or if a rival in a claim about the strongest rival has no pairs.
+        The pairs; NoEvidence if no pair exists, or if a rival in a claim about the strongest rival has no pairs.
     """
     by_pairing = [match_pairs(variants, pairing) for pairing in definition.pairs]
     if definition.decided_by == "mean":

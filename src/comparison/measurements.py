@@ -43,7 +43,7 @@ def measure(
     Args:
         metric: the compared score.
         others: further scores to compute.
-        added: scores besides those in `src.comparison.scores.SCORES`.
+        added: functions of scores that are not in `src.comparison.scores.SCORES`, by name.
 
     Raises:
         UserError: if runs were tested on different texts, or the metric is not defined on these texts.
@@ -62,11 +62,11 @@ def measure(
             if not (same_index and np.array_equal(predictions.labels, first.labels)):
                 raise UserError(
                     f"{runs[0].folder} ({len(predictions.labels):,} texts) and {first_runs[0].folder} "
-                    f"({len(first.labels):,}) were tested on different texts: compare runs with the same test texts"
+                    f"({len(first.labels):,} texts) were tested on different texts: compare runs with the same texts"
                 )
             by_name = scores_by_text(predictions.probabilities, predictions.labels, names, added)
             if metric not in by_name:
-                raise UserError(f"--metric {metric}: not defined on these test texts; perhaps a class has no text")
+                raise UserError(f"--metric {metric} is not defined on these test texts; perhaps a class has no text")
             for name, values in by_name.items():
                 by_text.setdefault(name, []).append(values)
             digests[seed] = hashlib.sha256(predictions.probabilities.tobytes()).hexdigest()

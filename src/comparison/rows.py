@@ -11,7 +11,7 @@ from src.comparison.statistics import LEVEL, MIN_SEEDS, Interval, holm, mcnemar,
 from src.comparison.two_level_bootstrap import Difference, Sample, estimate_difference
 from src.comparison.variants import Variant
 
-METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table
+METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
 Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
 
 
@@ -27,10 +27,10 @@ class Row:
     seconds_per_epoch: Interval | None  # None if no epoch was completed
     peak_memory_mb: float | None  # the maximum over the variant's runs; None if unknown
     difference: Interval | None  # from the baseline in the compared metric; None for the baseline
-    p_value: float | None  # of the difference, unadjusted; None without a test
-    p_adjusted: float | None  # after Holm's adjustment
-    # (k, n): for k of the n shared seeds, McNemar's test is significant, with the same sign as the mean difference;
-    # None for the baseline and without shared seeds
+    p_value: float | None  # unadjusted p-value of the difference; None if it was not tested
+    p_adjusted: float | None  # p-value after Holm's adjustment; None if the difference was not tested
+    # (k, n): for k of the n seeds that the variant shares with the baseline, McNemar's test is significant, with the
+    # same sign as the mean difference; None for the baseline, and if no seed is shared
     mcnemar: tuple[int, int] | None
     verdict: Verdict
     faithfulness: dict[str, Interval]  # mean over seeds of each statistic in FAITHFULNESS that was measured
@@ -108,7 +108,7 @@ def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Ver
     Args:
         gain: the difference, positive if the variant is better.
         p_adjusted: p-value after Holm's adjustment; None if there was no test.
-        seeds: the smaller of the two variants' numbers of seeds.
+        seeds: number of seeds of the variant or of the baseline, whichever has fewer.
     """
     if seeds < MIN_SEEDS:
         return "exploratory"

@@ -80,7 +80,7 @@ class DiscoveredRuns(NamedTuple):
 
 
 def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
-    """Find all runs below the folders, each once, in the order of the folders and paths.
+    """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths.
 
     Raises:
         UserError: if a folder does not exist, or no run can be compared.

@@ -90,7 +90,7 @@ def scores_by_text(
         probabilities: n×C.
         labels: n.
         names: scores to compute, keys of SCORES or `added`.
-        added: further scores.
+        added: functions of further scores, by name.
     """
     p = probabilities.astype(np.float64).clip(0, 1)
     functions = {**SCORES, **(added or {})}

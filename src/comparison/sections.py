@@ -21,19 +21,19 @@ DIFFERENCES = (
     "Difference from the baseline ± the half-width of its 95 % interval, from a two-level bootstrap (seeds × texts) "
     "with Student's t. The interval and the first p are unadjusted; the second p is adjusted (Holm) for all "
     "{num_tests} differences of the table, and decides the verdict. McNemar: for k of n seeds, the exact test finds a "
-    "difference of the same sign at 5 %. Exploratory: fewer than {min_seeds} seeds."
+    "significant difference of the same sign (p below 5 %). Exploratory: fewer than {min_seeds} seeds."
 )
 COST = (
     "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
-    "maximum over runs, measured on the accelerator or, without one, for the process."
+    "maximum over runs of the memory of the accelerator or, without an accelerator, of the process."
 )
 RULES = (
     "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "
-    "variants shows a significant opposite effect. Real but negligible: the same, but the interval ends below the "
-    "study's negligible size (half a point of accuracy in the twenty-model study). Not supported: the opposite effect "
-    "is significant, or the effect is not significant and its interval ends below that size. Inconclusive: all other "
-    "cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are unadjusted. Claims "
-    "about single choices (named after a colon) are adjusted for each other only."
+    "variants shows a significant opposite effect. Real but negligible: supported, except that the interval ends below "
+    "the study's negligible size (half a point of accuracy in the twenty-model study). Not supported: the opposite "
+    "effect is significant, or the effect is not significant and its interval ends below that size. Inconclusive: all "
+    "other cases. The intervals of claims are simultaneous 95 % intervals; those of single pairs are unadjusted. "
+    "Claims about single choices (named after a colon) are adjusted for each other only."
 )
 FAITHFULNESS_NOTE = (
     "From the records of `python -m src.faithfulness`, mean over seeds ± the half-width of the 95 % interval "

@@ -54,7 +54,7 @@ def _parse_choices(value: Any) -> Any:
     """Convert `name`, `[name, name]`, `{not: name}` or `{not: [name, name]}` to choices.
 
     Raises:
-        ValueError: for other values, and names with control characters.
+        ValueError: for other values, and for names with control characters.
     """
     is_negated = isinstance(value, dict)
     if is_negated and list(value) == ["not"]:
@@ -126,7 +126,7 @@ class ClaimDefinition(_Record):
     pairs: Annotated[tuple[Pairing, ...], FILLED]
     # "mean": the mean over all pairs; "strongest_rival": the mean over the pairs with the strongest rival
     decided_by: Literal["mean", "strongest_rival"] = "mean"
-    also_for_each: str | None = None  # a component, each choice of which is also judged on its own
+    also_for_each: str | None = None  # a component; the claim is also judged separately for each of its choices
     negligible: Annotated[float, Field(gt=0)] | None = None  # upper bound on negligible differences, in units of metric
 
     @model_validator(mode="after")
@@ -175,7 +175,8 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
     """Read a study file.
 
     Args:
-        variants: the compared variants. A study may name their varying options, their choices and those in `conf/`.
+        variants: the compared variants. A study may name the options in which they differ, their choices, and the
+            choices in `conf/`.
 
     Raises:
         UserError: if the file is missing, unreadable or invalid; for each mistake, the message names the key and, for
@@ -186,7 +187,7 @@ def load_study(path: Path, variants: Sequence[Variant]) -> Study:
         raise UserError(f"--study {path}: {no_such('file', similar)}")
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; give the path of a study file")
+            raise UserError(f"{path} is larger than {MAX_BYTES:,} bytes; give the path of a study file")
         content = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
         require_plain(content, str(path))
     except yaml.MarkedYAMLError as error:

@@ -24,8 +24,9 @@ class Sample(NamedTuple):
     """A variant's score for each of its S seeds, and the variation of the mean score over resampled texts."""
 
     scores: np.ndarray  # S, the score of each seed
-    text_deviations: np.ndarray | None = None  # RESAMPLES, resampled minus actual mean; None without scores by text
-    # S×n, residuals without the effects of seed and text; None without scores by text, and with one seed or one text
+    # RESAMPLES differences, the resampled mean minus the actual mean; None without scores by text
+    text_deviations: np.ndarray | None = None
+    # S×n, residuals without the effects of seed and text; None without scores by text, or with one seed or one text
     interaction: np.ndarray | None = None
     seeds: tuple[int, ...] | None = None  # S; variants with the same seed share its draws; None without shared seeds
 
@@ -36,7 +37,8 @@ class Difference(NamedTuple):
     value: float
     low: float | None
     high: float | None
-    # two-sided, for the hypothesis of no difference; without any variance, 1 if there are scores by text, else None
+    # two-sided p-value for the hypothesis of no difference; if the resamples do not vary, it is 1 if there are scores
+    # by text, otherwise None
     p_value: float | None
 
     @property
@@ -79,9 +81,9 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
       √(S / (S - 1)). The ordinary bootstrap mean of S draws would underestimate the variance by a fraction of 1/S (Rao
       and Wu 1988, whose scale factor for a mean of S - 1 draws is 1). Runs with the same seed start from the same
       random state and read the texts in the same order, so a seed is drawn jointly for all variants that have it.
-    - Interaction of seed and text: it adds σ²/(S·n) to the variance of both levels, so this amount is subtracted from
-      the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction more than
-      once).
+    - Interaction of seed and text, with variance σ²: it adds σ²/(S·n) to the variance of both levels, so this amount is
+      subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the interaction
+      more than once).
     - Interval and test: the interval is value ± t · e, where e is the standard deviation of the resamples and t a
       quantile of Student's t; the test statistic is value / e. Percentile intervals would be too narrow with five
       seeds.
@@ -119,9 +121,9 @@ def _degrees_of_freedom(variance: float, seed_variances: Sequence[_SeedVariance]
     """Return the degrees of freedom (Σ v)² / Σ (v² / f) of a sum of variances v (Satterthwaite 1946).
 
     Each v has f degrees of freedom. For the variance between seeds, v is the upper 75 % confidence bound, because the
-    estimate is often too small if the test statistic is large. With the estimate itself, the rate of false positives
-    at a nominal 5 % was up to 5.8 % with five seeds, and up to 12 % with two. The variance between texts adds nothing
-    to the second sum, because the number of texts is large.
+    estimate is often too small if the test statistic is large. With the estimate itself, the rate of false positives at
+    a nominal 5 % was up to 5.8 % with five seeds, and up to 12 % with two seeds. The variance between texts adds
+    nothing to the second sum, because the number of texts is large.
 
     Args:
         variance: the estimated variance due to texts and seeds.

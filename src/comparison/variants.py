@@ -55,10 +55,10 @@ class Settings(NamedTuple):
 def group_runs(runs: Sequence[FinishedRun]) -> list[Variant]:
     """Group runs into variants, in the order in which the variants started.
 
-    Runs belong to one variant if they agree in every option that affects a result (not the seed, a path or a logger).
-    Of several runs with the same seed and fold, only the one that started last is used. `Variant.differs` contains the
-    choices in the config groups that vary, such as `bilstm`, and the varying options that these choices do not
-    determine, such as `hidden_dim=64`.
+    Runs belong to one variant if they agree in all options except the seed, the fold, and options without an effect on
+    the result, such as paths and loggers. Of several runs of a variant with the same seed and fold, only the run that
+    started last is used. `Variant.differs` contains the choices in the config groups that vary, such as `bilstm`, and
+    the varying options that these choices do not determine, such as `hidden_dim=64`.
     """
     options = [_options(run.config) for run in runs]
     varying = [key for key in dict.fromkeys(key for values in options for key in values) if _varies(options, key)]
@@ -144,7 +144,10 @@ def _short_labels(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _name(differs: Mapping[str, str], run: FinishedRun) -> str:
-    """Return a name such as "bilstm · no position · hidden_dim=64"; without differences, the model, task or folder."""
+    """Return a name such as "bilstm · no position · hidden_dim=64".
+
+    If nothing differs, the name is the name of the model, of the task, or of the run's folder.
+    """
     items = []
     for key, value in differs.items():
         if key not in GROUPS and key != "experiment":

@@ -53,8 +53,8 @@ def measure_run(
         title: first words of the progress line.
 
     Raises:
-        UserError: if the checkpoint or its data cannot be read, if the model knows no token of the sampled texts, or if,
-            apart from measures that train models, only `plausibility` is missing and the data have no rationales.
+        UserError: if the checkpoint or its data cannot be read, if the model knows no token of the sampled texts, or
+            if, apart from measures that train models, only `plausibility` is missing and the data have no rationales.
     """
     trained = TrainedRun(run, trusted_modules, data_path)
     sample = trained.sample("test", options["texts"], options["seed"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 INPUTS, OUTPUTS = ("tokens", "mask"), ("probabilities", "weights")
 OPSET = 17
-TOLERANCE = 1e-5  # largest allowed difference from torch, in a probability or a weight
+TOLERANCE = 1e-5  # largest allowed difference from torch's outputs, in a probability or a weight
 TRACED = (3, 7)  # numbers of texts and tokens in the traced batch; the batches in CHECKED have other shapes
 CHECKED = ((1, 1), (2, 1), (5, 13), (2, 61), (11, 2))
 
@@ -59,11 +59,11 @@ def convert(portable: PortableModel, path: Path) -> float:
         portable: a trained model on the CPU, in evaluation mode.
 
     Returns:
-        The largest absolute difference from torch's outputs, on ragged batches in other shapes than that of the traced
-        batch.
+        The largest absolute difference from torch's outputs, on ragged batches whose shapes differ from that of
+        the traced batch.
 
     Raises:
-        UserError: if no exporter writes a model with the same outputs.
+        UserError: if no exporter writes a model with the same outputs as torch.
     """
     reasons = []
     for name, export in (("tracing", _export_by_tracing), ("torch.export", _export_by_graph)):

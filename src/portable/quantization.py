@@ -13,7 +13,7 @@ RESAMPLES = 1000
 
 
 class AccuracyLoss(NamedTuple):
-    """The accuracies of two models on the same texts, in [0, 1].
+    """The accuracies of an ONNX model and of its int8 version on the same texts, in [0, 1].
 
     Args:
         low, high: bootstrap 95 % interval of `quantized - original`.
@@ -42,7 +42,7 @@ def quantize(source: Path, target: Path) -> None:
 
 
 def measure_loss(original: Path, quantized: Path, batches: Iterable[Batch]) -> AccuracyLoss:
-    """Compare two ONNX files on labelled batches, which together must contain at least one text."""
+    """Compare the accuracies of two ONNX files on labelled batches, which together must contain at least one text."""
     sessions = load_session(original), load_session(quantized)
     hits: list[np.ndarray] = []  # 2×N bool for each batch
     for batch in batches:
@@ -52,7 +52,11 @@ def measure_loss(original: Path, quantized: Path, batches: Iterable[Batch]) -> A
 
 
 def compare_hits(original: np.ndarray, quantized: np.ndarray) -> AccuracyLoss:
-    """Compare two models by a paired bootstrap; n bool each, true for the texts that the model classifies correctly."""
+    """Compare two models by a paired bootstrap over n texts.
+
+    Args:
+        original, quantized: n bool, true for the texts that the model classifies correctly.
+    """
     n, better, worse = len(original), (quantized & ~original).mean(), (original & ~quantized).mean()
     draws = np.random.default_rng(0).multinomial(n, [better, worse, 1 - better - worse], RESAMPLES)
     low, high = np.percentile((draws[:, 0] - draws[:, 1]) / n, [2.5, 97.5])

@@ -60,7 +60,7 @@ def test_weights_are_means_if_the_tokens_are_the_same(members: list[Member], cap
 
 def test_other_classes_are_refused(members: list[Member]) -> None:
     codec = replace(members[1].codec, class_names=("negative", "neutral", "good"))
-    with pytest.raises(UserError, match=r"the classes of .*, negative, neutral, good, are not those of"):
+    with pytest.raises(UserError, match=r"the classes of .*, negative, neutral, good, are not the classes of"):
         Ensemble([members[0], members[1]._replace(codec=codec)])
 
 

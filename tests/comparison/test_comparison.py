@@ -145,7 +145,7 @@ def test_runs_with_different_data_are_refused(tmp_path: Path) -> None:
 def test_runs_with_different_test_texts_are_refused(tmp_path: Path) -> None:
     for name, labels in {"one": np.array([0, 1, 1]), "two": np.array([0, 1])}.items():
         write_run(tmp_path / name, make_probabilities(labels, labels > 0), labels, encoder=name)
-    with pytest.raises(UserError, match=r"two \(2 texts\) and .*one \(3\) were tested on different texts"):
+    with pytest.raises(UserError, match=r"two \(2 texts\) and .*one \(3 texts\) were tested on different texts"):
         compare([tmp_path])
 
 
@@ -153,7 +153,7 @@ def test_an_undefined_metric_is_refused(tmp_path: Path) -> None:
     labels = np.array([1, 1])
     write_run(tmp_path / "one", make_probabilities(labels, labels > 0), labels)
     assert "auroc" not in compare([tmp_path]).rows[0].metrics
-    with pytest.raises(UserError, match="--metric auroc: not defined"):
+    with pytest.raises(UserError, match="--metric auroc is not defined"):
         compare([tmp_path], metric="auroc")
 
 

@@ -206,7 +206,7 @@ def test_a_long_list_of_mistakes_is_shortened(variants: list[Variant], tmp_path:
         (b"claims: !!python/object/apply:os.system [ls]", "not valid YAML"),
         (b"[" * 5000, "study.yaml"),
         (ALIASES, "too many values"),
-        (b"x" * 1_000_001, "larger than 1,000,000 bytes"),
+        (b"x" * 1_000_001, "is larger than 1,000,000 bytes"),
     ],
     ids=["YAML", "empty", "list", "key", "no claims", "encoding", "tag", "nesting", "aliases", "size"],
 )

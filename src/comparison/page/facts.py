@@ -1,4 +1,4 @@
-"""The head of the page: its title, and facts about the runs."""
+"""The head of the comparison page: its title, and facts about the runs."""
 
 from collections.abc import Iterable
 from typing import TypeVar

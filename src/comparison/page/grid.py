@@ -27,7 +27,8 @@ class Grid(NamedTuple):
     title: str
     corner: str  # heading of the column of row names
     columns: list[str]
-    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]  # score → values of the other factors → row → cells
+    # score → values of the factors that are in neither rows nor columns → row → cells
+    tables: dict[str, dict[str, dict[str, list[Cell | None]]]]
 
 
 def grid(comparison: Comparison) -> Grid | None:

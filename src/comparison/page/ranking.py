@@ -58,7 +58,7 @@ def numbers(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def differences(comparison: Comparison) -> ChartTable | None:
-    """Return a table of the variants' differences from the baseline; None without other variants."""
+    """Return a table of the variants' differences from the baseline; None if there is only the baseline."""
     rows = []
     for row in comparison.rows:
         if row.difference is not None:

@@ -83,7 +83,7 @@ def _run_examples(variant: Variant, seed: int, class_names: Sequence[str]) -> Ru
 
 
 def _shared_examples(runs: Sequence[RunExamples]) -> list[str]:
-    """Return the names for `shared_texts`: the first text, however long, and others up to MAX_WORDS words in total."""
+    """Return names for `shared_texts`: the first text, however long, and more texts up to MAX_WORDS words in all."""
     variants = Counter(name for run in runs for name in run.examples)
     most = max(variants.values(), default=0)
     if most < min(2, len(runs)):
