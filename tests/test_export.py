@@ -82,7 +82,7 @@ def test_the_model_card_of_a_checkpoint_without_its_run_has_no_scores(checkpoint
     copy.parent.mkdir()
     copy.write_bytes(checkpoint.read_bytes())
     export(copy, tmp_path / "out")
-    assert "Not available" in (tmp_path / "out" / "README.md").read_text()
+    assert "The scores are not available" in (tmp_path / "out" / "README.md").read_text()
     assert not (tmp_path / "out" / "model.int8.onnx").exists()
 
 

@@ -122,7 +122,7 @@ def _read(folder: Path) -> FinishedRun | ExcludedRun:
         if "model" not in config:
             return ExcludedRun(folder, "untested", "the run is an evaluation: name the folder of the training run")
         if not (folder / "predictions" / "test.npz").exists():
-            return ExcludedRun(folder, "untested", "no predictions/test.npz: run with test=true")
+            return ExcludedRun(folder, "untested", "no predictions/test.npz: train again with test=true")
         read_predictions(folder)
     except UserError as error:
         return ExcludedRun(folder, "unreadable", str(error))

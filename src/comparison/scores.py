@@ -25,7 +25,7 @@ def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return n linearized terms of macro F1 over the classes that are true or predicted for at least one text."""
+    """Return n linearized terms whose mean is macro F1 over the classes that are true or predicted for any text."""
     predicted = probabilities.argmax(1)
     by_class = []
     for c in range(probabilities.shape[1]):
@@ -38,14 +38,14 @@ def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return n linearized terms of the mean recall over the classes that have texts."""
+    """Return n linearized terms whose mean is the mean recall over the classes that have texts."""
     hit = accuracy(probabilities, labels)
     recalls = [(hit[labels == c].mean(), labels == c) for c in np.unique(labels)]
     return np.mean([recall + (hit - recall) * is_true / is_true.mean() for recall, is_true in recalls], axis=0)
 
 
 def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return n linearized terms of Matthews' correlation (Gorodkin 2004); zeros if it is undefined."""
+    """Return n linearized terms whose mean is Matthews' correlation (Gorodkin 2004); zeros if it is undefined."""
     hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
     p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
     covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
@@ -57,7 +57,7 @@ def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return n terms of the calibration error of the predicted class (Guo et al. 2017, equation 3)."""
+    """Return n terms whose mean is the calibration error of the predicted class (Guo et al. 2017, equation 3)."""
     confidence = probabilities.max(1)
     gaps = confidence - accuracy(probabilities, labels)
     bins = assign_bins(confidence)

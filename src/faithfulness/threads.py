@@ -24,7 +24,7 @@ def map_in_threads(
     stops at its next batch.
 
     Args:
-        probe: the model; each thread has a copy, because hooks record the weights of the model's layers.
+        probe: the model; each thread has a copy, because hooks in a model record the weights of its layers.
         function: a function whose result does not depend on the order in which the parts are processed.
     """
     cores = torch.get_num_threads()

@@ -13,7 +13,7 @@ from src.reports.words import clean_text
 
 MAX_COLOURS = 7  # number of colours in the style sheet
 SHAPES = ("circle", "square", "diamond", "triangle", "cross")  # shapes that the template can draw
-MAX_LABEL_LENGTH = 24  # characters
+MAX_LABEL_LENGTH = 24  # maximum number of characters of a label
 LABEL_WIDTH, LABEL_HEIGHT = 40, 7  # size of a label, in per cent of a narrow chart
 LETTER_WIDTH = 0.8  # width of a character, in per cent of a wide chart
 
@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
     label: str
     unit: str
-    of: Callable[[Row], float | None]
+    of: Callable[[Row], float | None]  # row of a variant → its cost; None if unknown
 
 
 COSTS = {
@@ -140,7 +140,7 @@ def _labels(frontier: Sequence[tuple[str, Point]], points: Sequence[Point]) -> l
 
 
 def _is_free(point: Point, width: float, points: Sequence[Point]) -> bool:
-    """Return whether a label is inside the chart and overlaps no mark; a negative width extends it to the left."""
+    """Return whether a label is inside the chart and overlaps no mark; a negative width extends the label leftwards."""
     first, last = sorted((point.left, point.left + width))
     is_inside = first >= 0 and last <= 100
     return is_inside and not any(
