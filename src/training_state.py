@@ -17,6 +17,7 @@ from src.dry_build import dry_optimizer
 from src.dry_build.optimizer import example_state
 from src.errors import UserError
 from src.files.plain import require
+from src.files.tensors import require_dense
 from src.lit import RUNNING
 from src.models.classifier import Classifier
 from src.optim.schedulers import advances_every_step
@@ -69,12 +70,23 @@ def read_training_state(path: str | Path) -> dict[str, Any]:
         for key in ("epoch", "global_step"):
             _require_counts(content[key], key)
         _require_counts(content["loops"]["fit_loop"], "loops.fit_loop")
-        state, expected = content["rng"]["cpu"], torch.get_rng_state()
-        if state.dtype != expected.dtype or state.shape != expected.shape:
-            raise ValueError("rng.cpu: is not a state of torch's random number generator")
+        _require_generator_state(content["rng"]["cpu"], "rng.cpu")
     except ValueError as error:
         raise _unusable(path, error) from error
     return content
+
+
+def _require_generator_state(state: torch.Tensor, path: str) -> None:
+    """Check that torch's random number generator accepts a state.
+
+    Raises:
+        ValueError: if it does not.
+    """
+    require_dense(state, path)
+    try:
+        torch.Generator().set_state(state)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"{path}: is not a state of torch's random number generator") from error
 
 
 def require_resumable(cfg: DictConfig) -> int | None:

@@ -69,6 +69,18 @@ def test_a_schedule_that_was_planned_for_another_number_of_epochs_is_refused(nam
         ),
         (lambda content: content["optimizer_states"].clear(), "has the states of 0 optimizers, but 1 is required"),
         (lambda content: content.pop("rng"), "training cannot resume from it .rng is missing"),
+        (
+            lambda content: content["rng"]["cpu"].zero_(),
+            r"rng\.cpu: is not a state of torch's random number generator",
+        ),
+        (
+            lambda content: content["rng"].update(cpu=content["rng"]["cpu"].to_sparse()),
+            r"rng\.cpu: expects a dense tensor on the CPU",
+        ),
+        (
+            lambda content: content["rng"].update(cpu=content["rng"]["cpu"][:1].clone().expand(5056)),
+            r"rng\.cpu: its shape \(5056,\) is larger than its data",
+        ),
         (lambda content: content.pop("epoch"), "training cannot resume from it .epoch is missing"),
     ],
 )

@@ -19,8 +19,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     `3`, `["model/attention=bahdanau", "seed=1"]` → `3_attention-bahdanau_seed-1`.
 
     A number with five or more decimal places, such as a value that a search sampled, is rounded to four significant
-    digits. Of an absolute path, only the last component is used. If several options have the same last word, the name
-    also contains the word before it:
+    digits. If several options have the same last word, the name also contains the word before it:
     `3_encoder.dropout-0.1_head.dropout-0.3`.
 
     The name consists of at most 100 ASCII letters, digits, dots, hyphens and underscores. It therefore contains no
@@ -36,9 +35,7 @@ def job_folder(number: int, overrides: Iterable[str]) -> str:
     words = [str(number)]
     for key, (_, value) in zip(keys, pairs, strict=True):
         name = ".".join(key[-2:] if counts[key[-1]] > 1 else key[-1:])
-        path = Path(value.strip("'\""))
-        value = path.name if path.is_absolute() else FRACTION.sub(_rounded, value)
-        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={value}"))
+        words.append(re.sub("[^A-Za-z0-9._]+", "-", f"{name}={FRACTION.sub(_rounded, value)}"))
     return "_".join(words)[:MAX_NAME_LENGTH].strip("-_.")
 
 

@@ -49,7 +49,7 @@ def format_places(unit: str, places: Sequence[int]) -> str:
 
 
 def check_columns(
-    source: str, required: Sequence[str], columns: Sequence[str], options: str = "data.text and data.label"
+    source: str, required: Sequence[str], columns: Sequence[str], options: str = "data.text and data.label of data=csv"
 ) -> None:
     """Check the columns of a file or data set.
 

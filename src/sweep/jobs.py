@@ -97,8 +97,14 @@ def _is_within(folder: str) -> bool:
 
 
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the overrides that all jobs share; none for a single job, so that its name contains its overrides."""
-    return frozenset(jobs[0]).intersection(*jobs) if len(jobs) > 1 else frozenset()
+    """Return the overrides that all jobs share, and that the names of jobs omit.
+
+    For a single job, these are the overrides that are absolute paths, so that its name contains its other overrides.
+    """
+    if len(jobs) > 1:
+        return frozenset(jobs[0]).intersection(*jobs)
+    values = {override: override.partition("=")[2].strip("'\"") for override in jobs[0]}
+    return frozenset(override for override, value in values.items() if PurePath(value).is_absolute())
 
 
 def varying_overrides(overrides: Iterable[str], shared: Collection[str]) -> list[str]:

@@ -55,6 +55,16 @@ def test_a_folder_is_named_after_varying_overrides() -> None:
     assert jobs[0].overrides == ["trainer.max_epochs=3", "seed=1", "logger=csv"]
 
 
+def test_the_folder_of_a_single_job_is_named_after_all_overrides_but_paths() -> None:
+    job, *others = validate("seed=1", "logger=csv", "data.cache_dir='/home/me/a b'")
+    assert (job.folder, others) == ("0_seed-1_logger-csv", [])
+
+
+def test_folders_of_jobs_with_different_paths_contain_the_paths() -> None:
+    jobs = validate("data.cache_dir=/a/cache,/b/cache")
+    assert [job.folder for job in jobs] == ["0_cache_dir-a-cache", "1_cache_dir-b-cache"]
+
+
 def test_all_mistakes_are_listed_with_their_jobs() -> None:
     message = error_message("model.encoder.hidden_dim=0,7", "model/attention=bahdanau,multi_head")
     assert message.splitlines() == [

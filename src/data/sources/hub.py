@@ -103,7 +103,7 @@ class Hub(TextDataModule):
 
     def _chunks(self, hub_split: str) -> Iterator[Rows]:
         data, source = self.dataset[hub_split], f"{self.dataset_name} ({hub_split})"
-        check_columns(source, (self.text, self.label), data.column_names)
+        check_columns(source, (self.text, self.label), data.column_names, "data.text and data.label")
         data = data.select_columns([self.text, self.label])
         for start in range(0, max(len(data), 1), CHUNK):
             columns = data[start : start + CHUNK]
