@@ -10,7 +10,7 @@ from src.files.tensors import require_dense, require_number
 
 
 def require_options(saved: dict[str, Any], current: dict[str, Any], path: str) -> None:
-    """Check the types of the options of a saved parameter group; options that are missing are not checked.
+    """Check the types of the options of a saved parameter group; options that it lacks are not checked.
 
     Raises:
         ValueError: if an option does not fit the type of the same option in the `current` group, or is NaN or infinite;
@@ -41,7 +41,7 @@ def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[s
 
     Args:
         state: the saved state; empty before the first step of the parameter.
-        example: the state of a parameter of the shape `EXAMPLE_SHAPE`; empty if it is unknown.
+        example: the state of a parameter of the shape `EXAMPLE_SHAPE`; empty if this state is unknown.
 
     Raises:
         ValueError: if a value is missing, or its type or shape does not fit the parameter.
@@ -56,7 +56,9 @@ def require_parameter_state(state: Any, parameter: torch.Tensor, example: dict[s
             continue
         require(value, torch.Tensor, entry_path)
         if expected.shape == EXAMPLE_SHAPE and value.shape != parameter.shape:
-            raise ValueError(f"{entry_path}: its shape {tuple(value.shape)} is not {tuple(parameter.shape)}")
+            raise ValueError(
+                f"{entry_path}: its shape {tuple(value.shape)} is not the parameter's shape {tuple(parameter.shape)}"
+            )
         if not value.is_floating_point():
             raise ValueError(f"{entry_path}: expects a tensor of floating-point numbers, got {value.dtype}")
         require_dense(value, entry_path)

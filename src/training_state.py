@@ -92,7 +92,7 @@ def _require_generator_state(state: torch.Tensor, path: str) -> None:
 def require_resumable(cfg: DictConfig) -> int | None:
     """Check that training can resume from the checkpoint `cfg.ckpt_path` with the options of the run.
 
-    Without training, check that the checkpoint can be evaluated.
+    If the run does not train, check that the checkpoint can be evaluated.
 
     Returns:
         The number of optimizer steps before the checkpoint was written; None if no training resumes.
@@ -144,7 +144,7 @@ def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None
         raise _refusal(
             cfg,
             f"data: {source} or their splits have changed since this checkpoint was written "
-            f"(fingerprint {card.fingerprint}, now {data.data_fingerprint})",
+            f"(the fingerprint was {card.fingerprint}, but is now {data.data_fingerprint})",
             "the earlier files",
         )
     if card.codec.tokenizer.vocabulary != data.vocabulary:
@@ -153,7 +153,7 @@ def require_same_data(cfg: DictConfig, card: Card, data: TextDataModule) -> None
 
 
 def _require_evaluable(path: str) -> None:
-    """Check a checkpoint for an evaluation, in which Lightning also restores the states of the callbacks.
+    """Check that a checkpoint can be evaluated; Lightning then also restores the states of its callbacks.
 
     Raises:
         UserError: if the file is not a valid checkpoint, or the state of a callback is invalid.

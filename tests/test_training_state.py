@@ -101,8 +101,14 @@ def optimizer_state(content: dict[str, Any]) -> Any:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda state: state.update(exp_avg=torch.zeros(3)), r"state\[2\]\.exp_avg: its shape \(3,\) is not \(24, 6\)"),
-        (lambda state: state.update(exp_avg=torch.zeros(())), r"state\[2\]\.exp_avg: its shape \(\) is not \(24, 6\)"),
+        (
+            lambda state: state.update(exp_avg=torch.zeros(3)),
+            r"state\[2\]\.exp_avg: its shape \(3,\) is not the parameter's shape \(24, 6\)",
+        ),
+        (
+            lambda state: state.update(exp_avg=torch.zeros(())),
+            r"state\[2\]\.exp_avg: its shape \(\) is not the parameter's shape \(24, 6\)",
+        ),
         (lambda state: state.update(exp_avg=torch.zeros(24, 6).long()), "expects a tensor of floating-point numbers"),
         (lambda state: state.update(exp_avg=torch.zeros(24, 6).to_sparse()), "exp_avg: expects a dense tensor"),
         (lambda state: state.update(exp_avg=[0.0] * 6), "exp_avg: expects a Tensor, got a list"),
