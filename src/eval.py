@@ -24,7 +24,7 @@ HARMLESS = {  # options of the data that do not affect which texts are in which 
 
 @entry("eval")
 def main(cfg: DictConfig) -> None:
-    """Evaluate a checkpoint, or the mean probabilities of several, on the data of the first one or on `data=…`."""
+    """Evaluate one checkpoint, or the mean probabilities of several, on `data=…` or on the first checkpoint's data."""
     from src import build
     from src.lit_ensemble import LitEnsemble
     from src.run import Run
@@ -37,7 +37,7 @@ def main(cfg: DictConfig) -> None:
         card = cards[0]
         trainer = build.trainer(cfg, run.callbacks, loggers)
         data = build.datamodule(with_data(cfg, card), card.codec)
-        metrics = build.metrics(cfg, len(card.class_counts))  # the metrics in a checkpoint may name any class
+        metrics = build.metrics(cfg, len(card.class_counts))  # not a checkpoint's metrics, which may name any class
         if len(cards) == 1:
             module = build.module(card.cfg, card, (ensemble.members[0].model, ensemble.members[0].loss), metrics)
         else:
@@ -51,7 +51,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder | None":
-    """Return a batch builder for a model that tokenizes differently from the first model; None for other models."""
+    """Return a batch builder for a model that tokenizes differently from the first model; otherwise, return None."""
     from src import build
     from src.data.padded_batches import BatchBuilder
 
@@ -63,7 +63,7 @@ def _own_batches(cfg: DictConfig, first: "Card", card: "Card") -> "BatchBuilder 
 
 
 def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
-    """Warn about each model whose options select other data or splits than those of the first model.
+    """Warn about each model whose options select other data or splits than the options of the first model do.
 
     Such a model may have been trained on texts that are now evaluated.
     """
@@ -72,7 +72,8 @@ def _warn_of_other_data(cards: "Sequence[Card]", cfg: DictConfig) -> None:
         options = [option for option in sorted({*own, *first} - HARMLESS) if own.get(option) != first.get(option)]
         if options:
             log.warning(
-                "%s was trained on other data than %s (data.%s): the evaluated texts may be among its training texts",
+                "%s was trained on other data than %s (they differ in data.%s): its training texts may include the "
+                "evaluated texts",
                 name,
                 cfg.ckpt_path[0],
                 ", data.".join(options),
