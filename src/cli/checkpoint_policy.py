@@ -1,7 +1,8 @@
 """Limits on the configuration in a checkpoint, which may come from another person.
 
 The configuration may choose among the config files of this installation and set plain options. It must not name an
-untrusted class, or a path outside the run's folder to which the run would write. The options in `LOCAL` are ignored.
+untrusted class, or a path outside the run's folder to which the run would write. The options in
+`src.config.keys.LOCAL` are not taken from a checkpoint.
 """
 
 import os

@@ -59,7 +59,7 @@ def configuration_mistakes(
         if repository.command == "train" and not sweeps:
             from src import dry_build  # imports torch
 
-            reuse_freed_memory()  # before the first tensors, which the dry build creates
+            reuse_freed_memory()  # must precede the first tensors, which the dry build creates
             yield from dry_build.build_mistakes(task, mistakes)
         for override in options:
             yield from sweep_value_mistakes(task, repository.command, override.key, override.values[1:])
@@ -86,7 +86,7 @@ def _values_of_a_run(cfg: DictConfig, sweeps: bool) -> Iterator[list[Mistake]]:
 
 
 def trusted_by_user(repository: Repository, overrides: list[ParsedOverride], built_in: Set[str] = TRUSTED) -> Set[str]:
-    """Return `built_in` and the modules trusted on the command line or in conf/extras; other files cannot add any."""
+    """Return `built_in` and the modules trusted on the command line or in conf/extras, but not in any other file."""
     extras = [override.line for override in overrides if override.lines and override.key.split(".")[0] == "extras"]
     cfg, _ = repository.without_added_folders().compose_valid(extras)
     return trusted_modules(cfg, built_in)

@@ -34,7 +34,7 @@ def help_page(repository: Repository, overrides: list[str], about: str, width: i
         about: description of the command.
         width: columns of the terminal.
     """
-    lines = [about.strip(), "", "Groups, group=choice; * marks the selected choices:", ""]
+    lines = [about.strip(), "", "Groups, set by group=choice; * marks the selected choices:", ""]
     selected = repository.choices(overrides)
     for group, choices in sorted(repository.groups.items()):
         if choices and group.split("/")[0] != "hydra":
@@ -47,7 +47,7 @@ def help_page(repository: Repository, overrides: list[str], about: str, width: i
             lines += textwrap.wrap(text, width, initial_indent=f"  {group:<18}", subsequent_indent=" " * 20)
     options = OmegaConf.to_yaml(without_hydra(repository.compose(overrides)))
     options = "\n".join(_with_comments(options, _comments(repository, overrides)))
-    lines += ["", "Options, path.of.option=value, with their current values:", "", textwrap.indent(options, "  "), ""]
+    lines += ["", "Options, set by path.of.option=value, with current values:", "", textwrap.indent(options, "  "), ""]
     return "\n".join([*lines, "Flags:", "", FLAGS])
 
 

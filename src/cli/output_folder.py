@@ -25,7 +25,7 @@ def add_folders(parser: argparse.ArgumentParser, command: str) -> None:
         "--out",
         type=_folder,
         metavar="FOLDER",
-        help=f"output folder; default: the folder of the runs, or outputs/{command}/<time> for several folders",
+        help=f"output folder; default: FOLDER, or outputs/{command}/<time> if several folders are given",
     )
 
 
@@ -35,7 +35,8 @@ def report_folder(folders: Sequence[Path], out: Path | None, command: str) -> Pa
     For several folders without `out`, it is `outputs/<command>/<time>`.
 
     Raises:
-        UserError: if the output folder cannot be written to. If it is not `out`, it is checked only if it exists.
+        UserError: if the output folder cannot be written to. A folder other than `out` is
+            checked only if it exists.
     """
     from src.config.paths import unwritable_reason
 

@@ -81,7 +81,7 @@ def _compose_hydra(repository: Repository, overrides: list[ParsedOverride]) -> d
 def _several_values(override: ParsedOverride) -> Mistake:
     value = override.line.partition("=")[2]
     as_list, as_text = override.with_value(f"[{value}]"), shlex.quote(override.with_value(quote(value)))
-    return Mistake(override.line, f"has several values: add -m to run each, or write {as_list} or {as_text}")
+    return Mistake(override.line, f"has several values: add -m to run each value, or write {as_list} or {as_text}")
 
 
 def _combine_choices(

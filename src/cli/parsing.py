@@ -20,7 +20,7 @@ class ParsedOverride(NamedTuple):
         prefix: `+`, `++`, `~` or empty.
         key: a group or the dotted path of an option; an invalid key is kept as typed.
         package: the package of a group, as in `group@package`; None if absent.
-        values: the only value, or all values of a sweep; of a range or an interval, only the first.
+        values: the only value, or all values of a sweep; for a range or an interval, only its first value.
         lines: one override for each value; empty if the key is invalid or a pattern matches no choice.
         is_sweep: whether the override has several values: `a,b`, a range, an interval or a pattern.
         is_interval: whether the override is an interval, from which only a search can sample.

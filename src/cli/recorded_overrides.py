@@ -112,7 +112,7 @@ def _moved(value: Any, source: str, target: str) -> Any:
 
 
 def _write(option: str, value: Any, checkpoint: str) -> str:
-    """Write the override that sets an option, or `~option` to remove it."""
+    """Return the override that sets an option or, if it was removed, the override `~option`."""
     try:
         if value is not REMOVED:
             return write_override(option, value)
@@ -125,7 +125,7 @@ def _write(option: str, value: Any, checkpoint: str) -> str:
 def _logger_removals(
     config: dict[str, Any], typed: Mapping[str, Any], choices: list[str], repository: Repository
 ) -> Iterator[str]:
-    """Yield overrides that remove the loggers that the run did not have; warn about ignored options of the others."""
+    """Yield overrides that remove loggers that the run did not have; warn of ignored options of the other loggers."""
     nodes: Any = OmegaConf.to_container(repository.compose(choices), resolve=False)
     present, recorded = (node.get("logger") or {} for node in (nodes, config))
     if not isinstance(recorded, dict) or "logger" in typed:

@@ -16,7 +16,7 @@ from src.config.keys import LOCAL, is_within, paths_in
 from src.config.mistakes import Mistake
 
 FLAGS = ("config_path", "config_name", "config_dir")
-NUMERIC = ("hydra.launcher", "hydra.sweeper")  # nodes in which a file may set numbers, booleans and null, but no text
+NUMERIC = ("hydra.launcher", "hydra.sweeper")  # nodes in which a sweep.json may set numbers, booleans and null only
 REPEAT = "is allowed only on the command line: add it to this command if you trust it"
 
 
@@ -30,7 +30,7 @@ def recorded_flag_mistakes(recorded: Mapping[str, Any], typed: Mapping[str, Any]
 def recorded_override_mistakes(
     recorded: Iterable[str], typed: list[str], folder: str, repository: Repository
 ) -> Iterator[Mistake]:
-    """Find recorded overrides that a file must not set.
+    """Find recorded overrides that a sweep.json must not contain.
 
     Args:
         recorded: the overrides of the sweep and of its jobs.

@@ -102,9 +102,9 @@ def test_valid_command_lines_pass(find_mistakes: FindMistakes, lines: list[str])
         (
             "task_name=a, b",
             None,
-            """has several values: add -m to run each, or write task_name=[a, b] or 'task_name="a, b"'""",
+            """has several values: add -m to run each value, or write task_name=[a, b] or 'task_name="a, b"'""",
         ),
-        ("seed=range(3)", None, "has several values: add -m to run each, or write "),
+        ("seed=range(3)", None, "has several values: add -m to run each value, or write "),
         ("optimizer.lr=fast", None, "expects a number, got 'fast'"),
         ("optimizer.betas=[0.9]", None, "expects a list in [ ] of length 2: a number, a number, got [0.9]"),
         ("model.encoder.cell=gru", None, "expects one of rnn, lstm, got 'gru'"),
