@@ -31,20 +31,23 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--baseline",
         metavar="NAME",
-        help='the variant to compare with, such as "lstm none"; default: the variant without attention (if there are '
-        "several, the one with the best validation accuracy) or, if all have attention, the variant that started first",
+        help='the variant to compare the others with, such as "lstm none"; default: the variant without attention (if '
+        "there are several, the one with the best validation accuracy) or, if all have attention, the variant that "
+        "started first",
     )
     parser.add_argument(
         "--metric",
         default="acc",
         metavar="SCORE",
-        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric that the runs add",
+        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric that the configuration "
+        "of the runs adds",
     )
     parser.add_argument(
         "--study",
         type=Path,
         metavar="FILE",
-        help="file with the claims to test; default: those in studies/twenty_variants.yaml whose variants are compared",
+        help="file with the claims to test; default: the claims in studies/twenty_variants.yaml about the compared "
+        "variants",
     )
     add_folders(parser, "compare")
     return parser

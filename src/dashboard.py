@@ -47,8 +47,8 @@ def build_parser() -> argparse.ArgumentParser:
         nargs="*",
         type=Path,
         metavar="FOLDER",
-        help="folders of sweeps and runs to show, with the options that vary among them; default: all training runs in "
-        "the project",
+        help="folders of sweeps and runs to show, with the options that vary among the runs; default: all training "
+        "runs in the project",
     )
     parser.add_argument(
         "--by",

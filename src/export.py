@@ -31,7 +31,7 @@ def main(cfg: DictConfig) -> None:
             accuracy_loss = measure_loss(folder / "model.onnx", folder / "model.int8.onnx", data.val_dataloader())
         write_model_card(folder, Path(cfg.ckpt_path), card, portable, difference, accuracy_loss)
     print(f"Written to {cfg.out}: {', '.join(sorted(path.name for path in Path(cfg.out).iterdir()))}")
-    print(f"Largest difference from the outputs of the trained model: {difference:.1e}")
+    print(f"Largest difference between the outputs of the ONNX model and of the trained model: {difference:.1e}")
     if accuracy_loss is not None:
         print(f"int8: {accuracy_loss}")
 
