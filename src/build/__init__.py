@@ -1,4 +1,4 @@
-"""Create the objects that the configuration describes; no other package does.
+"""Create the objects that the configuration describes; no other package creates them.
 
 `objects` creates single objects, `model` the classifier, `metrics` the metrics, and `training` the data, optimizer,
 scheduler, loggers and Trainer; `trained` restores models from checkpoints.

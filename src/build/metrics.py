@@ -23,7 +23,7 @@ def metrics(cfg: DictConfig, num_classes: int) -> "MetricCollection":
     """Create the metrics of `cfg.metrics`, or the default metrics if the configuration lacks this group.
 
     Raises:
-        UserError: as `metric` does.
+        UserError: for the same reasons as `metric`.
     """
     from torchmetrics import MetricCollection
 

@@ -25,7 +25,8 @@ def classifier(cfg: DictConfig, vocabulary: Sequence[str], num_logits: int) -> C
     """Create the classifier; each component receives the output size of the component before it.
 
     Raises:
-        UserError: if a component rejects an option, is incompatible with another, or has no integer `output_dim`.
+        UserError: if a component rejects an option, is incompatible with another component, or has no integer
+            `output_dim`.
     """
     embedding = make(cfg, "model.embedding", vocabulary)
     position = make(cfg, "model.position", _output_dim(embedding, "model.embedding"))
@@ -67,7 +68,7 @@ def module(
     Args:
         model_and_loss: None creates an untrained model and its loss.
         metrics: metrics of validation and test; None creates the metrics of `cfg`. If `cfg` comes from a checkpoint,
-            the caller must pass metrics, because those of a checkpoint are not trusted.
+            the caller must pass metrics, because the metrics in a checkpoint are not trusted.
     """
     from src.lit import LitClassifier
 

@@ -87,7 +87,8 @@ def load_weights(module: nn.Module, weights: dict[str, Tensor], path: str) -> No
     """Load a checkpoint's weights into a module.
 
     Raises:
-        UserError: if the weights and the module differ in names, shapes or types; only floating-point types may differ.
+        UserError: if the weights and the module differ in names, in shapes, or in types that are not both
+            floating-point.
     """
     for name, expected in module.state_dict().items():  # torch silently converts values, such as 0.7 to 0
         other = weights.get(name, expected)

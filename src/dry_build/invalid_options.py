@@ -62,7 +62,7 @@ def build_valid(cfg: DictConfig, key: str, make: Make) -> BuildResult:
 
 
 def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
-    """Construct a component; return it and None, or None and the message of the error.
+    """Construct a component; return the component and None or, after an error, None and the error's message.
 
     The message is None for an exception that is neither a `UserError` nor an error about a tensor's size.
     """
@@ -78,7 +78,7 @@ def try_build(cfg: DictConfig, make: Make) -> tuple[Any, str | None]:
 
 
 def check_mistakes(check: Callable[[], object], key: str) -> list[Mistake]:
-    """Run a check; return its error, if any, as a mistake at the path that starts the message, or else at `key`."""
+    """Run a check; return its error, if any, as a mistake at the path that starts the message, otherwise at `key`."""
     try:
         check()
     except UserError as error:
@@ -121,7 +121,7 @@ def _options(cfg: DictConfig, path: str) -> dict[str, Any]:
 
 
 def _option_by_elimination(cfg: DictConfig, path: str, names: list[str], make: Make, error: str) -> str | None:
-    """Return the first option whose removal changes the component's error; None if there is none."""
+    """Return the first option whose removal changes the component's error; None if there is no such option."""
     required = _required(cfg, path)
     for name in (name for name in names if name not in required):
         without = copy_config(cfg)

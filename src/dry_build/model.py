@@ -48,7 +48,7 @@ def is_pretrained(cfg: DictConfig) -> bool:
 
 
 def _component_mistakes(cfg: DictConfig) -> Iterator[Mistake]:
-    """Find mistakes in the model's components, each with the output size of the previous component as input size."""
+    """Find mistakes in the model's components, each built with the output size of the previous one as input size."""
     input_dim = FEATURES
     is_exact = True  # False after a mistake, because `input_dim` is then a guess
     for name in MODEL_COMPONENTS:
