@@ -5,8 +5,8 @@ from typing import Any
 
 MAX_INT = 2**63 - 1
 MAX_FLOAT = 1e200  # sums of such numbers are finite, too
-MAX_DEPTH = 64  # levels of nested containers
-MAX_VALUES = 200_000  # in all containers together; a value counts at each of its occurrences
+MAX_DEPTH = 64  # maximum number of levels of nested containers
+MAX_VALUES = 200_000  # maximum number of values in all containers together; a value counts each time it occurs
 TYPE_NAMES: dict[Any, str] = {
     str: "text",
     bool: "true or false",
@@ -22,14 +22,16 @@ def require(value: Any, spec: Any, path: str = "") -> None:
     """Check a value against a specification of its type.
 
     Args:
-        spec: `str`, `bool`, `int` (64 bits), `float` (at most MAX_FLOAT in magnitude, or an `int`), None or another
-            class; a tuple of alternatives; `[item]` for a list; `{str: item}` for a mapping with arbitrary text keys;
-            or `{"key": item, "other?": item}` for a mapping with the key "key", possibly the key "other", and any
-            further keys, which are not checked.
+        spec: `str`, `bool`, `int` (for an integer of 64 bits), `float` (for a number of at most MAX_FLOAT in magnitude,
+            or an `int`), None or another class; a tuple of alternative specifications; `[item]` for a list; `{str:
+            item}` for a mapping with arbitrary text keys; or `{"key": item, "other?": item}` for a mapping with the
+            key "key", possibly the key "other", and any further keys, which are not checked. Each `item` is a
+            specification.
         path: path of the value in the file, for messages.
 
     Raises:
-        ValueError: if a value does not match; the message contains its path, the expected type and the actual type.
+        ValueError: if a value does not match its specification; the message contains the path of the value, the
+            expected type and the actual type.
     """
     prefix = f"{path}: " if path else ""
     if isinstance(spec, Mapping):

@@ -53,9 +53,9 @@ def record_spec(kind: Any) -> Any:
     """Return the specification of a record for `src.files.plain.require`, from the types of its fields.
 
     Args:
-        kind: a dataclass whose fields have defaults. The type of a field is another such dataclass, `str`, `int`,
-            `float`, `tuple[item, ...]` or `Mapping[str, item]`, or one of these types `| None`; an item has one of
-            these types, too, but not `| None`.
+        kind: a dataclass whose fields have defaults; in recursive calls, the type of a field or of an item. The type of
+            a field is another such dataclass, `str`, `int`, `float`, `tuple[item, ...]` or `Mapping[str, item]`, or one
+            of these types `| None`; an item has one of these types, too, but not `| None`.
     """
     if is_dataclass(kind):
         specs = [(entry, record_spec(hint)) for entry, hint in _typed_fields(kind)]

@@ -54,7 +54,7 @@ def require_dense(tensor: torch.Tensor, path: str) -> None:
     """Check that a tensor is dense, on the CPU and no larger than its storage.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if the tensor is not dense, is not on the CPU or is larger than its storage.
     """
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.device.type != "cpu":
         raise ValueError(f"{path}: expects a dense tensor on the CPU")
@@ -76,7 +76,7 @@ def _require_file(path: Path) -> None:
 
 
 def _describe_damage(path: Path) -> str:
-    """Describe why the check of the checksums failed; torch writes zip files, which end with their directory."""
+    """Return why the checksums could not be verified; torch writes zip files, which end with their directory."""
     try:
         with path.open("rb") as file:
             start = file.read(2)

@@ -36,7 +36,8 @@ def exit_with_message(folder: str) -> Iterator[None]:
         folder: the path that the message names if the error has no path.
 
     Raises:
-        SystemExit: after each of these; the exit code is 128 plus the signal's number after a signal, and otherwise 1.
+        SystemExit: after such an error or signal; the exit code is 128 plus the signal's number after a signal, and
+            otherwise 1.
     """
     try:
         try:

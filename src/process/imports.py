@@ -1,7 +1,7 @@
 """Shorten the import of torchmetrics, which imports packages that Heed's metrics do not need.
 
 torchmetrics imports all of its metrics and, for some text and audio metrics, also transformers and scipy.signal if they
-are installed. Importing these two takes as long as the rest, and classification metrics do not use them.
+are installed. Importing these two takes as long as all other imports, and classification metrics do not use them.
 """
 
 import sys

@@ -16,7 +16,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # collection visits the half million objects of the imported modules.
 GC_THRESHOLDS = (50_000, 10, 10)
 
-closed_streams: set[str] = set()  # names of the standard streams that the shell closed, as `>&-` does
+closed_streams: set[str] = set()  # names of the standard streams that the shell closed, as with `>&-`
 _pid = 0
 
 
@@ -35,7 +35,7 @@ def set_up_process() -> None:
 
 
 def ignores_hangup() -> bool:
-    """Return whether the process ignores SIGHUP (a closed terminal), as under `nohup`."""
+    """Return whether the process ignores SIGHUP, the signal of a closed terminal, as under `nohup`."""
     return signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
@@ -118,11 +118,11 @@ def _open_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # returns the lowest free number, that of the closed stream
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is the closed stream's
             closed_streams.add(name)
         if getattr(sys, name) is None:
             stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for characters that the locale cannot encode, as on stderr
+        sys.stdout.reconfigure(errors="backslashreplace")  # escapes what the locale cannot encode, as on stderr
