@@ -26,7 +26,7 @@ class Composer:
         master: the sweep's own configuration.
 
     Attributes:
-        shared: overrides that all jobs share; the names of folders omit them.
+        shared: overrides that all jobs share; the names of the jobs' folders omit them.
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:

@@ -28,7 +28,7 @@ class Duration(NamedTuple):
 
     @classmethod
     def of(cls, result: RunResult) -> "Duration | None":
-        """Return the duration of a run; None if it did not complete, did not train or lacks a total."""
+        """Return the duration of a run; None if it did not complete, did not train or lacks its total time."""
         seconds, data = result.seconds, result.data
         count = len(seconds.per_epoch)
         if result.status != "completed" or not count or seconds.total is None:
@@ -46,7 +46,7 @@ class Duration(NamedTuple):
 def estimate_seconds(configs: Sequence[DictConfig], outputs: Path) -> list[float | None]:
     """Estimate how many seconds each job takes without early stopping.
 
-    An estimate is None if no completed run has the settings of the job, or if the number of epochs is not limited.
+    An estimate is None if no completed run has the settings of the job, or the job's number of epochs is not limited.
 
     Args:
         outputs: folder that contains the earlier runs.

@@ -39,7 +39,7 @@ class Sweep:
     Args:
         arguments: the command line that started the sweep, including flags.
         jobs: all jobs; in a search, the jobs that have been sampled so far.
-        record: other fields, such as the start time.
+        record: other fields of the file, such as the start time.
     """
 
     folder: Path
@@ -97,9 +97,10 @@ def _is_within(folder: str) -> bool:
 
 
 def shared_overrides(jobs: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the overrides that all jobs share, and that the names of jobs omit.
+    """Return the overrides that all jobs share.
 
-    For a single job, these are the overrides that are absolute paths, so that its name contains its other overrides.
+    For a single job, these are only the overrides whose values are absolute paths, so that the name of its folder
+    contains all others.
     """
     if len(jobs) > 1:
         return frozenset(jobs[0]).intersection(*jobs)

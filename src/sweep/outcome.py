@@ -50,7 +50,7 @@ def read_recorded_outcome(folder: Path) -> Outcome:
 
 
 def load_or_warn(folder: Path) -> RunResult:
-    """Return the record of a run; if it cannot be read, an empty record, with a warning."""
+    """Return the record of a run; if it cannot be read, log a warning and return an empty record."""
     try:
         return RunResult.load(folder)
     except UserError as error:

@@ -31,7 +31,7 @@ class ValidatedJob(NamedTuple):
     """The result of validating one job.
 
     Args:
-        mistakes: the reasons why the job cannot run; empty if it can.
+        mistakes: the reasons why the job cannot run; empty if it can run.
         signature: the configuration as text, which is the same for duplicate jobs; empty if there are mistakes.
     """
 
@@ -50,7 +50,7 @@ def validate_jobs(composer: Composer, requests: Sequence[tuple[int, list[str]]])
         requests: number and overrides of each job.
 
     Raises:
-        UserError: if a job cannot run; the message lists all mistakes, each with its jobs.
+        UserError: if a job cannot run; the message lists all mistakes, each with the jobs that contain it.
     """
 
     def validate(requests: Sequence[tuple[int, list[str]]]) -> list[ValidatedJob]:
@@ -104,7 +104,7 @@ def _add_duplicate_mistakes(results: list[ValidatedJob]) -> None:
 
 
 def _format_report(results: Sequence[ValidatedJob], shared: Collection[str]) -> str:
-    """Return a message that lists all mistakes, each with its jobs."""
+    """Return a message that lists all mistakes, each with the jobs that contain it."""
     jobs_by_mistake: dict[Mistake, list[str]] = {}
     for job, mistakes, _ in results:
         for mistake in mistakes:

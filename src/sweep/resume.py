@@ -26,8 +26,9 @@ def requests_resume(overrides: Sequence[str]) -> bool:
 
 
 def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[str]:
-    """Return the overrides that resume the sweep in `sweep.resume=<folder>`: the typed ones, and the recorded ones that
-    they do not replace.
+    """Return the overrides that resume the sweep in the folder that `sweep.resume=<folder>` names.
+
+    They are the typed overrides and the recorded overrides that the typed overrides do not replace.
 
     Args:
         flags: the command line. Apart from `sweep.resume`, it may contain new values of Hydra's own options, such as
@@ -70,8 +71,8 @@ def restore_sweep_overrides(flags: Namespace, repository: Repository) -> list[st
 def resume_from_last_checkpoint(cfg: DictConfig, folder: Path) -> None:
     """Set `cfg.ckpt_path` to the last checkpoint in the job's folder, if the job trains and the file can be read.
 
-    The rows that were logged after this checkpoint (without a checkpoint, all rows) are removed, because the job logs
-    them again.
+    The rows that were logged after this checkpoint are removed, because the job logs them again; if the job does not
+    resume from a checkpoint, all rows are removed.
     """
     from src.run_folder import trim_logs
 

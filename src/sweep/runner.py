@@ -60,7 +60,10 @@ class SweepRunner:
         return [job for job in jobs if read_outcome(self.folder / job.folder).status not in DONE]
 
     def validate(self, requests: Sequence[tuple[int, list[str]]]) -> list[Job]:
-        """Return the jobs with these numbers and overrides, and with their folders, if all of them can run.
+        """Return the requested jobs, with their folders, if all of them can run.
+
+        Args:
+            requests: number and overrides of each job.
 
         Raises:
             UserError: if a job cannot run; the message lists all mistakes.
@@ -95,7 +98,7 @@ class SweepRunner:
             The sweep, to which jobs may be added, and a list that collects signals; a signal stops the sweep.
 
         Raises:
-            SystemExit: at the end, if a signal stopped the sweep, or a job is neither completed nor pruned.
+            SystemExit: at the end of the block, if a signal stopped the sweep or a job is neither completed nor pruned.
         """
         if self.is_resumed:
             sweep = Sweep.read(self.folder)

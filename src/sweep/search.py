@@ -63,7 +63,7 @@ class Search:
         self.runner.composer.shared = self.shared
 
     def run(self) -> None:
-        """Run the search; see `GridOrSearch.sweep`."""
+        """Run the search; the errors are those of `GridOrSearch.sweep`."""
         runner = self.runner
         jobs = Sweep.read(runner.folder).jobs if runner.is_resumed else []
         self._validate_boundaries()

@@ -18,7 +18,7 @@ class GridOrSearch(sweeper.Sweeper):
     """Runs every combination of the values on the command line, or the jobs that a search samples.
 
     Args:
-        max_batch_size: number of jobs that are passed to the launcher at a time; None passes all.
+        max_batch_size: number of jobs that are passed to the launcher at a time; None passes all jobs at once.
         params: the values of each option, written as on the command line; the command line itself takes precedence.
         search: options of `src.sweep.search.Search`; None runs every combination.
     """

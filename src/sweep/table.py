@@ -31,7 +31,7 @@ def plan_table(jobs: Sequence[Job], seconds: Sequence[float | None], shared: Col
 
 
 def describe_total(seconds: Sequence[float | None], start: float) -> str:
-    """Describe the estimated duration of a sweep.
+    """Return a sentence with the estimated duration of the jobs of a sweep.
 
     Args:
         seconds: estimated duration of each job; None if unknown.
@@ -39,14 +39,21 @@ def describe_total(seconds: Sequence[float | None], start: float) -> str:
     """
     known = [estimate for estimate in seconds if estimate is not None]
     if not known:
-        return "Their duration is unknown: no completed run below outputs/ has the same settings."
+        return (
+            "Their duration is unknown: no completed run below outputs/ has their settings, or their number of epochs "
+            "is not limited."
+        )
     subject = "One after another, they take" if len(known) == len(seconds) else f"{len(known)} of them take"
     total = format_duration(start + sum(known))
     return f"{subject} about {total} from the start of the command, according to earlier runs with the same settings."
 
 
 def outcome_table(jobs: Sequence[Job], outcomes: Sequence[Outcome], shared: Collection[str]) -> Table:
-    """Build the table of outcomes, with the reason for each failure, but without the overrides that all jobs share."""
+    """Build the table of outcomes, with the reason for each failure or interruption.
+
+    Args:
+        shared: overrides that all jobs share; the table omits them.
+    """
     table = _table("#", "overrides", "status", "accuracy", "time")
     for job, outcome in zip(jobs, outcomes, strict=True):
         accuracy = "" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
