@@ -40,14 +40,14 @@ def require_callbacks(states: dict[str, dict[str, Any]]) -> None:
 
     Args:
         states: the state of each callback, by Lightning's key. A state with `best_model_path` is
-            checked as that of a ModelCheckpoint, whatever its key.
+            checked as the state of a ModelCheckpoint, whatever its key.
 
     Raises:
         ValueError: if a value is missing or has the wrong type, a score is NaN or not a single number, or the path of a
             checkpoint is not a .ckpt file in the folder of the callback.
     """
     for key, state in states.items():
-        name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint
+        name = key.partition("{")[0]  # Lightning appends the options of a ModelCheckpoint to its name
         path, is_checkpoint = f"callbacks.{name}", "best_model_path" in state  # a user's subclass has another name
         require(state, CHECKPOINT if is_checkpoint else CALLBACKS.get(name, {}), path)
         for score in SCORES:

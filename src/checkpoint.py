@@ -44,7 +44,7 @@ class Card:
         }
 
     def with_options(self, options: Mapping[str, Mapping[str, Any]]) -> "Card":
-        """Return a copy in which `options`, by component and name, replace options of the model."""
+        """Return a copy in which `options`, by component and option name, replace options of the model."""
         model = {name: {**node, **options.get(name, {})} for name, node in self.config["model"].items()}
         return replace(self, config={**self.config, "model": model})
 
@@ -88,7 +88,7 @@ def read_checkpoint(path: str | Path, mmap: bool = False) -> dict[str, Any]:
         mmap: whether to map the file into memory instead of copying its content.
 
     Raises:
-        UserError: as `load_checkpoint` does.
+        UserError: for the same reasons as `load_checkpoint`.
     """
     return _read_validated(Path(path), mmap)[0]
 

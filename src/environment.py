@@ -69,7 +69,7 @@ def device_name(device: torch.device) -> str:
 
 
 def peak_memory() -> PeakMemory:
-    """Return the peak memory of this process and of its tensors on the GPU, in MB of 2**20 bytes."""
+    """Return the peak memory of this process and, if there is a GPU, of its tensors there, in MB of 2**20 bytes."""
     unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB
     process = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     cuda = torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else None

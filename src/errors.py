@@ -20,7 +20,7 @@ def name_file(path: object) -> Iterator[None]:
         path: the file at fault.
 
     Raises:
-        UserError: if the block raises one.
+        UserError: if the block raises a `UserError`.
     """
     try:
         yield

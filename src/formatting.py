@@ -7,9 +7,9 @@ from typing import Any
 
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 LISTED_NAMES = 12  # number of names in a list before an ellipsis
-LISTED_VALUES = 5  # number of values in a list before the count of the others
-LONGEST_OPTION = 60  # characters of an option's value
-LONGEST_VALUE = 40  # characters of a value from a data file
+LISTED_VALUES = 5  # number of values in a list before the count of the remaining values
+LONGEST_OPTION = 60  # maximum number of characters of an option's value
+LONGEST_VALUE = 40  # approximate maximum number of characters of a value from a data file
 
 
 def format_count(number: int, noun: str) -> str:
@@ -38,7 +38,7 @@ def format_value(value: Any) -> str:
 def format_repr(value: Any) -> str:
     """Return the repr of a value, truncated to about LONGEST_VALUE characters."""
     if isinstance(value, str | bytes):
-        value = value[: LONGEST_VALUE + 1]  # without computing the repr of a long text
+        value = value[: LONGEST_VALUE + 1]  # so that the repr of a long text is not computed
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE + 2 else f"{text[:LONGEST_VALUE]}…{text[-1]}"
 

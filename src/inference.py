@@ -39,7 +39,7 @@ class Prediction:
 
 
 class Model:
-    """A trained classifier, or an ensemble of several, with the tokenizer of each."""
+    """A trained classifier, or an ensemble of trained classifiers, with the tokenizer of each classifier."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble
@@ -52,8 +52,8 @@ class Model:
     def predict(self, texts: Iterable[str], batch_size: int = 32) -> list[Prediction]:
         """Classify texts by the mean of the classifiers' probabilities.
 
-        The weight of a token is the mean over the classifiers if all of them read the same tokens. Otherwise, it is the
-        weight in the first classifier, and a warning is logged.
+        The weight of a token is the mean of its weights in all classifiers if these read the same tokens. Otherwise, it
+        is the weight in the first classifier, and a warning is logged.
 
         Args:
             batch_size: number of texts in a batch; it does not change the results.

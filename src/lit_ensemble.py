@@ -33,7 +33,10 @@ class JointModel(nn.Module):
         return self._readers[0].embedding
 
     def token_weights(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return attention weights N×L: means over all models if these read the same tokens, else the first model's."""
+        """Return attention weights N×L.
+
+        If all models read the same tokens, these are means over the models; otherwise, they are the first model's.
+        """
         return torch.stack([model.token_weights(tokens, mask) for model in self._readers]).mean(0)
 
 

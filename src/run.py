@@ -114,9 +114,9 @@ class Run:
         return [self.stop, self.speed, Predictions(self.folder.path / "predictions")]
 
     def attach_loggers(self, loggers: list[Logger], steps: int | None = None) -> None:
-        """Log the configuration to the loggers; those that are trackers are closed at the end of the run.
+        """Log the configuration to the loggers; loggers that are trackers are closed at the end of the run.
 
-        Before this, the files of an earlier run in the folder are removed, unless this run continues it.
+        Before that, the files of an earlier run in the folder are removed, unless this run resumes the earlier run.
 
         Args:
             steps: number of optimizer steps before the checkpoint from which the run resumes; None if the run does not
@@ -160,8 +160,8 @@ class Run:
     def select_checkpoint(self, trainer: pl.Trainer) -> str | None:
         """Record the best checkpoint, and return its path, so that it is evaluated.
 
-        Without a best checkpoint, return `ckpt_path` if the run does not train; if it does, return None, which stands
-        for the current weights.
+        Without a best checkpoint, return `ckpt_path` if the run does not train; if the run trains, return None, which
+        stands for the current weights.
         """
         callback = trainer.checkpoint_callback
         if (
@@ -196,7 +196,7 @@ class Run:
         warn_of_single_class(self.folder.path)
 
     def _replace_files(self, loggers: list[Logger], steps: int | None) -> None:
-        """Remove the files of an earlier run or, if this run resumes it, the rows that follow its checkpoint."""
+        """Remove the files of an earlier run or, if this run resumes it, the logged rows after its checkpoint."""
         if steps is not None and self.folder.contains(self.cfg.ckpt_path):
             trim_logs(self.folder.path, steps)
             for logger in loggers:

@@ -1,4 +1,4 @@
-"""The folder of a run: its lock and files, those that a later run removes, and the logs that it trims."""
+"""The folder of a run: its lock, its files, the removal of an earlier run's files, and the trimming of its logs."""
 
 import csv
 from collections.abc import Iterator
@@ -46,14 +46,14 @@ RUN_FILES = (  # files that a new run in the same folder removes; train.log and 
 
 
 def is_main_process() -> bool:
-    """Return whether this process writes files; exactly one process of a distributed run does."""
+    """Return whether this process writes files; exactly one process of a distributed run writes files."""
     return getattr(rank_zero_only, "rank", 0) == 0
 
 
 class RunFolder:
     """The folder of a run, which another process may not use at the same time.
 
-    In the folder of an earlier run, `write_config` is called as soon as the files of that run may be replaced.
+    If the folder contains an earlier run, `write_config` is called as soon as the files of that run may be replaced.
 
     Attributes:
         path: the folder.
@@ -120,7 +120,7 @@ def contains_training(folder: Path) -> bool:
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the files of an earlier run in its folder: those with a default name, and not in a linked folder."""
+    """Return the files of an earlier run: the files with a default name, except files in linked subfolders."""
     paths = [path for pattern in RUN_FILES for path in folder.glob(pattern) if not path.is_dir()]
     return [path for path in paths if path.parent == folder or not path.parent.is_symlink()]
 
@@ -132,7 +132,7 @@ def trim_logs(folder: Path, steps: int) -> None:
 
 
 def trim(path: Path, steps: int) -> None:
-    """Remove incomplete rows and rows written after `steps` optimizer steps.
+    """Remove from a log all incomplete rows and all rows that were written after `steps` optimizer steps.
 
     The log is deleted if no row remains or if it has no column "step".
     """

@@ -20,7 +20,7 @@ def write_log(line: str) -> None:
 
 
 def log_config(cfg: DictConfig) -> None:
-    """Log the resolved configuration if `extras.print_config` is set; only one process of a distributed run does."""
+    """Log the resolved configuration if `extras.print_config` is set, in only one process of a distributed run."""
     if OmegaConf.select(cfg, "extras.print_config") and os.environ.get("LOCAL_RANK", "0") == "0":
         log.info("Configuration:\n%s", OmegaConf.to_yaml(cfg, resolve=True))
 

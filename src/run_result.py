@@ -149,7 +149,7 @@ class RunResult:
         started, finished: time in ISO format, UTC.
         device: name of the processor or of the GPU.
         precision: Lightning's precision, such as 32-true.
-        versions: versions of Python and of the installed packages.
+        versions: versions of Python and of the installed packages in `src.environment.PACKAGES`.
         git_commit: commit of Heed's code; None outside a git repository.
         metrics: final metrics, by names such as test/acc.
         classes: scores of each class, by split and class name.

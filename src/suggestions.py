@@ -51,7 +51,7 @@ def nearest(name: str, names: Iterable[str], at_least: float = 0.5) -> list[str]
         if "." in name:
             return whole
         end = SequenceMatcher(None, name.lower(), other.lower().rpartition(".")[2], autojunk=False).ratio()
-        return max(whole, end - 0.1)  # so that the whole names count more
+        return max(whole, end - 0.1)  # so that the similarity of the whole names counts more
 
     best = max(names, key=similarity, default="")
     return [best] if best and similarity(best) >= at_least else []

@@ -46,7 +46,7 @@ def evaluate_splits(
 def warn_of_single_class(folder: Path) -> None:
     """Warn if all texts of the test split are predicted as one class, although their labels differ.
 
-    Without a test, the validation split is checked; without predictions, nothing is.
+    Without a test, the validation split is checked; without predictions, nothing is checked.
     """
     predictions = read_predictions(folder)
     if predictions is None:
@@ -65,7 +65,7 @@ def warn_of_single_class(folder: Path) -> None:
 
 
 def print_summary(result: RunResult, folder: Path) -> None:
-    """Print the metrics, the scores of each class (for test or else for validation), and the written files."""
+    """Print the metrics, the class scores of the test split or else of the validation split, and the written files."""
     console = OutputConsole()
     console.print(metric_table(result.metrics, _describe_best(result)))
     split = "test" if "test" in result.classes else "val"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def main(cfg: DictConfig) -> float | None:
     """Train and test a classifier, and return the value that a hyperparameter search optimizes.
 
-    This is the monitored metric of the best checkpoint; None if there is no such checkpoint or the test is off.
+    This is the monitored metric of the best checkpoint; None if there is no such checkpoint or `cfg.test` is false.
     """
     from src import build
     from src.checkpoint import load_checkpoint
