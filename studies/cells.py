@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from src.comparison.formatting import format_p_value
 from src.comparison.measurements import measure, sample_scores
-from src.comparison.rows import difference_verdict
 from src.comparison.runs import FinishedRun
 from src.comparison.scores import scores_by_text
 from src.comparison.statistics import Interval, holm, mean_over_seeds
 from src.comparison.two_level_bootstrap import estimate_difference
 from src.comparison.variants import Variant
+from src.comparison.verdicts import difference_verdict
 
 NOT_MEASURED = "not measured"
 

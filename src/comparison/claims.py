@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from src.comparison.evidence import (
     ALL_RIVALS,
@@ -20,8 +20,7 @@ from src.comparison.study import ClaimDefinition, choice_of
 from src.comparison.twins import Twins, twin_names
 from src.comparison.two_level_bootstrap import Difference
 from src.comparison.variants import Variant
-
-Verdict = Literal["supported", "real but negligible", "not supported", "inconclusive"]
+from src.comparison.verdicts import ClaimVerdict, claim_verdict
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Claim:
 
     text: str  # such as "Attention beats no attention"
     source: str  # the document that makes the claim
-    verdict: Verdict
+    verdict: ClaimVerdict
     numbers: str  # one line, such as "+1.20 (+0.40 to +2.00) points of accuracy; p 0.010 after Holm", or ""
     # lines: the reasons for an inconclusive verdict, if any, then the difference of each pair or from each rival
     evidence: tuple[str, ...]
@@ -147,20 +146,10 @@ def _judge(test: ClaimTest, p_value: float | None, num_tests: int) -> Claim:
         reasons = [f"at least one variant has only {seeds}: a verdict needs {MIN_SEEDS}"]
     elif significant and value > 0 and evidence.contradicting_pairs:
         reasons = [f"true on average, but not for {evidence.contradicting_pairs}"]
-    verdict = "inconclusive" if reasons else _claim_verdict(difference, significant, definition.negligible)
+    verdict = "inconclusive" if reasons else claim_verdict(difference, significant, definition.negligible)
     numbers = format_difference(definition, difference)
     if evidence.rivals:
         numbers += f" against {evidence.rivals[0]}, the strongest rival"
     if p_value is not None:
         numbers += f"; p {format_p_value(p_value)} after Holm"
     return Claim(text, definition.source, verdict, numbers, (*reasons, *evidence.pair_lines), evidence.merged)
-
-
-def _claim_verdict(difference: Difference, significant: bool, negligible: float | None) -> Verdict:
-    """Return the verdict on a claim for which all variants have enough seeds and no pair contradicts the mean."""
-    if significant and difference.value < 0:
-        return "not supported"
-    is_negligible = negligible is not None and difference.high is not None and difference.high < negligible
-    if significant:
-        return "real but negligible" if is_negligible else "supported"
-    return "not supported" if is_negligible else "inconclusive"

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from src.comparison.measurements import FAITHFULNESS, Measurement, sample_runs
-from src.comparison.statistics import LEVEL, MIN_SEEDS, Interval, holm, mcnemar, mean_over_seeds
+from src.comparison.statistics import LEVEL, Interval, holm, mcnemar, mean_over_seeds
 from src.comparison.two_level_bootstrap import Difference, Sample, estimate_difference
 from src.comparison.variants import Variant
+from src.comparison.verdicts import Verdict, difference_verdict
 
 METRICS = ("acc", "f1_macro", "auroc", "ece")  # the scores in every table of scores
-Verdict = Literal["baseline", "better", "worse", "not significant", "exploratory"]
 
 
 @dataclass(frozen=True)
@@ -100,21 +99,6 @@ def _row(
             for sample in sample_runs([variant], name).values()
         },
     )
-
-
-def difference_verdict(gain: float, p_adjusted: float | None, seeds: int) -> Verdict:
-    """Return the verdict on a difference.
-
-    Args:
-        gain: the difference, positive if the variant is better.
-        p_adjusted: p-value after Holm's adjustment; None if there was no test.
-        seeds: number of seeds of the variant or of the baseline, whichever has fewer.
-    """
-    if seeds < MIN_SEEDS:
-        return "exploratory"
-    if p_adjusted is None or p_adjusted >= LEVEL:
-        return "not significant"
-    return "better" if gain > 0 else "worse"
 
 
 def _mcnemar(measurement: Measurement, baseline: Measurement) -> tuple[int, int] | None:

@@ -25,7 +25,7 @@ DIFFERENCES = (
 )
 COST = (
     "Seconds: training time of an epoch without validation; median over epochs, then mean over seeds. Memory: the "
-    "maximum over runs of the memory of the accelerator or, without an accelerator, of the process."
+    "maximum over runs of the memory of the CUDA device or, without one, of the process."
 )
 RULES = (
     "Supported: the effect is significant (p below 5 % after Holm's adjustment for all claims), and no single pair of "

@@ -1,7 +1,7 @@
 """The record of a run: a file in the run's folder with the results of the measures for each text."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from src.errors import UserError
 from src.faithfulness.erasure import SHARES, normalize
-from src.faithfulness.names import ADVERSARY_ARRAYS, GUIDES, RANKINGS
+from src.faithfulness.names import ADVERSARY_ARRAYS, COLUMNS, GUIDES, RANKINGS
 from src.files.arrays import read_arrays
 from src.files.atomic import replace_atomically
 from src.files.plain import require
@@ -23,7 +23,9 @@ SPEC = {
     **{"skipped": int, "seconds": float, "examples": [{"words": [str], "label": str, "predicted": str}]},
 }
 SAMPLE = ("format", "texts", "seed", "checkpoint")  # options that determine the sample of texts and the rankings
-REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error")  # arrays of every record
+# Arrays of every record.
+REQUIRED = ("rows", "lengths", "correct", "probabilities", "weights", "integral_error", "scores")
+BY_SHARE = ("_removal", "_unknown")  # endings of the names of arrays with a value for each erased share
 RANGES = {  # range of the values of each array; other arrays may have any finite values, and all may contain NaN
     "lengths": (0.0, np.inf),
     **dict.fromkeys(
@@ -158,14 +160,17 @@ def _require_arrays(options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     n = arrays["rows"].size
     if (np.diff(arrays["rows"].ravel()) <= 0).any():
         raise ValueError("rows is not strictly ascending")
-    shapes: dict[str, Sequence[tuple[int, ...]]] = {
-        "scores": [(rankings, sum(len(example["words"]) for example in options["examples"]))],
-        "probabilities": [(n, max(1, arrays["probabilities"].size // max(1, n)))],
-        "weights": [(n, int(arrays["lengths"].max(initial=0)))],
-        **{name: [(n,)] for name in ("rows", "lengths", "correct", "integral_error")},
+    by_ranking = {
+        name: (n, rankings, len(SHARES)) if name.endswith(BY_SHARE) else (n, rankings) for name, *_ in COLUMNS
+    }
+    shapes: dict[str, tuple[int, ...]] = {
+        **by_ranking,
+        "scores": (rankings, sum(len(example["words"]) for example in options["examples"])),
+        "probabilities": (n, max(1, arrays["probabilities"].size // max(1, n))),
+        "weights": (n, int(arrays["lengths"].max(initial=0))),
     }
     for name, array in arrays.items():
-        if array.shape not in shapes.get(name, ((n,), (n, rankings), (n, rankings, len(SHARES)))):
+        if array.shape != shapes.get(name, (n,)):
             raise ValueError(f"{name} has shape {array.shape}")
         low, high = RANGES.get(name, (-np.inf, np.inf))
         values = array.astype(np.float64)

@@ -30,7 +30,7 @@ def write_record(run: Path, comprehensiveness: float, tau: float) -> None:
     arrays = {
         "rows": np.arange(2),
         **{name: np.zeros(2, dtype=np.int64) for name in ("lengths", "correct", "integral_error")},
-        **{"probabilities": np.zeros((2, 3)), "weights": np.zeros((2, 0))},
+        **{"probabilities": np.zeros((2, 3)), "weights": np.zeros((2, 0)), "scores": np.zeros((1, 0))},
         "comprehensiveness_removal": np.full((2, 1, 5), comprehensiveness),
         **{"comprehensiveness_low": np.array([-0.1, 0.2]), "comprehensiveness_high": np.array([0.4, 0.2])},
         "tau_gradient": np.array([tau - 0.1, tau + 0.1]),

@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 
-from src.comparison.claims import Claim, Verdict
+from src.comparison.claims import Claim
 from src.comparison.comparison import Comparison, compare
 from src.comparison.page import render
 from src.comparison.page.texts import MAX_OPEN
+from src.comparison.verdicts import ClaimVerdict
 from tests.comparison.sweeps import text, write_failed, write_whole_sweep
 from tests.reports.page.browser import needs_browser, visit
 from tests.reports.page.reader import Reader, check_page
@@ -63,10 +64,10 @@ def test_numbers_are_those_of_the_comparison(html: str, comparison: Comparison) 
 
 
 def test_every_verdict_on_a_claim_has_a_style(comparison: Comparison) -> None:
-    claims = tuple(Claim("A claim", "a source", verdict, "+0.20", ()) for verdict in get_args(Verdict))
+    claims = tuple(Claim("A claim", "a source", verdict, "+0.20", ()) for verdict in get_args(ClaimVerdict))
     html = render(replace(comparison, claims=claims))
     check_page(html)
-    for verdict in get_args(Verdict):
+    for verdict in get_args(ClaimVerdict):
         kind = html.split(f">{verdict}</span>")[0].rsplit('class="verdict ', 1)[1].rstrip('"')
         assert kind == "inconclusive" or f".verdict.{kind}::before" in html, verdict
 
