@@ -32,7 +32,7 @@ def resume_command(checkpoint: str) -> str:
 
 
 def overrides() -> tuple[str, ...]:
-    """Return the overrides on the command line; an empty tuple outside Hydra."""
+    """Return the overrides of this run or job, except those of Hydra's own options; an empty tuple outside Hydra."""
     return tuple(HydraConfig.get().overrides.task) if HydraConfig.initialized() else ()
 
 

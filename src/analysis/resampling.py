@@ -77,7 +77,7 @@ def confusion_scores(matrices: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def resample_counts(n: int, times: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield `times` resamples of n texts, as the counts of the texts, in blocks B×n of B resamples each."""
+    """Yield `times` resamples of n texts in blocks B×n of B resamples: how many times each text was drawn."""
     step = max(1, MAX_DRAWS // n)
     for start in range(0, times, step):
         draws = rng.integers(0, n, (min(step, times - start), n))

@@ -34,7 +34,8 @@ def recorded_override_mistakes(
 
     Args:
         recorded: the overrides of the sweep and of its jobs.
-        typed: overrides on the command line, which may have several values; all of them are allowed.
+        typed: the overrides on the command line. They are allowed; if an override has several values, so is the
+            override with each of these values.
         folder: folder of the sweep.
         repository: the config files that the command line selects.
     """

@@ -43,7 +43,7 @@ def measure(
     Args:
         metric: the compared score.
         others: further scores to compute.
-        added: functions of scores that are not in `src.comparison.scores.SCORES`, by name.
+        added: functions that compute further scores, which `src.comparison.scores.SCORES` lacks, by name of the score.
 
     Raises:
         UserError: if runs were tested on different texts, or the metric is not defined on these texts.

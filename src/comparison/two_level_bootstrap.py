@@ -92,7 +92,7 @@ def estimate_difference(terms: Sequence[tuple[float, Sample]], seed: int = 0, le
 
     Args:
         terms: weights and samples; each sample occurs once.
-        seed: seed of the resampling.
+        seed: seed for the resampling of seeds; the samples contain the resampled texts.
         level: 1 minus the coverage of the interval.
     """
     rng = np.random.default_rng(seed)

@@ -106,7 +106,9 @@ def _unpacker(file: IO[bytes], size: int, source: str) -> Callable[[int], bytes]
         try:
             data = unpacked.read(count)
         except (OSError, EOFError, zlib.error) as error:
-            raise UserError(f"{source}: is not a gzip file, or is damaged ({error}); write it again") from None
+            raise UserError(
+                f"{source}: is not a gzip file, or is damaged ({error}); compress or download it again"
+            ) from None
         if unpacked.tell() > limit:
             raise UserError(
                 f"{source}: unpacks to more than {limit >> 20:,} MiB and {MAX_EXPANSION} times its size, which is "

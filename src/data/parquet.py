@@ -62,4 +62,6 @@ def _explain_errors(place: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise UserError(f"{place}: is not a Parquet file, or is damaged ({reason}); write it again") from None
+        raise UserError(
+            f"{place}: is not a Parquet file, or is damaged ({reason}); save or download it again"
+        ) from None

@@ -20,9 +20,10 @@ BLOCK = 1000  # number of texts encoded at a time, and between two updates of th
 
 
 class Tokenizer:
-    """A trained tokenizer. Id 0 is padding, and never occurs in an encoded text; id 1 stands for unknown words.
+    """A trained tokenizer. Id 0 is padding, and never occurs in an encoded text; id 1 is reserved for unknown words.
 
-    If ids 0 and 1 of a pretrained tokenizer have other meanings, two (`shift`) is added to all of its ids.
+    If ids 0 and 1 of a pretrained tokenizer have other meanings, two (`shift`) is added to all of its ids. The
+    tokenizer's own unknown token, if it has one, then stands for unknown words.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:

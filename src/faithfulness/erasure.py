@@ -29,7 +29,7 @@ def replace(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray
 
 
 def replace_others(tokens: np.ndarray, positions: np.ndarray, token: int) -> np.ndarray:
-    """Return the text with `token` at all positions except these."""
+    """Return the text with `token` at every position that is not in `positions`."""
     return replace(tokens, np.delete(np.arange(len(tokens)), positions), token)
 
 

@@ -44,7 +44,7 @@ def guide_results(probe: Probe, train: Sample, test: Sample, training: Training)
     """Return for each guide, by its name in GUIDES, n values: 1 for a test text that it classifies correctly, else 0.
 
     A guide uses uniform weights, the weights of the model's attention, or weights that the guide learns. All guides
-    start from the same parameters and use the word vectors of the model, which are not trained.
+    start from the same parameters, and use the word vectors of the trained model, which stay fixed.
     """
     weights_of: dict[str, Callable[[Texts], Scores | None]] = {
         "guide_uniform": lambda texts: [np.full(len(text), 1 / len(text)) for text in texts],

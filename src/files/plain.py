@@ -30,8 +30,8 @@ def require(value: Any, spec: Any, path: str = "") -> None:
         path: path of the value in the file, for messages.
 
     Raises:
-        ValueError: if a value does not match its specification; the message contains the path of the value, the
-            expected type and the actual type.
+        ValueError: if a required key is missing, or a value does not match its specification; the message contains the
+            path and, for a value, the expected and the actual type.
     """
     prefix = f"{path}: " if path else ""
     if isinstance(spec, Mapping):

@@ -53,7 +53,7 @@ class Example:
 
     @property
     def title(self) -> str:
-        """Split, row number, true class, predicted class with its probability, and the part read if truncated."""
+        """Split, row number, true class, predicted class, its probability and, if truncated, the part that was read."""
         prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
         classes = prediction if self.label is None else f"{self.label}, {prediction}"
         cut = f", {self.cut}" if self.cut else ""
