@@ -9,11 +9,11 @@ from torch.optim import Optimizer
 from src.build.objects import class_at, make, make_all, prefix_errors
 from src.data.codec import Codec
 from src.errors import UserError
+from src.misspellings import did_you_mean, nearest
 from src.models.classifier import Classifier
 from src.optim.parameter_groups import parameter_groups
 from src.optim.schedulers import step_options
 from src.optim.sparse import has_sparse_gradients, require_sparse_support
-from src.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:  # importing Lightning takes seconds; only training and evaluation need it
     import pytorch_lightning as pl

@@ -8,7 +8,7 @@ from src.config.mistakes import Mistake
 from src.config.required import required_message
 from src.extras import plugin_install_hint
 from src.formatting import format_names, format_value
-from src.suggestions import nearest, no_such_choice
+from src.misspellings import nearest, no_such_choice
 
 Groups = Mapping[str, list[str]]  # group → its choices
 

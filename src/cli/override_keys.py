@@ -18,7 +18,7 @@ from src.config.plain import written_values
 from src.config.required import required_message
 from src.config.validation import option_at
 from src.formatting import format_names
-from src.suggestions import nearest, no_such, no_such_choice
+from src.misspellings import nearest, no_such, no_such_choice
 
 
 def check_key(override: ParsedOverride, cfg: DictConfig, repository: Repository) -> Mistake | None:

@@ -18,7 +18,7 @@ from src.comparison.study import DEFAULT_STUDY, load_study
 from src.comparison.twins import find_twins
 from src.comparison.variants import Variant, group_runs
 from src.errors import UserError
-from src.suggestions import nearest, no_such
+from src.misspellings import nearest, no_such
 
 REPEATED = "a later run has the same configuration and seed, and is compared instead"
 

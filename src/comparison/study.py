@@ -23,7 +23,7 @@ from src.errors import UserError
 from src.files.plain import require_plain
 from src.files.yaml_loader import YAML_LOADER
 from src.formatting import format_names, format_value
-from src.suggestions import nearest, no_such
+from src.misspellings import nearest, no_such
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"

@@ -13,7 +13,7 @@ from src.config.copying import copy_config
 from src.config.hydra_adapter import Loader, file_of, group_choices, primary_configs, undecodable_file
 from src.config.hydra_errors import explain, explain_yaml
 from src.errors import UserError
-from src.suggestions import did_you_mean, nearest
+from src.misspellings import did_you_mean, nearest
 
 
 class Repository:

@@ -5,7 +5,7 @@ import re
 from hydra.errors import HydraException, MissingConfigException
 from yaml import YAMLError
 
-from src.suggestions import no_such_choice
+from src.misspellings import no_such_choice
 
 # A message of Hydra is cut off where one of these texts begins
 ASIDES = ("\nConfig search path", "\nSee http", "\nTo append", "\nAvailable options", "\n    full_key")

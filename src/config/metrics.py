@@ -12,7 +12,7 @@ from src.config.mistakes import Mistake
 from src.config.plain import value_at
 from src.config.targets import TRUSTED, find_class
 from src.formatting import format_names, format_value
-from src.suggestions import nearest, no_such
+from src.misspellings import nearest, no_such
 
 DEFAULT = Path(__file__).resolve().parents[2] / "conf" / "metrics" / "default.yaml"
 ALWAYS_LOGGED = ("train/loss", "train/acc", "val/loss")

@@ -9,7 +9,7 @@ from typing import Any
 
 from src.errors import UserError
 from src.formatting import format_names
-from src.suggestions import did_you_mean, nearest
+from src.misspellings import did_you_mean, nearest
 
 TRUSTED = frozenset(
     {

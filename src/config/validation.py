@@ -20,7 +20,7 @@ from src.config.required import missing_classes, missing_weights
 from src.config.values import describe_type, describe_value, matches_type
 from src.errors import UserError
 from src.formatting import format_names, format_value
-from src.suggestions import nearest, no_such
+from src.misspellings import nearest, no_such
 
 # Keys of a node with `_target_` that are not options of its class
 HYDRA_KEYS = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")

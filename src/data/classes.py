@@ -10,7 +10,7 @@ from src.data.examples import Examples
 from src.data.rows import format_places
 from src.errors import UserError
 from src.formatting import format_list, format_repr
-from src.suggestions import suggestion
+from src.misspellings import suggestion
 
 MAX_FRACTIONAL_CLASSES = 100  # maximum number of classes if all labels are numbers, but not all are written as integers
 WHOLE = re.compile(r"[-+]?\d+")

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from src.errors import UserError
-from src.suggestions import suggestion
+from src.misspellings import suggestion
 
 
 def absolute_path(path: str | Path, option: str) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from src.errors import UserError
 from src.formatting import format_list
-from src.suggestions import suggestion
+from src.misspellings import suggestion
 
 MAX_PLACES = 5  # maximum number of rows that a message lists
 

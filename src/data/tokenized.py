@@ -15,7 +15,7 @@ from src.data.tokenizer import TokenizerBuilder
 from src.data.trained_tokenizer import Tokenizer, text_blocks
 from src.errors import UserError
 from src.formatting import format_list, format_repr
-from src.suggestions import suggestion
+from src.misspellings import suggestion
 
 log = logging.getLogger(__name__)
 SPLITS = ("train", "val", "test")

@@ -13,7 +13,7 @@ from src.data.readers import CHUNK
 from src.data.rows import Rows, check_columns
 from src.errors import UserError
 from src.formatting import format_list
-from src.suggestions import suggestion
+from src.misspellings import suggestion
 
 
 class Hub(TextDataModule):

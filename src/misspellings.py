@@ -1,4 +1,4 @@
-"""Suggest valid names in messages about misspelt names."""
+"""Messages about misspelt names, with the valid names that are most similar."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
