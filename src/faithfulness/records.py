@@ -102,9 +102,9 @@ class Record:
         """Return the measures in these options that the record lacks, or has for other training options."""
         if not self.is_of(options):
             return list(options["measures"])
-        training, wanted = self.options["training"], options["training"]
-        known = {name for name in self.options["measures"] if training.get(name) == wanted.get(name)}
-        return [name for name in options["measures"] if name not in known]
+        recorded, requested = self.options["training"], options["training"]
+        usable = {name for name in self.options["measures"] if recorded.get(name) == requested.get(name)}
+        return [name for name in options["measures"] if name not in usable]
 
     def extended(self, options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Record":
         """Return a record with further measures of the same texts."""

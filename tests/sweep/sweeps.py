@@ -11,10 +11,8 @@ SMALL = ("model.encoder.hidden_dim=6", "callbacks=checkpoints", "logger=csv")
 
 
 def start_sweep(folder: Path, *arguments: str) -> Fork:
-    """Start `python -m tests.sweep.quick` in `folder`."""
-    words, options = command(folder, "train", *arguments)
-    words[2] = "tests.sweep.quick"
-    return Fork(words, options, merge=True)
+    """Start `python -m src.train` in `folder`."""
+    return Fork(*command(folder, "train", *arguments), merge=True)
 
 
 def run_sweep(folder: Path, *arguments: str) -> tuple[int, str]:
