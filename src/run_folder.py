@@ -12,8 +12,7 @@ from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
 from src.errors import UserError
-from src.files.atomic import replace_atomically
-from src.files.lock import LOCK_TIMEOUT, lock_folder
+from src.files import LOCK_TIMEOUT, lock_folder, replace_atomically, write_text
 from src.loggers.csv import FILE
 from src.run_result import RESULT_FILE, RunResult
 
@@ -102,7 +101,7 @@ class RunFolder:
     def write_config(self, config: dict[str, Any]) -> None:
         """Write the configuration; from now on, `save_result` replaces the record of an earlier run."""
         self._is_writable = True
-        (self.path / "config.yaml").write_text(OmegaConf.to_yaml(config), encoding="utf-8")
+        write_text(self.path / "config.yaml", OmegaConf.to_yaml(config))
 
     def save_result(self, result: RunResult) -> None:
         """Write the record of the run, unless the configuration was not written in this process."""

@@ -4,16 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import ConfigDict
+
 from src.errors import UserError
-from src.files.plain import require
-from src.files.record import make_record, nullable, plain_record, read_json, record_spec, write_json
+from src.files import read_json, write_json
 
 RESULT_FILE = "result.json"
 FORMAT = 1
 
 
+class FiniteNumbers:
+    """A record whose numbers must be finite when pydantic reads it."""
+
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)
+
+
 @dataclass(frozen=True)
-class SplitSummary:
+class SplitSummary(FiniteNumbers):
     """The texts of a split before truncation.
 
     Args:
@@ -42,7 +49,7 @@ class SplitSummary:
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(FiniteNumbers):
     """The data of a run.
 
     Args:
@@ -65,8 +72,8 @@ class Data:
     max_length: int | None = None
     majority_class: str | None = None
     vectors: int | None = None
-    folds: int | None = nullable()
-    fold: int | None = nullable()
+    folds: int | None = None
+    fold: int | None = None
     splits: Mapping[str, SplitSummary] = field(default_factory=dict)
 
     @property
@@ -77,7 +84,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(FiniteNumbers):
     """Numbers of parameters: all, trainable, and by component."""
 
     total: int | None = None
@@ -86,41 +93,41 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Best:
+class Best(FiniteNumbers):
     """The best checkpoint: its path in the run folder, the monitored metric and its value, and the epoch (from 0)."""
 
     checkpoint: str | None = None
-    monitor: str | None = nullable()
-    value: float | None = nullable()
+    monitor: str | None = None
+    value: float | None = None
     epoch: int | None = None
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(FiniteNumbers):
     """A final metric with its 95 % interval and the number of texts.
 
     The value and the bounds are None if the metric is undefined for the texts. The bounds alone are None if they cannot
     be estimated, for example because the metric has the same value in all resamples.
     """
 
-    value: float | None = nullable()
-    low: float | None = nullable()
-    high: float | None = nullable()
-    n: int | None = nullable()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
 
 
 @dataclass(frozen=True)
-class ClassScore:
+class ClassScore(FiniteNumbers):
     """Precision, recall and F1 of a class in a split, and its number of texts."""
 
-    precision: float | None = nullable()
-    recall: float | None = nullable()
-    f1: float | None = nullable()
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
     support: int | None = None
 
 
 @dataclass(frozen=True)
-class Seconds:
+class Seconds(FiniteNumbers):
     """Durations of the whole run, of all training epochs, of each epoch, and of the test; epochs exclude validation."""
 
     total: float | None = None
@@ -130,15 +137,22 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class PeakMemory:
+class PeakMemory(FiniteNumbers):
     """Peak memory of the process and, if there is a GPU, of its tensors there, in MB of 2**20 bytes."""
 
-    process: float | None = nullable()
-    cuda: float | None = nullable()
+    process: float | None = None
+    cuda: float | None = None
 
 
 @dataclass(frozen=True)
-class RunResult:
+class Version(FiniteNumbers):
+    """The version of the format of the file; a file without one has the first format."""
+
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class RunResult(FiniteNumbers):
     """The record of a run. A field is None or empty if the run did not reach the step that determines it.
 
     Args:
@@ -159,7 +173,7 @@ class RunResult:
     format: int = FORMAT
     task: str | None = None
     status: str = "pending"
-    error: str | None = nullable()
+    error: str | None = None
     command: str | None = None
     overrides: tuple[str, ...] = ()
     seed: int | None = None
@@ -170,12 +184,12 @@ class RunResult:
     device: str | None = None
     precision: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    git_commit: str | None = nullable()
+    git_commit: str | None = None
     best: Best = Best()
     metrics: Mapping[str, Score] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, ClassScore]] = field(default_factory=dict)
     seconds: Seconds = Seconds()
-    texts_per_second: float | None = nullable()
+    texts_per_second: float | None = None
     peak_memory_mb: PeakMemory = PeakMemory()
     finished: str | None = None
 
@@ -188,26 +202,19 @@ class RunResult:
         """
         path = folder / RESULT_FILE
         try:
-            content = read_json(path, {"format?": int})
-            if (version := content.get("format", FORMAT)) > FORMAT:
+            if (version := read_json(path, Version).format) > FORMAT:
                 raise UserError(
                     f"{path} has format {version}, but this version of Heed reads formats up to {FORMAT}: update Heed"
                 )
-            require(content, record_spec(cls))
+            return read_json(path, cls)
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError) as error:
             raise UserError(f"{path} cannot be read ({error}): delete it or run again") from error
-        result: RunResult = make_record(cls, content)
-        return result
 
     def save(self, folder: Path) -> None:
-        """Write the record into the folder atomically.
-
-        Raises:
-            ValueError: if a number is not finite.
-        """
-        write_json(folder / RESULT_FILE, plain_record(self))
+        """Write the record into the folder atomically."""
+        write_json(folder / RESULT_FILE, self)
 
     @property
     def architecture(self) -> str:

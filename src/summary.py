@@ -9,7 +9,7 @@ from torchmetrics import MetricCollection
 from src.analysis.added_metrics import AddedMetric
 from src.analysis.metrics import class_scores, evaluate
 from src.config.metrics import default_metrics
-from src.files.arrays import read_arrays
+from src.files import read_arrays
 from src.process.console import OutputConsole
 from src.reports.files import read_predictions
 from src.reports.tables import class_table, files_table, metric_table

@@ -33,7 +33,7 @@ from scipy.special import softmax
 from src.comparison.runs import FinishedRun, find_runs
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
-from src.files.record import plain_record
+from src.files import plain_values, replace_atomically, write_arrays, write_text
 from src.reports.files import read_statistics
 from src.run_result import RESULT_FILE
 
@@ -64,19 +64,19 @@ def write_release(sweep: Path, file: Path) -> int:
     runs = find_runs([sweep]).runs
     rows = [_record(run) for run in runs]
     columns = {name: [row[name] for row in rows] for name in SCHEMA.names}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        pa.table(columns, SCHEMA),
-        file,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=False,
-        column_encoding={
-            "labels.list.element": "DELTA_BINARY_PACKED",
-            "index.list.element": "DELTA_BINARY_PACKED",
-            "log_odds.list.element": "BYTE_STREAM_SPLIT",
-        },
-    )
+    with replace_atomically(file) as part:
+        pq.write_table(
+            pa.table(columns, SCHEMA),
+            part,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=False,
+            column_encoding={
+                "labels.list.element": "DELTA_BINARY_PACKED",
+                "index.list.element": "DELTA_BINARY_PACKED",
+                "log_odds.list.element": "BYTE_STREAM_SPLIT",
+            },
+        )
     return len(rows)
 
 
@@ -127,7 +127,7 @@ def _record(run: FinishedRun) -> dict[str, Any]:
         raise UserError(f"{run.folder} has no predictions for the test split")
     record = {
         "run": run.folder.name,
-        "result": _json(plain_record(replace(run.result, command=None, overrides=())), run.folder),
+        "result": _json(plain_values(replace(run.result, command=None, overrides=())), run.folder),
         "config": _json(_without_folders(run.config), run.folder),
         "log_odds": pack_probabilities(predictions.probabilities).ravel(),
         "labels": predictions.labels,
@@ -181,13 +181,12 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
     if Path(name).name != name or name in ("", ".", ".."):
         raise UserError(f"{file}: {name!r} is not the name of a run")
     run = folder / name
-    (run / "predictions").mkdir(parents=True)
-    (run / RESULT_FILE).write_text(row["result"] or "", encoding="utf-8")
-    (run / "config.yaml").write_text(_yaml(row["config"] or "", file), encoding="utf-8")
+    write_text(run / RESULT_FILE, row["result"] or "")
+    write_text(run / "config.yaml", _yaml(row["config"] or "", file))
     odds = np.array(row["log_odds"] or [], dtype=np.float16)
     if len(classes) < 2 or odds.size != len(row["labels"] or []) * (len(classes) - 1):
         raise UserError(f"{file}: {name}: the number of log-odds does not match the numbers of labels and classes")
-    np.savez(
+    write_arrays(
         run / "predictions" / "test.npz",
         probabilities=unpack_probabilities(odds.reshape(-1, len(classes) - 1)),
         labels=np.array(row["labels"], dtype=np.int64),
@@ -198,7 +197,7 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
         position, entropy, length = (
             np.array(row[name], dtype=np.float32) for name in ("position_mean", "entropy", "length")
         )
-        np.savez(
+        write_arrays(
             run / "attention_stats.npz",
             position_mean=position,
             entropy=entropy,
@@ -207,8 +206,7 @@ def _write_run(row: dict[str, Any], folder: Path, file: Path) -> Path:
         )
     for name, target in (("gradients", run / "gradients.csv"), ("curves", run / "csv" / "metrics.csv")):
         if row[name]:
-            target.parent.mkdir(exist_ok=True)
-            target.write_text(row[name], encoding="utf-8")
+            write_text(target, row[name])
     return run
 
 

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from pytorch_lightning.utilities import rank_zero_only
 
 from src.errors import UserError
-from src.files.lock import lock_folder
+from src.files import lock_folder
 from src.run import Run
 from src.run_result import RunResult
 

@@ -114,15 +114,13 @@ def test_a_complete_record_is_read(sweep: Path) -> None:
 def test_a_record_does_not_change_when_it_is_read_and_written(sweep: Path, tmp_path: Path) -> None:
     RunResult.load(write_record(sweep, RECORD)).save(tmp_path)
     content = json.loads((tmp_path / "result.json").read_text())
+    assert content["data"]["splits"]["train"].pop("in_train") is None
     assert content == RECORD
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_fields_without_a_value_are_omitted(tmp_path: Path) -> None:
+def test_a_record_of_a_run_that_failed_early_is_read_and_written(tmp_path: Path) -> None:
     RunResult(status="failed", error="x").save(tmp_path)
-    content = json.loads((tmp_path / "result.json").read_text())
-    defaults = {"overrides": [], "git_commit": None, "texts_per_second": None}
-    assert content == {"format": FORMAT, "status": "failed", "error": "x", **defaults}
     assert RunResult.load(tmp_path) == RunResult(status="failed", error="x")
 
 
@@ -135,8 +133,9 @@ def test_a_record_without_a_format_is_read_and_a_newer_format_is_refused(sweep: 
 
 def test_a_failed_write_keeps_the_previous_record(tmp_path: Path) -> None:
     RunResult(seed=1).save(tmp_path)
-    with pytest.raises(ValueError, match="Out of range float"):
-        RunResult(best=Best(value=float("nan"))).save(tmp_path)
+    unserializable: Any = object()
+    with pytest.raises(ValueError, match="Unable to serialize"):
+        RunResult(best=Best(checkpoint=unserializable)).save(tmp_path)
     assert RunResult.load(tmp_path).seed == 1
 
 
@@ -179,16 +178,13 @@ def test_estimates_ignore_damaged_runs(record: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[1]", "expects a mapping, got a list"),
-        ('"completed"', "expects a mapping, got text"),
-        ('{"status": null}', "status: expects text, got null"),
-        ('{"seconds": null}', "seconds: expects a mapping, got null"),
-        ('{"seconds": {"total": "3"}}', r"seconds\.total: expects a finite number, got text"),
-        (
-            '{"metrics": {"test/acc": {"value": NaN}}}',
-            r"metrics\.test/acc\.value: expects a finite number or null, got nan",
-        ),
-        ('{"seed": 1' + "0" * 400 + "}", "seed: expects a whole number, got a number of more than 64 bits"),
+        ("[1]", "input should be an object"),
+        ('"completed"', "input should be an object"),
+        ('{"status": null}', "status: input should be a valid string"),
+        ('{"seconds": null}', "seconds: input should be an object"),
+        ('{"seconds": {"total": "3"}}', r"seconds\.total: input should be a valid number"),
+        ('{"metrics": {"test/acc": {"value": NaN}}}', r"metrics\.test/acc\.value: input should be a finite number"),
+        ('{"seed": 1' + "0" * 5000 + "}", "number out of range"),
         ("[" * 100_000, "cannot be read"),
         ('{"status": "comp', "cannot be read"),
         ("\x00", "cannot be read"),

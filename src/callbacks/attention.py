@@ -14,6 +14,7 @@ import torch
 from src.callbacks.errors import Prediction, write_errors
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
+from src.files import write_arrays, write_text
 
 log = logging.getLogger(__name__)
 BINS = 50  # equal parts of a text, in which `by_position` sums the weights
@@ -90,7 +91,7 @@ class AttentionRecorder(pl.Callback):
             {**entry, **explanation.to_dict()} for entry, explanation in zip(metadata, explanations, strict=True)
         ]
         text = json.dumps(examples, separators=(",", ":"))
-        (self.folder / "attention.json").write_text(text, encoding="utf-8")
+        write_text(self.folder / "attention.json", text)
 
     def _select_rows(self) -> list[int]:
         """Return the rows of the test split whose texts are shown."""
@@ -121,7 +122,7 @@ class AttentionRecorder(pl.Callback):
             lengths.append(length)
             positions += [by_position(row[:size]) for row, size in zip(weights.numpy(), length, strict=True)]
         entropy = np.concatenate(entropies)
-        np.savez_compressed(
+        write_arrays(
             self.folder / "attention_stats.npz",
             position_mean=np.mean(positions, 0),
             entropy=entropy,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from src.data.datamodule import TextDataModule
 from src.errors import UserError
+from src.files import replace_atomically
 
 log = logging.getLogger(__name__)
 COLUMNS = ("kind", "index", "label", "predicted", "probability", "text", "words")
@@ -39,7 +40,7 @@ def write_errors(path: Path, predictions: Sequence[Prediction], count: int, data
         return
     labels = data.tokenized("test").labels[rows].tolist() if rows else []
     explanations = module.explain(data.codec, texts)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replace_atomically(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for kind, row, label, text, each in zip(kinds, rows, labels, texts, explanations, strict=True):

@@ -11,6 +11,7 @@ import torch
 from src.analysis.resampling import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
+from src.files import write_text
 
 MIN_COUNT = 20  # words that occur less often in the test split are omitted from the output
 SHOWN = 40  # maximum number of words in the output
@@ -67,7 +68,7 @@ class LexiconShare(pl.Callback):
             return
         statistics = compare_with_chance(np.concatenate(self._weight), np.concatenate(self._chance))
         text = json.dumps({**statistics, "words": self._most_attended()}, indent=1)
-        (self.folder / "lexicon.json").write_text(text, encoding="utf-8")
+        write_text(self.folder / "lexicon.json", text)
         for logger in trainer.loggers:
             logger.log_metrics({f"test/lexicon_{name}": statistics[name] for name in ("weight", "chance", "ratio")})
 

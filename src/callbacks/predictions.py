@@ -8,6 +8,8 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+from src.files import write_arrays
+
 
 class Predictions(pl.Callback):
     """Writes the predictions of an evaluation outside training to `<folder>/<split>.npz`, in the order of the split."""
@@ -27,8 +29,7 @@ class Predictions(pl.Callback):
             columns = {key: np.concatenate([shard[key] for shard in shards]) for key in columns}
         index, rows = np.unique(columns["index"], return_index=True)
         if trainer.is_global_zero:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            np.savez_compressed(
+            write_arrays(
                 self.folder / f"{split}.npz",
                 probabilities=columns["probabilities"][rows].astype(np.float32),
                 labels=columns["labels"][rows],

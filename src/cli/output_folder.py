@@ -56,6 +56,7 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
     Raises:
         UserError: if the folder cannot be written to.
     """
+    from src.files import write_text
     from src.process.console import OutputConsole
     from src.reports.tables import files_table
 
@@ -63,7 +64,7 @@ def write_report(folder: Path, texts: Mapping[str, str], tables: "RenderableType
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values(), strict=True):
-            path.write_text(text, encoding="utf-8")
+            write_text(path, text)
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise _unwritable(folder, str(error.strerror)) from None
     console = OutputConsole()

@@ -14,8 +14,8 @@ import numpy as np
 from src.data.files import content_hash
 from src.data.spool import explain_errors
 from src.data.tokenized import SPLITS, TokenizedCorpus, TokenizedSplit
+from src.files import replace_atomically
 from src.files.arrays import map_arrays, write_arrays
-from src.files.atomic import replace_atomically
 
 log = logging.getLogger(__name__)
 ARRAYS = ("tokens", "offsets", "labels", "rows", "digests", "counts")  # the arrays of a TokenizedSplit

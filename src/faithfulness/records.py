@@ -11,8 +11,7 @@ import numpy as np
 from src.errors import UserError
 from src.faithfulness.erasure import SHARES, normalize
 from src.faithfulness.names import ADVERSARY_ARRAYS, COLUMNS, GUIDES, RANKINGS
-from src.files.arrays import read_arrays
-from src.files.atomic import replace_atomically
+from src.files import read_arrays, replace_atomically
 from src.files.plain import require
 
 RECORD_FILE = "faithfulness.npz"

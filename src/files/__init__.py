@@ -1,0 +1,159 @@
+"""Write, lock and read files: everything that Heed writes goes through `replace_atomically`."""
+
+import fcntl
+import os
+import secrets
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from src.errors import UserError
+
+LOCK_TIMEOUT = 1.0  # seconds; a process that only reads the status of a run holds the lock for a shorter time
+Record = TypeVar("Record")
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # creating one takes longer than reading a file
+
+
+@contextmanager
+def replace_atomically(path: Path) -> Iterator[Path]:
+    """Yield an empty temporary file in the folder of `path`, which is created; after the block, it replaces `path`.
+
+    A reader sees either the previous file or the complete new file. After an exception in the block, the previous file
+    is unchanged, and the temporary file is removed. No link is followed: if `path` is a link, the link is replaced.
+
+    Raises:
+        UserError: if the folder is a link, which could lead anywhere in a folder from another person.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    require_no_link(path.parent)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def require_no_link(folder: Path) -> None:
+    """Check that a folder in which files are written is not a link.
+
+    Raises:
+        UserError: if it is a link.
+    """
+    if folder.is_symlink():
+        raise UserError(f"{folder} is a link to another folder: name that folder instead, or remove the link")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with replace_atomically(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Write a dataclass or pydantic model as a JSON file, atomically."""
+    content = _adapter(type(record)).dump_json(record, indent=2)
+    with replace_atomically(path) as part:
+        part.write_bytes(content)
+
+
+def plain_values(record: Any) -> dict[str, Any]:
+    """Convert a dataclass or pydantic model to the plain values of its JSON file, except values that are None."""
+    values: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json", exclude_none=True)
+    return values
+
+
+def read_json(path: Path, kind: type[Record]) -> Record:
+    """Read a JSON file as a value of a type that pydantic knows, such as a dataclass; unknown keys are ignored.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if the file is not JSON, or a value has the wrong type; the message names the first such value.
+    """
+    try:
+        record: Record = _adapter(kind).validate_json(path.read_bytes(), strict=True)
+    except ValidationError as error:
+        raise ValueError(first_mistake(error)) from error
+    return record
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Describe the first mistake that pydantic found, such as `best.epoch: input should be a valid integer`."""
+    mistake = error.errors(include_url=False)[0]
+    path = ".".join(map(str, mistake["loc"]))
+    message = mistake["msg"][0].lower() + mistake["msg"][1:]
+    return f"{path}: {message}" if path else message
+
+
+def write_arrays(path: Path, **arrays: Any) -> None:
+    """Write arrays to a compressed .npz file, atomically."""
+    with replace_atomically(path) as part, part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file by name, after verifying their checksums.
+
+    Raises:
+        OSError: if the file cannot be opened.
+        ValueError: if the file is damaged or contains objects.
+    """
+    with path.open("rb") as file:
+        try:
+            require_checksums(file)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except Exception as error:  # zipfile, zlib and NumPy raise many types for a damaged file
+            raise ValueError(f"is damaged: {error or type(error).__name__}") from error
+
+
+def require_checksums(file: Any) -> None:
+    """Verify the checksums of a zip file, because NumPy and torch do not always do so and could load flipped bits.
+
+    Raises:
+        Exception: if the file is damaged; zipfile and zlib raise many types.
+    """
+    with zipfile.ZipFile(file) as archive:
+        if (damaged := archive.testzip()) is not None:
+            raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
+
+
+@contextmanager
+def lock_folder(folder: Path, timeout: float = 0.0) -> Iterator[bool]:
+    """Lock the folder of a run during the block, and yield whether the lock was acquired.
+
+    If this process dies, a child that it forked within the block still holds the lock until the child ends.
+
+    Args:
+        timeout: seconds to wait while another process holds the lock.
+    """
+    path = folder / ".hydra" / "lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    require_no_link(path.parent)
+    deadline = time.monotonic() + timeout
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    try:
+        while not (is_locked := _try_lock(file)) and time.monotonic() <= deadline:
+            time.sleep(0.05)
+        yield is_locked
+    finally:
+        os.close(file)
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Write and read the arrays of an .npz file, and verify the checksums of zip files."""
+"""Write the arrays of an .npz file so that they can be mapped into memory, and map them."""
 
 import mmap
 import struct
@@ -9,39 +9,13 @@ from typing import IO
 
 import numpy as np
 
+from src.files import require_checksums
+
 ALIGNMENT = 64  # bytes
 HEADER = 30  # bytes; the fixed part of the header of a zip member
 ZIP64_FIELD = 20  # bytes
 EMPTY_FIELD = 4  # bytes; an extra field without content
 PADDING_FIELD = 0xD935  # the registered ID of padding fields in zip files
-
-
-def require_checksums(file: Path | IO[bytes]) -> None:
-    """Verify the CRCs of a zip file, because NumPy and torch do not always verify them and could load flipped bits.
-
-    Raises:
-        Exception: if the file is damaged; zipfile and zlib raise many types.
-    """
-    with zipfile.ZipFile(file) as archive:
-        if (damaged := archive.testzip()) is not None:
-            raise zipfile.BadZipFile(f"the checksum of {damaged!r} does not match")
-
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Verify the checksums of an .npz file, and return its arrays by name.
-
-    Raises:
-        OSError: if the file cannot be opened.
-        ValueError: if the file is damaged or cannot be read.
-    """
-    with path.open("rb") as file:
-        try:
-            require_checksums(file)
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
-        except Exception as error:  # zipfile, zlib and NumPy raise many types for a damaged file
-            raise ValueError(f"is damaged: {error or type(error).__name__}") from error
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:

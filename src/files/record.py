@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from src.files.atomic import replace_atomically
+from src.files import replace_atomically
 from src.files.plain import require
 
 NUMBER, TEXT = (float, None), (str, None)

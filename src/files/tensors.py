@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from src.errors import UserError
-from src.files.arrays import require_checksums
+from src.files import require_checksums
 from src.files.plain import require
 
 FOREIGN = "is not a checkpoint, or contains more than plain values and tensors; use a checkpoint that src.train wrote"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from src.errors import UserError
-from src.files.arrays import read_arrays
+from src.files import read_arrays
 from src.files.record import NUMBER, read_json
 
 Value = TypeVar("Value")

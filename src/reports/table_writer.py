@@ -10,7 +10,7 @@ from typing import Any
 
 from src.data.rows import Rows
 from src.errors import UserError
-from src.files.atomic import replace_atomically
+from src.files import replace_atomically
 from src.formatting import format_repr
 
 ROW_GROUP = 8 << 20  # bytes of row data that are collected in memory for one row group of a Parquet file

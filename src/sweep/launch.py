@@ -18,7 +18,7 @@ from omegaconf import DictConfig, open_dict
 from src.config.quoting import quote
 from src.errors import UserError
 from src.extras import plugin_install_hint
-from src.files.lock import LOCK_TIMEOUT, lock_folder
+from src.files import LOCK_TIMEOUT, lock_folder
 from src.run_result import delete_result
 from src.sweep import processes
 from src.sweep.child import OUTPUT, run_job

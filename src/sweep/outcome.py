@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from src.errors import UserError
-from src.files.lock import lock_folder
+from src.files import lock_folder
 from src.process.startup import STOP_SIGNALS
 from src.run_result import RunResult
 

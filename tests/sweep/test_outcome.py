@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from src.files.lock import lock_folder
+from src.files import lock_folder
 from src.sweep.outcome import ensure_outcome, read_outcome
 
 

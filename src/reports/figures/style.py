@@ -13,7 +13,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from src.files.atomic import replace_atomically
+from src.files import replace_atomically
 
 log = logging.getLogger(__name__)
 WEIGHTS = "Blues"  # colour map of weights: one hue, light to dark, readable in greyscale and with colour blindness

@@ -7,7 +7,7 @@ from typing import Any
 
 from src.analysis.metrics import class_scores, confusion_matrix
 from src.faithfulness.records import Record
-from src.files.atomic import replace_atomically
+from src.files import write_text
 from src.formatting import format_count
 from src.reports.data_table import data_notes, data_rows
 from src.reports.examples import Example, read_examples
@@ -38,8 +38,7 @@ def write_page(run: Path) -> Path | None:
     if html is None:
         return None
     path = run / "page.html"
-    with replace_atomically(path) as part:
-        part.write_text(html, encoding="utf-8")
+    write_text(path, html)
     return path
 
 
