@@ -15,12 +15,23 @@ DESCRIPTION = """\
 Builds a W&B workspace: a ranking with error bars, the attention mechanisms of each encoder, accuracy against cost,
 parallel coordinates of all hyperparameters, curves, gradient norms and attention weights. Prints it as JSON, or saves
 it with a W&B account. See docs/wandb.md."""
+FOLDERS = (
+    "folders of sweeps and runs to show, with the options that vary among the runs; default: all training runs in the "
+    "project"
+)
+BY = (
+    "option by which runs are grouped and averaged in bars and lines, such as optimizer.lr or choices.pooling; "
+    "default: encoder and attention"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Build the workspace, then print or save it."""
     with exit_with_message("standard output"):
-        parser = build_parser()
+        parser = argparse.ArgumentParser("python -m src.dashboard", description=DESCRIPTION)
+        parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help=FOLDERS)
+        parser.add_argument("--by", default="variant", metavar="OPTION", help=BY)
+        parser.add_argument("--save", metavar="ENTITY/PROJECT", help="save the workspace in this project")
         args = parser.parse_args(argv)
         entity, slash, project = (args.save or "entity/project").partition("/")
         if not (entity and slash and project) or "/" in project:
@@ -30,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         require_extra("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
         from src.comparison.runs import find_runs
-        from src.loggers.workspace import Scope, build
+        from src.loggers.dashboard import Scope, build
 
         scope = Scope.of(find_runs(args.folders).runs) if args.folders else Scope.project()
         workspace = build(scope, entity, project, args.by)
@@ -38,29 +49,6 @@ def main(argv: Sequence[str] | None = None) -> None:
             save(workspace)
         else:
             print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
-
-
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m src.dashboard", description=DESCRIPTION)
-    parser.add_argument(
-        "folders",
-        nargs="*",
-        type=Path,
-        metavar="FOLDER",
-        help="folders of sweeps and runs to show, with the options that vary among the runs; default: all training "
-        "runs in the project",
-    )
-    parser.add_argument(
-        "--by",
-        default="variant",
-        metavar="OPTION",
-        help="option by which runs are grouped and averaged in bars and lines, such as optimizer.lr or "
-        "choices.pooling; default: encoder and attention",
-    )
-    parser.add_argument(
-        "--save", metavar="ENTITY/PROJECT", help="save the workspace in this project instead of printing it"
-    )
-    return parser
 
 
 def save(workspace: "Workspace") -> None:

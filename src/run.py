@@ -26,8 +26,7 @@ from src.config.paths import make_paths_absolute
 from src.data.datamodule import TextDataModule
 from src.formatting import format_now
 from src.lit import LitClassifier
-from src.loggers.csv import Metrics
-from src.loggers.tracker import Report, Tracker
+from src.loggers.tracker import Tracker
 from src.process.console import OutputConsole
 from src.process.startup import announce
 from src.reports.data_table import data_table
@@ -189,9 +188,8 @@ class Run:
         self._record(metrics=metrics, classes=classes)
         self._write_record()  # before the figures, in case they fail
         figures = draw_all(self.folder.path)
-        report = Report.of(self.folder.path, metrics, figures, trainer.global_step)
         for tracker in self.trackers:
-            tracker.show(report)
+            tracker.show(self.result, self.folder.path, figures, trainer.global_step)
         print_summary(self.result, self.folder.path)
         warn_of_single_class(self.folder.path)
 
@@ -202,8 +200,6 @@ class Run:
             for logger in loggers:
                 if isinstance(logger, Tracker):
                     logger.continue_run()
-                elif isinstance(logger, Metrics):
-                    logger.continue_file()
         else:
             self.folder.remove_run_files()
         self.folder.write_config(self.config)

@@ -12,7 +12,7 @@ import pytest
 from src.comparison.runs import FinishedRun
 from src.dashboard import main
 from src.errors import UserError
-from src.loggers.workspace import Scope, build
+from src.loggers.dashboard import Scope, build
 from src.run_result import RunResult
 from tests.helpers import ROOT, command
 

@@ -1,7 +1,7 @@
 """A logger that writes metrics to a CSV file, to which a resumed run appends."""
 
 import csv
-import os
+import warnings
 from pathlib import Path
 
 from pytorch_lightning.loggers import CSVLogger
@@ -12,26 +12,20 @@ FILE = "metrics.csv"
 
 
 class Metrics(CSVLogger):
-    """Lightning's CSV logger, which deletes an earlier file when it starts, unless `continue_file` was called first."""
-
-    _continues = False
-
-    def continue_file(self) -> None:
-        """Append to the file of the earlier run."""
-        self._continues = True
+    """Lightning's CSV logger, except that it appends to an existing file instead of deleting it."""
 
     @property
     @rank_zero_experiment
     def experiment(self) -> ExperimentWriter:
         """The writer of the file."""
-        if self._experiment is None:
-            metrics = Path(self.log_dir, FILE)
-            earlier = metrics.with_name(f"{FILE}.part")
-            if self._continues and metrics.exists():
-                os.replace(metrics, earlier)  # the writer deletes an existing file with this name
+        file = Path(self.log_dir, FILE)
+        if self._experiment is not None or not file.exists():
+            return super().experiment
+        aside = file.replace(file.with_name(f"{FILE}.part"))  # the new writer deletes an existing file
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Lightning warns that it deletes the files in the folder
             writer = super().experiment
-            if earlier.exists():
-                with earlier.open(newline="", encoding="utf-8") as file:
-                    writer.metrics_keys = next(csv.reader(file))
-                os.replace(earlier, metrics)
-        return super().experiment
+        with aside.open(newline="", encoding="utf-8") as rows:
+            writer.metrics_keys = next(csv.reader(rows))
+        aside.replace(file)
+        return writer

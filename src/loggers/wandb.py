@@ -2,27 +2,26 @@
 
 import os
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import wandb
 from pytorch_lightning.loggers import WandbLogger
-from wandb.sdk.wandb_run import Run
 
 from src.errors import UserError
-from src.loggers.tracker import Report, Tracker, description, final_numbers
-from src.reports.examples import Example
+from src.loggers.tracker import Tracker
+from src.reports.examples import Example, read_examples
+from src.reports.files import read_predictions
 from src.reports.page.attention import coloured_words
 from src.reports.page.document import macro
 from src.reports.words import clean_text, top_words
 from src.run_result import RunResult
 
 FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-([\w-]{1,64})")  # time and id of a run
-LAUNCH_HOOK = "_detect_and_apply_job_inputs"  # a method of W&B's class Run in some versions
 EXIT_CODES = {"completed": 0, "pruned": 0, "failed": 1, "interrupted": 255}  # W&B displays finished, failed or killed
+TEXT_PICTURES = ("strip", "heatmap", "heads")  # kinds of pictures that show one text
 TAGGED_COMPONENTS = ("embedding", "position", "encoder", "attention", "pooling")
 STYLE = """
 :root { color-scheme: light dark }
@@ -69,8 +68,7 @@ class Wandb(Tracker, WandbLogger):
             UserError: if W&B cannot start the run.
         """
         try:
-            with _without_launch():
-                return super().experiment
+            return super().experiment
         except wandb.errors.Error as error:
             raise UserError(
                 f"W&B could not start a run: {error}; WANDB_MODE=offline keeps the run in its folder"
@@ -84,33 +82,85 @@ class Wandb(Tracker, WandbLogger):
             self._wandb_init["id"] = ids[-1][1]
 
     def describe(self, result: RunResult) -> None:
-        run, choices = self.experiment, result.choices
-        run.config.update(description(result), allow_val_change=True)
+        run, choices = self.experiment, dict(result.choices)
+        values = {"choices": choices, "variant": result.architecture, "overrides": list(result.overrides)}
+        run.config.update(values, allow_val_change=True)
         names = [choices[group] for group in TAGGED_COMPONENTS if choices.get(group, "none") != "none"]
         run.tags = tuple(dict.fromkeys([*(run.tags or ()), *names]))
 
-    def show(self, report: Report) -> None:
-        run = self.experiment
-        run.summary.update(report.numbers())
-        encoder = run.config["choices"].get("encoder")
-        if encoder and "test/acc" in report.metrics:
-            # a panel shows all runs that have its metric, so a panel for one encoder needs a separate metric
-            run.summary[f"of_encoder/{encoder}"] = report.metrics["test/acc"].value
-        media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in report.pictures.items()}
-        media |= {f"pages/{name}": wandb.Html(str(path), inject=False) for name, path in report.pages.items()}
-        if report.predictions:
-            _, probabilities, labels, names, *_ = report.predictions
-            predicted = probabilities.argmax(1).tolist()
-            media["confusion"] = wandb.plot.confusion_matrix(y_true=labels.tolist(), preds=predicted, class_names=names)
-        if report.examples:
-            rows = [_row(example) for example in report.examples]
+    def show(self, result: RunResult, folder: Path, files: Sequence[Path], step: int) -> None:
+        self.experiment.summary.update(scores(result))
+        pictures = name_pictures(file for file in files if file.suffix == ".png")
+        media: dict[str, Any] = {f"pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
+        pages = [file for file in files if file.suffix == ".html"]
+        media |= {f"pages/{page.stem}": wandb.Html(str(page), inject=False) for page in pages}
+        class_names: Sequence[str] = []
+        if predictions := read_predictions(folder):
+            predicted, labels = predictions.probabilities.argmax(1).tolist(), predictions.labels.tolist()
+            class_names = predictions.class_names
+            media["confusion"] = wandb.plot.confusion_matrix(y_true=labels, preds=predicted, class_names=class_names)
+        if examples := read_examples(folder, class_names):
+            rows = [_row(example) for example in examples]
             media["examples"] = wandb.Table(columns=list(rows[0]), data=[list(row.values()) for row in rows])
         with _stage_files_in(self.save_dir):
-            run.log(media | {"trainer/global_step": report.step})
+            self.experiment.log(media | {"trainer/global_step": step})
 
     def close(self, result: RunResult) -> None:
-        self.experiment.summary.update({**final_numbers(result), "status": result.status})
-        self.experiment.finish(exit_code=EXIT_CODES[result.status])
+        try:
+            self.experiment.summary.update({**costs(result), "status": result.status})
+        finally:  # a run that has not ended would also receive the values of the next job of a sweep
+            self.experiment.finish(exit_code=EXIT_CODES[result.status])
+
+
+def scores(result: RunResult) -> dict[str, float]:
+    """Return each score with its 95 % interval and each split's number of texts, except undefined values.
+
+    The test accuracy is repeated under the encoder's name: a panel shows all runs that have its metric, so a panel for
+    one encoder needs a separate metric.
+    """
+    numbers: dict[str, float | None] = {}
+    for name, score in result.metrics.items():
+        numbers |= {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
+        numbers[f"{name.partition('/')[0]}/n"] = score.n
+    if encoder := result.choices.get("encoder"):
+        numbers[f"of_encoder/{encoder}"] = numbers.get("test/acc")
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def costs(result: RunResult) -> dict[str, float]:
+    """Return the parameters, seconds, speed, peak memory, best score and best epoch of a run, if they are known."""
+    parameters, seconds, memory, best = result.parameters, result.seconds, result.peak_memory_mb, result.best
+    numbers = {
+        "parameters/total": parameters.total,
+        "parameters/trainable": parameters.trainable,
+        **{f"parameters/{name}": count for name, count in parameters.by_part.items()},
+        "seconds/total": seconds.total,
+        "seconds/fit": seconds.fit,
+        "seconds/test": seconds.test,
+        "seconds/epoch": sum(seconds.per_epoch) / len(seconds.per_epoch) if seconds.per_epoch else None,
+        "peak_memory_mb/process": memory.process,
+        "peak_memory_mb/cuda": memory.cuda,
+        "best/value": best.value,
+        "best/epoch": best.epoch,
+        "texts_per_second": result.texts_per_second,
+    }
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def name_pictures(pictures: Iterable[Path]) -> dict[str, Path]:
+    """Return PNG files by name; pictures of single texts are numbered from 1: strip_test_417.png → strip_1.
+
+    Runs show different texts, but a dashboard needs the same names in all runs.
+    """
+    numbers: dict[str, int] = {}
+    named: dict[str, Path] = {}
+    for picture in pictures:
+        name = picture.stem
+        kind, _, text = name.partition("_")
+        if kind in TEXT_PICTURES:
+            name = f"{kind}_{numbers.setdefault(text, len(numbers) + 1)}"
+        named[name] = picture
+    return named
 
 
 @contextmanager
@@ -143,20 +193,3 @@ def _row(example: Example) -> dict[str, Any]:
         "text": wandb.Html(html, inject=False, data_is_not_path=True),
         "most attended": ", ".join(f"{clean_text(word)} {weight:.3f}" for _, word, weight in top),
     }
-
-
-@contextmanager
-def _without_launch() -> Iterator[None]:
-    """Within the block, skip W&B's detection of staged inputs, which imports the Launch module and takes a second.
-
-    Only a script that has already imported the Launch module can have staged inputs.
-    """
-    hook = vars(Run).get(LAUNCH_HOOK)
-    if hook is None or "wandb.sdk.launch" in sys.modules:
-        yield
-        return
-    setattr(Run, LAUNCH_HOOK, lambda run: None)
-    try:
-        yield
-    finally:
-        setattr(Run, LAUNCH_HOOK, hook)

@@ -20,7 +20,7 @@ from omegaconf import open_dict, read_write
 from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.lit import LitClassifier
-from src.loggers.workspace import Scope, build
+from src.loggers.dashboard import Scope, build
 from tests.helpers import CONF, evaluate, one_class_data, train
 from tests.loggers.records import media_file, read_records, read_summary
 

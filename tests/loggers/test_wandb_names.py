@@ -1,10 +1,10 @@
-"""The values that all loggers receive."""
+"""The names under which W&B receives pictures, scores and costs."""
 
 from pathlib import Path
 
 import pytest
 
-from src.loggers.tracker import Report, final_numbers, name_pictures
+from src.loggers.wandb import costs, name_pictures, scores
 from src.run_result import Best, Parameters, PeakMemory, RunResult, Score, Seconds
 
 
@@ -32,8 +32,14 @@ def test_pictures_of_texts_are_numbered() -> None:
 
 def test_unknown_numbers_are_omitted() -> None:
     metrics = {"test/acc": Score(0.5, 0.25, 0.75, 8), "test/auroc": Score(None, None, None, 8)}
-    report = Report(metrics, 3, {}, {}, None, [])
-    assert report.numbers() == {"test/acc": 0.5, "test/acc_low": 0.25, "test/acc_high": 0.75, "test/n": 8}
+    result = RunResult(metrics=metrics, choices={"encoder": "gru"})
+    assert scores(result) == {
+        "test/acc": 0.5,
+        "test/acc_low": 0.25,
+        "test/acc_high": 0.75,
+        "test/n": 8,
+        "of_encoder/gru": 0.5,
+    }
 
 
 @pytest.mark.parametrize(
@@ -63,5 +69,5 @@ def test_unknown_numbers_are_omitted() -> None:
     ],
     ids=["empty", "complete"],
 )
-def test_final_numbers_of_a_result(result: RunResult, expected: dict[str, float]) -> None:
-    assert final_numbers(result) == expected
+def test_costs_of_a_result(result: RunResult, expected: dict[str, float]) -> None:
+    assert costs(result) == expected
