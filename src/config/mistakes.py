@@ -14,6 +14,11 @@ class Mistake(NamedTuple):
     entry: str
     message: str
 
+    @property
+    def path(self) -> str:
+        """The dotted path of the option."""
+        return self.entry.partition("=")[0]
+
 
 def format_mistakes(mistakes: Iterable[Mistake]) -> str:
     """Return one message that lists all distinct mistakes."""
