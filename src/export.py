@@ -14,26 +14,28 @@ def main(cfg: DictConfig) -> None:
     from src.extras import require_extra
     from src.portable.folder import new_folder, write_model, write_model_card
     from src.portable.onnx_model import PortableModel, convert
-    from src.portable.quantization import measure_loss, quantize
+    from src.portable.quantization import compare_accuracy, quantize
+    from src.run_result import RunResult
 
     require_extra("onnx", "onnxruntime", "onnxscript", "safetensors", by="python -m src.export", extra="export")
     card, (model, loss) = build.restore(cfg.ckpt_path, cfg.extras)
+    portable = PortableModel(model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length).eval()
+    int8 = None
     with new_folder(cfg.out) as folder:
-        portable = PortableModel(
-            model, loss, len(card.codec.tokenizer.vocabulary), card.codec.truncation.max_length
-        ).eval()
         difference = convert(portable, folder / "model.onnx")
         write_model(folder, card, portable)
-        accuracy_loss = None
         if cfg.int8:
             quantize(folder / "model.onnx", folder / "model.int8.onnx")
-            data = build.datamodule(card.cfg, card.codec)
-            accuracy_loss = measure_loss(folder / "model.onnx", folder / "model.int8.onnx", data.val_dataloader())
-        write_model_card(folder, Path(cfg.ckpt_path), card, portable, difference, accuracy_loss)
-    print(f"Written to {cfg.out}: {', '.join(sorted(path.name for path in Path(cfg.out).iterdir()))}")
+            texts = build.datamodule(card.cfg, card.codec).val_dataloader()
+            int8 = compare_accuracy(folder / "model.onnx", folder / "model.int8.onnx", texts)
+        result = RunResult.load(Path(cfg.ckpt_path).resolve().parent.parent)
+        parameters = sum(parameter.numel() for parameter in portable.parameters())
+        write_model_card(folder, card, result, parameters, difference, int8)
+        files = ", ".join(sorted(path.name for path in folder.iterdir()))
+    print(f"Written to {cfg.out}: {files}")
     print(f"Largest difference between the outputs of the ONNX model and of the trained model: {difference:.1e}")
-    if accuracy_loss is not None:
-        print(f"int8: {accuracy_loss}")
+    if int8:
+        print(f"int8: {int8}")
 
 
 if __name__ == "__main__":

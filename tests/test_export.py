@@ -74,6 +74,8 @@ def test_the_model_card_contains_the_scores_of_the_run(
     score = finished[1]["metrics"]["test/acc"]
     assert f"| acc | {score['value']:.4f} | {score['low']:.4f} to {score['high']:.4f} | {score['n']} |" in card
     assert f"{finished[1]['parameters']['total']:,}" in card
+    sizes = ", ".join(f"{finished[1]['data'][split]:,} {split}" for split in ("train", "val", "test"))
+    assert f" ({sizes}) |" in card
     assert "validation texts" in card  # in the section about int8
 
 

@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from src.checkpoint import Card
 from src.config.keys import MODEL_COMPONENTS
 from src.errors import UserError
 from src.portable.onnx_model import PortableModel
-from src.portable.quantization import AccuracyLoss
-from src.run_result import RunResult, Score
+from src.run_result import RunResult
 
 FILES = Path(__file__).parent / "files"
 FORMAT = 1  # format version of config.json
@@ -67,83 +66,44 @@ def write_model(folder: Path, card: Card, portable: PortableModel) -> None:
 
 
 def write_model_card(
-    folder: Path,
-    checkpoint: Path,
-    card: Card,
-    portable: PortableModel,
-    difference: float,
-    accuracy_loss: AccuracyLoss | None,
+    folder: Path, card: Card, result: RunResult, parameters: int, difference: float, int8: str | None
 ) -> None:
-    """Write README.md, with the scores of the run if the checkpoint is in the folder of its run.
+    """Write README.md, with the scores on the test split, or on the validation split if the run was not tested.
 
     Args:
-        checkpoint: path of the exported checkpoint.
-        difference: largest absolute difference between the outputs of `portable` and of the ONNX model.
-        accuracy_loss: comparison of the int8 model with the ONNX model; None if there is no int8 model.
+        result: record of the training run; without a value if the checkpoint is not in the folder of its run.
+        parameters: number of parameters.
+        difference: largest absolute difference between the outputs of torch and of the ONNX model.
+        int8: description of the int8 model's accuracy; None if there is no int8 model.
     """
-    result = RunResult.load(checkpoint.resolve().parent.parent)
-    choices = card.config.get("choices", {})
-    values = {
-        "class_names": card.codec.class_names,
-        "components": _components(choices),
-        "parameters": f"{sum(parameter.numel() for parameter in portable.parameters()):,}",
-        "max_length": card.codec.truncation.max_length,
-        "keep": card.codec.truncation.keep,
-        "difference": difference,
-        "int8": None if accuracy_loss is None else str(accuracy_loss),
-        **_training(card, result),
-        **_scores(result),
+    data, choices = card.config["data"], card.config.get("choices", {})
+    source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
+    split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
+    scores = {
+        name.removeprefix(f"{split}/"): score
+        for name, score in result.metrics.items()
+        if name.startswith(f"{split}/") and score.value is not None
     }
     environment = Environment(
-        loader=FileSystemLoader(FILES), undefined=StrictUndefined, trim_blocks=True, autoescape=False
+        loader=FileSystemLoader(FILES), undefined=StrictUndefined, trim_blocks=True, finalize=_escape, autoescape=False
     )
-    text = environment.get_template("README.md.j2").render({name: _plain(value) for name, value in values.items()})
+    text = environment.get_template("README.md.j2").render(
+        codec=card.codec,
+        components=[f"{part} {choices[part]}" for part in MODEL_COMPONENTS if part in choices],
+        parameters=parameters,
+        data=Path(str(source)).name,
+        sizes=[f"{size:,} {split}" for split, size in result.data.sizes.items()],
+        result=result,
+        split=split,
+        scores=scores,
+        difference=difference,
+        int8=int8,
+    )
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
-def _components(choices: Mapping[str, str]) -> str:
-    return ", ".join(f"{part} {choices[part]}" for part in MODEL_COMPONENTS if part in choices) or "not recorded"
-
-
-def _training(card: Card, result: RunResult) -> dict[str, Any]:
-    """Return the values for the model card's rows on data, seed and training."""
-    data = card.config["data"]
-    source = data.get("path") or data.get("name") or str(data.get("_target_", "")).rpartition(".")[2]
-    sizes = ", ".join(f"{size:,} {split}" for split, size in result.data.sizes.items())
-    epochs = f"{len(result.seconds.per_epoch)} epochs, {result.seconds.fit:,.0f} s" if result.seconds.fit else ""
-    selected = f", selected by {result.best.monitor}" if result.best.monitor else ""
-    return {
-        "data": f"{Path(str(source)).name} ({sizes})" if sizes else Path(str(source)).name,
-        "seed": "not recorded" if result.seed is None else result.seed,
-        "training": f"{epochs} on {result.device}{selected}" if epochs else "not recorded",
-    }
-
-
-def _scores(result: RunResult) -> dict[str, Any]:
-    """Return the defined final scores on the test split, or on the validation split if the run has no test metrics."""
-    split = "test" if any(name.startswith("test/") for name in result.metrics) else "val"
-    scores = [
-        {
-            "name": name.removeprefix(f"{split}/"),
-            "value": f"{score.value:.4f}",
-            "interval": _interval(score),
-            "n": score.n,
-        }
-        for name, score in result.metrics.items()
-        if name.startswith(f"{split}/") and score.value is not None
-    ]
-    return {"split": split, "scores": scores}
-
-
-def _interval(score: Score) -> str:
-    return "–" if score.low is None or score.high is None else f"{score.low:.4f} to {score.high:.4f}"
-
-
-def _plain(value: Any) -> Any:
-    """Escape the characters in MARKUP in strings and lists of strings, such as class names; return other values as is.
-
-    Each run of whitespace becomes one space, and whitespace at the ends is removed.
-    """
-    if isinstance(value, str):
-        return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+def _escape(value: Any) -> Any:
+    """Escape the characters in MARKUP in a string, such as a class name; each run of whitespace becomes one space."""
+    if not isinstance(value, str):
+        return value
+    return " ".join("".join(f"\\{c}" if c in MARKUP else c for c in value).split())

@@ -51,9 +51,9 @@ class PortableModel(nn.Module):
 def convert(portable: PortableModel, path: Path) -> float:
     """Write an ONNX file that accepts any number of texts and tokens, and compare its outputs with torch's.
 
-    Torch has two exporters, and neither converts every component. The tracing exporter is tried first, because it is
-    faster and lets recurrent layers process texts of any length; the second exporter is based on torch.export. The
-    first ONNX model whose outputs differ from torch's by at most TOLERANCE is written.
+    Torch has two exporters, and neither converts every component. The tracing exporter is tried first, although torch
+    has deprecated it: only with it do recurrent layers process texts of any length. The second exporter is based on
+    torch.export. The first ONNX model whose outputs differ from torch's by at most TOLERANCE is written.
 
     Args:
         portable: a trained model on the CPU, in evaluation mode.
@@ -101,12 +101,11 @@ def largest_difference(portable: PortableModel, path: Path) -> float:
     return max(differences, key=lambda value: np.inf if np.isnan(value) else value)
 
 
-def load_session(path: Path, threads: int = 0) -> "InferenceSession":
-    """Load an ONNX file on the CPU; `threads` is the number of threads, and 0 uses all cores."""
+def load_session(path: Path) -> "InferenceSession":
+    """Load an ONNX file on the CPU."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
     options.log_severity_level = 4  # errors also raise exceptions, so they need not be logged
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 

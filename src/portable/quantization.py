@@ -2,35 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from src.data.padded_batches import Batch
 from src.portable.onnx_model import feed, load_session, quiet
-
-RESAMPLES = 1000
-
-
-class AccuracyLoss(NamedTuple):
-    """The accuracies of an ONNX model and of its int8 version on the same texts, in [0, 1].
-
-    Args:
-        low, high: bootstrap 95 % interval of `quantized - original`.
-        texts: number of texts.
-    """
-
-    original: float
-    quantized: float
-    low: float
-    high: float
-    texts: int
-
-    def __str__(self) -> str:
-        return (
-            f"accuracy {self.quantized:.2%} instead of {self.original:.2%} on {self.texts:,} validation texts: "
-            f"{100 * (self.quantized - self.original):+.2f} points ({100 * self.low:+.2f} to {100 * self.high:+.2f})"
-        )
 
 
 def quantize(source: Path, target: Path) -> None:
@@ -41,23 +17,21 @@ def quantize(source: Path, target: Path) -> None:
         quantize_dynamic(source, target, weight_type=QuantType.QInt8)
 
 
-def measure_loss(original: Path, quantized: Path, batches: Iterable[Batch]) -> AccuracyLoss:
-    """Compare the accuracies of two ONNX files on labelled batches, which together must contain at least one text."""
-    sessions = load_session(original), load_session(quantized)
-    hits: list[np.ndarray] = []  # 2×N bool for each batch
-    for batch in batches:
-        inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
-        hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]))
-    return compare_hits(*np.concatenate(hits, axis=1))
-
-
-def compare_hits(original: np.ndarray, quantized: np.ndarray) -> AccuracyLoss:
-    """Compare two models by a paired bootstrap over n texts.
+def compare_accuracy(original: Path, quantized: Path, batches: Iterable[Batch]) -> str:
+    """Describe the accuracies of two ONNX files on the same labelled texts, and the 95 % interval of the difference.
 
     Args:
-        original, quantized: n bool, true for the texts that the model classifies correctly.
+        batches: the texts, at least one in total.
     """
-    n, better, worse = len(original), (quantized & ~original).mean(), (original & ~quantized).mean()
-    draws = np.random.default_rng(0).multinomial(n, [better, worse, 1 - better - worse], RESAMPLES)
-    low, high = np.percentile((draws[:, 0] - draws[:, 1]) / n, [2.5, 97.5])
-    return AccuracyLoss(float(original.mean()), float(quantized.mean()), float(low), float(high), n)
+    sessions = load_session(original), load_session(quantized)
+    hits: list[np.ndarray] = []  # 2×N for each batch, 1.0 where the predicted class is the label
+    for batch in batches:
+        inputs, labels = feed(batch.tokens.numpy(), batch.mask.numpy()), batch.labels.numpy()
+        hits.append(np.stack([session.run(None, inputs)[0].argmax(1) == labels for session in sessions]) * 1.0)
+    before, after = np.concatenate(hits, axis=1)
+    points = 100 * (after - before)
+    mean, margin = points.mean(), 1.96 * points.std() / np.sqrt(len(points))
+    return (
+        f"accuracy {after.mean():.2%} instead of {before.mean():.2%} on {len(points):,} validation texts: "
+        f"{mean:+.2f} points ({mean - margin:+.2f} to {mean + margin:+.2f})"
+    )

@@ -31,12 +31,7 @@ def test_difference_in_accuracy_and_its_interval(monkeypatch: pytest.MonkeyPatch
     tokens = torch.ones(100, 1, dtype=torch.int64)
     whole = Batch(tokens, tokens.bool(), torch.tensor(labels), index)
     batches = [Batch(*(tensor[start : start + 37] for tensor in whole)) for start in (0, 37, 74)]
-    loss = quantization.measure_loss(Path("a"), Path("b"), batches)
-    assert loss.original == pytest.approx(0.70)
-    assert loss.quantized == pytest.approx(0.62)
-    assert loss.texts == 100
-    # the difference of a text is +1, 0 or -1; its variance is 0.12 - 0.08², and the interval is about ± 1.96 σ / 10
-    margin = 1.96 * np.sqrt((0.12 - 0.08**2) / 100)
-    assert loss.low == pytest.approx(-0.08 - margin, abs=0.012)
-    assert loss.high == pytest.approx(-0.08 + margin, abs=0.012)
-    assert "62.00% instead of 70.00% on 100 validation texts: -8.00 points" in str(loss)
+    # the difference of a text is +1, 0 or -1; its variance is 0.12 - 0.08², and the margin 1.96 √0.1136 / 10 = 0.0661
+    assert quantization.compare_accuracy(Path("a"), Path("b"), batches) == (
+        "accuracy 62.00% instead of 70.00% on 100 validation texts: -8.00 points (-14.61 to -1.39)"
+    )
