@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from src.comparison.comparison import compare
-from src.comparison.page import render
+from src.compare.page import render
+from src.terms.comparison import compare
 from tests.comparison.sweeps import text, write_whole_sweep
 from tests.reports.page.browser import BROWSER
 

@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         from src.extras import require_extra
 
         require_extra("wandb_workspaces", by="python -m src.dashboard", extra="dashboard")
-        from src.comparison.runs import find_runs
         from src.loggers.dashboard import Scope, build
+        from src.records.runs import find_runs
 
         scope = Scope.of(find_runs(args.folders).runs) if args.folders else Scope.project()
         workspace = build(scope, entity, project, args.by)

@@ -107,7 +107,7 @@ class Score(FiniteNumbers):
     """A final metric with its 95 % interval and the number of texts.
 
     The value and the bounds are None if the metric is undefined for the texts. The bounds alone are None if they cannot
-    be estimated, for example because the metric has the same value in all resamples.
+    be estimated, for example because all texts have the same value.
     """
 
     value: float | None = None

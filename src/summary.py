@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 from torchmetrics import MetricCollection
 
-from src.analysis.added_metrics import AddedMetric
-from src.analysis.metrics import class_scores, evaluate
 from src.config.metrics import default_metrics
 from src.files import read_arrays
 from src.process.console import OutputConsole
-from src.reports.files import read_predictions
+from src.records.files import read_predictions
 from src.reports.tables import class_table, files_table, metric_table
 from src.run_result import ClassScore, RunResult, Score
+from src.terms.added_metrics import AddedMetric
+from src.terms.evaluation import class_scores, evaluate
 
 log = logging.getLogger(__name__)
 

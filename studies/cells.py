@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from src.comparison.formatting import format_p_value
-from src.comparison.measurements import measure, sample_scores
-from src.comparison.runs import FinishedRun
-from src.comparison.scores import scores_by_text
-from src.comparison.statistics import Interval, holm, mean_over_seeds
-from src.comparison.two_level_bootstrap import estimate_difference
-from src.comparison.variants import Variant
-from src.comparison.verdicts import difference_verdict
+from src.compare.formatting import format_p_value
+from src.records.runs import FinishedRun
+from src.records.variants import Variant
+from src.terms.intervals import Interval, estimate, mean_over_seeds
+from src.terms.measurements import measure
+from src.terms.scores import terms
+from src.terms.significance import difference_verdict, holm
 
 NOT_MEASURED = "not measured"
 
@@ -27,12 +26,11 @@ def preset_cells(runs: Sequence[FinishedRun]) -> list[str]:
 def difference_cells(pairs: Sequence[tuple[Variant, Variant]], metric: str = "acc") -> list[list[str]]:
     """For each pair, return the difference in points with its interval, p after Holm's adjustment, and the verdict.
 
-    All variants are compared on the same resampled texts, and p is adjusted for all pairs. Different variants must
-    have different names.
+    p is adjusted for all pairs. Different variants must have different names.
     """
     variants = list({variant.name: variant for pair in pairs for variant in pair}.values())
-    samples = sample_scores(measure(variants, metric), metric)
-    differences = [estimate_difference([(1, samples[a.name]), (-1, samples[b.name])]) for a, b in pairs]
+    samples = {item.variant.name: item.samples[metric] for item in measure(variants, metric)}
+    differences = [estimate([(1, samples[a.name]), (-1, samples[b.name])]) for a, b in pairs]
     adjusted = holm([1.0 if difference.p_value is None else difference.p_value for difference in differences])
     rows = []
     for pair, difference, p_value in zip(pairs, differences, adjusted, strict=True):
@@ -58,4 +56,6 @@ def format_interval(interval: Interval, sign: str = "", unit: str = "") -> str:
 
 def score_of(run: FinishedRun, metric: str = "acc") -> float:
     predictions = run.predictions()
-    return float(scores_by_text(predictions.probabilities, predictions.labels, [metric])[metric].mean())
+    by_text = terms(metric, predictions.probabilities, predictions.labels)
+    assert by_text is not None, f"{metric} is not defined on the released test texts"
+    return float(by_text.mean())

@@ -7,8 +7,8 @@ from statistics import mean
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from src.comparison.statistics import mean_over_seeds
 from src.reports.figures.style import COLOURS, GREY, INK, name_axes, new_figure
+from src.terms.intervals import mean_over_seeds
 
 Accuracies = Mapping[tuple[str, str], Sequence[float]]  # encoder and attention → accuracy of each seed, in %
 DETAIL = 5  # approximate distance from the left end of the second panel to the best mean, in points

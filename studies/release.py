@@ -30,11 +30,11 @@ import pyarrow.parquet as pq
 import yaml
 from scipy.special import softmax
 
-from src.comparison.runs import FinishedRun, find_runs
 from src.config.keys import LOCAL, is_within
 from src.errors import UserError
 from src.files import plain_values, replace_atomically, write_arrays, write_text
-from src.reports.files import read_statistics
+from src.records.files import read_statistics
+from src.records.runs import FinishedRun, find_runs
 from src.run_result import RESULT_FILE
 
 LOCAL_KEYS = (*LOCAL, "data.path", "data.val_path", "data.test_path")  # options with paths that a run reads or writes

@@ -8,10 +8,11 @@ from math import nan
 from pathlib import Path
 from statistics import median
 
-from src.comparison.comparison import Comparison, compare
-from src.comparison.runs import FinishedRun, find_runs
-from src.comparison.statistics import mean_over_seeds
-from src.comparison.variants import Variant, group_runs
+from src.compare.formatting import claim_lines
+from src.records.runs import FinishedRun, find_runs
+from src.records.variants import Variant, group_runs
+from src.terms.comparison import Comparison, compare
+from src.terms.intervals import mean_over_seeds
 from studies.cells import NOT_MEASURED, difference_cells, format_interval, format_mean, preset_cells, score_of
 from studies.plan import Plan
 
@@ -150,7 +151,7 @@ class StudyResults:
     def claim_rows(self) -> Iterator[list[str]]:
         """Yield a row for each claim: its text, its verdict, and the difference or the reason for the verdict."""
         for claim in self.comparison.claims:
-            yield [claim.text, f"**{claim.verdict}**", claim.numbers or claim.evidence[0]]
+            yield [claim.definition.claim, f"**{claim.verdict}**", claim_lines(claim)[0]]
 
     def has_equal_predictions(self) -> bool:
         """Return whether `luong_concat` and `bahdanau` with a BiLSTM gave the same probabilities, digit for digit."""

@@ -89,3 +89,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[
         if not result_file.exists():
             result_file.write_text(json.dumps(train(shared / "run", draws=True)))
     return shared / "run", json.loads(result_file.read_text())
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> Callable[..., Path]:
+    """A function that writes a run folder with the options of `write_run` and returns its path."""
+    from tests.reports.runs import write_run
+
+    return lambda **options: write_run(tmp_path / "run", **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from src.compare import main
+from src.compare.__main__ import main
 from tests.comparison.runs import write_sweep
 
 FILES = ["comparison.csv", "comparison.html", "comparison.md", "comparison.tex"]
@@ -69,5 +69,5 @@ def test_an_empty_folder_name_is_refused(sweep: Path, capsys: pytest.CaptureFixt
 
 
 def test_help_does_not_import_numpy() -> None:
-    code = "import sys, src.compare as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"
+    code = "import sys, src.compare.__main__ as c; c.arguments().format_help(); sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from src.comparison.runs import FinishedRun
 from src.dashboard import main
 from src.errors import UserError
 from src.loggers.dashboard import Scope, build
+from src.records.runs import FinishedRun
 from src.run_result import RunResult
 from tests.helpers import ROOT, command
 

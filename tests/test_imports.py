@@ -51,12 +51,12 @@ def test_data_do_not_depend_on_models() -> None:
 
 def test_comparing_runs_does_not_import_torch() -> None:
     """Importing torch takes seconds, and a comparison only reads files."""
-    pending, reached = ["src.compare", *(module for module in MODULES if module.startswith("src.comparison"))], set()
+    pending, reached = ["src.compare", *(module for module in MODULES if module.startswith("src.compare"))], set()
     while pending:
         module = pending.pop()
         if module not in reached:
             reached.add(module)
             pending += dependencies(module, MODULES[module])
-    assert {"src.comparison.scores", "src.reports.files"} <= reached
+    assert {"src.terms.scores", "src.records.files"} <= reached
     names = {name for module in reached for name in imports(ast.parse(MODULES[module].read_text("utf-8")).body)}
     assert not {name for name in names if name.split(".")[0] in ("torch", "torchmetrics", "pytorch_lightning")}

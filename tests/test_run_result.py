@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from src import run_result
-from src.comparison.comparison import compare
-from src.comparison.page import render
-from src.comparison.runs import find_runs
+from src.compare.page import render
 from src.errors import UserError
+from src.records.runs import find_runs
 from src.reports.page.run import run_page
 from src.run_result import FORMAT, RESULT_FILE, Best, RunResult
 from src.sweep.estimate import estimate_seconds
 from src.sweep.jobs import Job
 from src.sweep.outcome import Outcome, read_outcome
 from src.sweep.table import outcome_table
+from src.terms.comparison import compare
 from tests.comparison.runs import make_probabilities, write_run
 from tests.damage import damaged, few_examples, trees
 from tests.helpers import ROOT, small_config

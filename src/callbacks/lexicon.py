@@ -8,10 +8,10 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
-from src.analysis.resampling import RESAMPLES, resample_counts
 from src.data.datamodule import TextDataModule
 from src.data.lexicon import read_lexicon
 from src.files import write_text
+from src.terms.intervals import mean_of_terms
 
 MIN_COUNT = 20  # words that occur less often in the test split are omitted from the output
 SHOWN = 40  # maximum number of words in the output
@@ -22,7 +22,7 @@ class LexiconShare(pl.Callback):
 
     Chance is the fraction of a text's words that are in the lexicon: the expected fraction of the weight if weights do
     not depend on words. The ratio is the mean weight divided by the mean chance, where both are means over texts. The
-    ratio has a 95 % percentile interval from bootstrap resamples of the texts.
+    ratio has a 95 % interval over texts (delta method).
 
     Args:
         folder: output folder.
@@ -98,16 +98,15 @@ def compare_with_chance(weight: np.ndarray, chance: np.ndarray) -> dict[str, flo
         chance: fraction of each text's words that are in the lexicon, n.
     """
     mean_weight, mean_chance = float(weight.mean()), float(chance.mean())
-    blocks = list(resample_counts(len(weight), RESAMPLES, np.random.default_rng(0)))
-    sums, expected = (np.concatenate([block @ values for block in blocks]) for values in (weight, chance))
-    ratios = np.divide(sums, expected, out=np.zeros(RESAMPLES), where=expected > 0)
-    low, high = np.percentile(ratios, [2.5, 97.5])
+    ratio = mean_weight / mean_chance if mean_chance else 0.0
+    linearized = ratio + (weight - ratio * chance) / (mean_chance or 1.0)  # its mean is the ratio
+    _, low, high = mean_of_terms(linearized)
     return {
         "texts": len(weight),
         "weight": mean_weight,
         "chance": mean_chance,
-        "ratio": mean_weight / mean_chance if mean_chance else 0.0,
-        "low": float(low),
-        "high": float(high),
+        "ratio": ratio,
+        "low": ratio if low is None else low,
+        "high": ratio if high is None else high,
         "texts_above_chance": float((weight > chance).mean()),
     }

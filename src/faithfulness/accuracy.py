@@ -5,15 +5,13 @@ The difference shows how much the accuracy depends on trained attention weights 
 
 from collections.abc import Sequence
 
-from src.comparison.evidence import match_pairs
-from src.comparison.measurements import measure, sample_scores
-from src.comparison.study import Choices, Pairing
-from src.comparison.two_level_bootstrap import Difference, estimate_difference
-from src.comparison.variants import Variant
 from src.faithfulness.names import WITHOUT_ATTENTION
+from src.records.variants import Variant
+from src.terms.intervals import Difference, estimate
+from src.terms.measurements import measure
+from src.terms.study import Choices, match_pairs
 
-TRAINED = Choices(names=WITHOUT_ATTENTION, is_negated=True)
-PAIRING = Pairing.model_construct(variants={"attention": TRAINED}, against={"attention": Choices(names=("uniform",))})
+TRAINED, UNIFORM = Choices(names=WITHOUT_ATTENTION, is_negated=True), Choices(names=("uniform",))
 
 
 def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
@@ -23,9 +21,9 @@ def accuracies(variants: Sequence[Variant]) -> dict[str, dict[str, Difference]]:
     the same other components and options. It is absent if there is no such variant, and for variants without trained
     attention.
     """
-    samples = sample_scores(measure(variants, "acc"), "acc")
-    results = {name: {"accuracy": estimate_difference([(1, sample)])} for name, sample in samples.items()}
-    for variant, baseline in match_pairs(variants, PAIRING):
+    samples = {item.variant.name: item.samples["acc"] for item in measure(variants, "acc")}
+    results = {name: {"accuracy": estimate([(1, sample)])} for name, sample in samples.items()}
+    for variant, baseline in match_pairs(variants, {"attention": TRAINED}, {"attention": UNIFORM}):
         terms = [(1, samples[variant.name]), (-1, samples[baseline.name])]
-        results[variant.name].setdefault("accuracy_difference", estimate_difference(terms))
+        results[variant.name].setdefault("accuracy_difference", estimate(terms))
     return results

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.comparison.formatting import format_p_value
-from src.comparison.statistics import LEVEL, MIN_SEEDS, holm
-from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
+from src.compare.formatting import format_p_value
 from src.faithfulness import seeds
 from src.faithfulness.names import ATTENTION, ATTENTION_GRADIENT, RANDOM, UNIFORM, WITHOUT_ATTENTION
 from src.faithfulness.summary import VariantSummary, stack
 from src.formatting import format_names
+from src.terms.intervals import LEVEL, Difference, Sample, estimate
+from src.terms.significance import MIN_SEEDS, holm
 
 NORMALIZED = "normalized_comprehensiveness"
 FAITHFUL, ABOVE_CHANCE = "normalized comprehensiveness", "agreement above chance"
@@ -72,8 +72,8 @@ def _difference(summaries: Sequence[VariantSummary], claim: Claim) -> Difference
     defined = np.all([~np.isnan(values).any(0) for values in arrays], axis=0)
     if not defined.any():
         return None
-    samples = draw_samples([values[:, defined] for values in arrays], seeds=[s.variant.seeds for s in summaries])
-    return estimate_difference([(1 / len(samples), sample) for sample in samples])
+    samples = [Sample(values[:, defined], s.variant.seeds) for values, s in zip(arrays, summaries, strict=True)]
+    return estimate([(1 / len(samples), sample) for sample in samples])
 
 
 def _between_rankings(first: str, second: str, summary: VariantSummary) -> np.ndarray | None:

@@ -5,9 +5,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from src.comparison.measurements import require_same_data
-from src.comparison.runs import find_runs
-from src.comparison.variants import group_runs
 from src.errors import UserError
 from src.faithfulness.measurable import require_measurable
 from src.faithfulness.records import Record
@@ -17,8 +14,11 @@ from src.faithfulness.tables import Report
 from src.faithfulness.trained import restore_probe
 from src.formatting import format_duration
 from src.kernels.malloc import limit_compiled_kernels
-from src.reports.files import read_or_warn
+from src.records.files import read_or_warn
+from src.records.runs import find_runs
+from src.records.variants import group_runs
 from src.reports.page.run import write_page
+from src.terms.measurements import require_same_data
 
 
 def measure(

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.comparison.statistics import MIN_SEEDS, Interval
 from src.faithfulness import tables
 from src.faithfulness.erasure import SHARES
 from src.faithfulness.names import RANKINGS, Column
@@ -15,6 +14,8 @@ from src.formatting import format_count
 from src.reports.page.chart import ChartRow, ChartTable, Scale, linear_scale, log_scale
 from src.reports.page.document import render_page
 from src.reports.page.rankings import ranked_texts
+from src.terms.intervals import Interval
+from src.terms.significance import MIN_SEEDS
 
 # the charts show the first of these measures that was computed
 CHARTED = ("normalized_comprehensiveness", "comprehensiveness_removal")

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from src.comparison.sections import Section
-from src.comparison.tables import MARKDOWN_ESCAPES, markdown_table
+from src.compare.sections import Section
+from src.compare.tables import MARKDOWN_ESCAPES, markdown_table
 from src.faithfulness import tables
 from src.faithfulness.names import ATTENTION
 from src.faithfulness.page import render_html

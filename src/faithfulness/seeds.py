@@ -27,7 +27,7 @@ def agreement_between_seeds(records: Sequence[Record]) -> dict[str, np.ndarray]:
     """Return values S×n for each measure; the mean of the values is the mean agreement over pairs of seeds and texts.
 
     A mean over pairs of seeds is a U-statistic. The value of a seed is the jackknife's pseudo-value (Arvesen 1969), so
-    that `src.comparison.two_level_bootstrap` applies to the values. For two seeds, the values are 1×n. The result is
+    that `src.terms.intervals` applies to the values. For two seeds, the values are 1×n. The result is
     empty for one seed, or if the models of two seeds know different numbers of tokens of a text. The agreement above
     chance is absent if the chance distance of a pair of seeds is almost 0.
 

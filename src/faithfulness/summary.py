@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from src.comparison.statistics import Interval
-from src.comparison.two_level_bootstrap import Difference, draw_samples, estimate_difference
-from src.comparison.variants import Variant
 from src.errors import UserError
 from src.faithfulness.accuracy import accuracies
 from src.faithfulness.erasure import SHARES
 from src.faithfulness.names import ADVERSARY_ARRAYS, AGREEMENT, COLUMNS, GUIDES, RANDOM, RANKINGS
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import agreement_between_seeds
+from src.records.variants import Variant
+from src.terms.intervals import Difference, Interval, Sample, estimate
 
 BY_TEXT = (*AGREEMENT, *GUIDES, *ADVERSARY_ARRAYS)  # arrays of a record with one value for each text
 
@@ -113,12 +112,11 @@ def _estimate(by_ranking: Mapping[str, np.ndarray | None]) -> dict[str, Estimate
         return {}
     scores = {name: values[:, defined] for name, values in present.items()}
     estimates = {}
-    for name, sample in zip(scores, draw_samples(list(scores.values())), strict=True):
+    for name, values in scores.items():
         against_random = None
         if name != RANDOM and RANDOM in scores:
-            (paired,) = draw_samples([scores[name] - scores[RANDOM]])
-            against_random = estimate_difference([(1, paired)])
-        estimates[name] = Estimate(estimate_difference([(1, sample)]).interval, int(defined.sum()), against_random)
+            against_random = estimate([(1, Sample(values - scores[RANDOM]))])
+        estimates[name] = Estimate(estimate([(1, Sample(values))]).interval, int(defined.sum()), against_random)
     return estimates
 
 
@@ -130,5 +128,5 @@ def _curves(records: Sequence[Record], rankings: Sequence[str]) -> dict[str, tup
     for ranking in rankings:
         drops = np.stack([record.of("comprehensiveness_removal", ranking) for record in records])  # S×n×5
         points = [whole, *(whole - drops[:, :, share] for share in range(len(SHARES)))]
-        curves[ranking] = tuple(estimate_difference([(1, sample)]).interval for sample in draw_samples(points))
+        curves[ranking] = tuple(estimate([(1, Sample(values))]).interval for values in points)
     return curves

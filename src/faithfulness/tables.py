@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from src.comparison.formatting import format_with_margin
-from src.comparison.runs import ExcludedRun
-from src.comparison.sections import Section
-from src.comparison.statistics import MIN_SEEDS, Interval
+from src.compare.formatting import format_with_margin
+from src.compare.sections import Section
 from src.faithfulness.claims import judge_claims
 from src.faithfulness.names import ACCURACY, ADVERSARIES, AGREEMENT, COLUMNS, RANDOM, SEED_AGREEMENT, Column
 from src.faithfulness.rankings import TOLERANCE, is_inexact
 from src.faithfulness.summary import Estimate, VariantSummary
 from src.formatting import format_count
+from src.records.runs import ExcludedRun
 from src.reports.tables import UNKNOWN
+from src.terms.intervals import Interval
+from src.terms.significance import MIN_SEEDS
 
 NOTE = (
     "Means over seeds and texts ± the half-width of their 95 % interval, which accounts for the variation of seeds and "

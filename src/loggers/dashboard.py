@@ -13,9 +13,9 @@ import yaml
 from wandb_workspaces import expr
 from wandb_workspaces.reports.v2.interface import PanelTypes
 
-from src.comparison.runs import FinishedRun
 from src.config.keys import MODEL_COMPONENTS
 from src.errors import UserError
+from src.records.runs import FinishedRun
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 RUNS_SHOWN = 100

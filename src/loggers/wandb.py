@@ -12,8 +12,8 @@ from pytorch_lightning.loggers import WandbLogger
 
 from src.errors import UserError
 from src.loggers.tracker import Tracker
-from src.reports.examples import Example, read_examples
-from src.reports.files import read_predictions
+from src.records.examples import Example, read_examples
+from src.records.files import read_predictions
 from src.reports.page.attention import coloured_words
 from src.reports.page.document import macro
 from src.reports.words import clean_text, top_words

@@ -4,18 +4,18 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from src.analysis.calibration import calibration_bins
-from src.analysis.metrics import confusion_matrix
-from src.reports.examples import read_examples
+from src.records.examples import read_examples
+from src.records.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
 from src.reports.figures.attention import draw_entropy, draw_lexicon, draw_position
 from src.reports.figures.evaluation import draw_confusion, draw_reliability
 from src.reports.figures.heatmap import draw_maps
 from src.reports.figures.strip import draw_strip
 from src.reports.figures.style import save_figure
 from src.reports.figures.training import draw_curves, draw_gradients
-from src.reports.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
 from src.reports.page.run import write_page
 from src.run_result import RunResult
+from src.terms.calibration import calibration_bins
+from src.terms.evaluation import confusion_matrix
 
 
 def draw_all(run: Path) -> list[Path]:

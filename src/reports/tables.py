@@ -19,9 +19,8 @@ UNKNOWN = "\N{EN DASH}"
 SPLITS = {"test": "test", "val": "validation"}
 MAX_CLASSES = 20  # maximum number of rows in the table of classes
 NOTE = (
-    "Intervals: Wilson for acc and majority_acc, a jackknife for added metrics, 1,000 bootstrap resamples of the "
-    "texts for all other metrics. majority_acc: accuracy of always predicting the most frequent training class. "
-    f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all resamples agree."
+    "Intervals over texts. majority_acc: accuracy of always predicting the most frequent training class. "
+    f"{UNKNOWN}: the value is not defined for these texts, or its interval is not, because all texts agree."
 )
 
 

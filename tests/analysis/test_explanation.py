@@ -20,7 +20,7 @@ from src.models.loss import Loss
 from src.models.pooling.mean import Mean
 from src.models.position.none import NoPosition
 from src.models.types import Encoded
-from src.reports.examples import Example
+from src.records.examples import Example
 from tests.helpers import one_batch, small_config, trained
 
 TEXTS = ["An EXCELLENT product, truly", "bad", "so " * 90 + "good", "it works well " * 200, ""]

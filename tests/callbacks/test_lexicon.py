@@ -59,7 +59,7 @@ def test_shares_equal_numbers_computed_by_hand() -> None:
     assert result["chance"] == pytest.approx(0.4 / 3)
     assert result["ratio"] == pytest.approx(2)
     assert result["texts_above_chance"] == pytest.approx(1 / 3)
-    assert result["low"] <= 1 and result["high"] == pytest.approx(3)  # the ratios of single texts are 3, 1 and none
+    assert result["low"] < 2 < result["high"]
 
 
 def test_the_interval_covers_the_true_ratio_at_its_level() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.comparison.comparison import compare
-from src.comparison.page import render
-from src.comparison.tables import render_csv, render_markdown
+from src.compare.formatting import claim_numbers
+from src.compare.page import render
+from src.compare.tables import render_csv, render_markdown
 from src.faithfulness.records import FORMAT, RECORD_FILE, Record
+from src.terms.comparison import compare
 from tests.comparison.runs import write_sweep
 from tests.helpers import ROOT
 
@@ -59,7 +60,7 @@ def test_columns_from_the_records(sweep: Path) -> None:
 
 def test_a_claim_about_the_records(sweep: Path) -> None:
     comparison = compare([sweep], None, "acc", ROOT / "studies" / "faithfulness.yaml")
-    verdicts = {claim.text: (claim.verdict, claim.numbers) for claim in comparison.claims}
+    verdicts = {claim.definition.claim: (claim.verdict, claim_numbers(claim)) for claim in comparison.claims}
     verdict, numbers = verdicts["Additive attention agrees with gradients more than dot-product attention"]
     assert verdict == "supported"
     assert numbers.startswith("+0.400 (+0.380 to +0.420) in τ of attention and gradient; p < 0.001")

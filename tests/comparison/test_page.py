@@ -7,11 +7,12 @@ from typing import get_args
 
 import pytest
 
-from src.comparison.claims import Claim
-from src.comparison.comparison import Comparison, compare
-from src.comparison.page import render
-from src.comparison.page.texts import MAX_OPEN
-from src.comparison.verdicts import ClaimVerdict
+from src.compare.page import render
+from src.compare.page.texts import MAX_OPEN
+from src.terms.claims import Claim
+from src.terms.comparison import Comparison, compare
+from src.terms.significance import ClaimVerdict
+from src.terms.study import ClaimDefinition
 from tests.comparison.sweeps import text, write_failed, write_whole_sweep
 from tests.reports.page.browser import needs_browser, visit
 from tests.reports.page.reader import Reader, check_page
@@ -59,12 +60,13 @@ def test_numbers_are_those_of_the_comparison(html: str, comparison: Comparison) 
         if row.difference is not None:
             assert f"{row.difference.value:+.3f}".replace("-", "\N{MINUS SIGN}") in content
     for claim in comparison.claims:
-        assert claim.text in content and claim.verdict in content
+        assert claim.definition.claim in content and claim.verdict in content
     assert "RuntimeError: out of memory" in content
 
 
 def test_every_verdict_on_a_claim_has_a_style(comparison: Comparison) -> None:
-    claims = tuple(Claim("A claim", "a source", verdict, "+0.20", ()) for verdict in get_args(ClaimVerdict))
+    definition = ClaimDefinition.model_construct(claim="A claim", source="a source")
+    claims = tuple(Claim(definition, verdict, reason="a reason") for verdict in get_args(ClaimVerdict))
     html = render(replace(comparison, claims=claims))
     check_page(html)
     for verdict in get_args(ClaimVerdict):
@@ -100,7 +102,7 @@ def test_strips_of_uniform_weights_are_closed_initially(tmp_path: Path) -> None:
 
 
 def test_the_number_of_texts_is_limited(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("src.comparison.page.texts.MAX_WORDS", 4 * 11)
+    monkeypatch.setattr("src.compare.page.texts.MAX_WORDS", 4 * 11)
     assert render(comparison).count('<p class="strip"') == len(comparison.rows)
 
 

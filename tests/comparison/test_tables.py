@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from src.comparison.claims import Claim
-from src.comparison.comparison import Comparison, compare
-from src.comparison.formatting import format_p_value, format_with_margin
-from src.comparison.rows import Row
-from src.comparison.runs import ExcludedRun
-from src.comparison.statistics import Interval
-from src.comparison.tables import render_csv, render_latex, render_markdown, render_terminal
+from src.compare.formatting import format_p_value, format_with_margin
+from src.compare.tables import render_csv, render_latex, render_markdown, render_terminal
+from src.records.runs import ExcludedRun
 from src.reports.page.formatting import format_score
+from src.terms.claims import Claim
+from src.terms.comparison import Comparison, compare
+from src.terms.intervals import Interval
+from src.terms.rows import Row
+from src.terms.study import ClaimDefinition
 from tests.comparison.runs import write_sweep
 
 SPECIAL = r"a_b|50% & <i>\x{$#^~"
@@ -120,6 +121,7 @@ def test_the_compared_metric_is_the_first_column(tmp_path: Path) -> None:
 
 
 def test_markup_in_a_claim_is_not_interpreted(comparison: Comparison) -> None:
-    claim = Claim("A <claim>", "[bold]source[/bold]", "inconclusive", "", ("[red]why[/red]",))
+    definition = ClaimDefinition.model_construct(claim="A <claim>", source="[bold]source[/bold]")
+    claim = Claim(definition, reason="[red]why[/red]")
     assert "[red]why[/red]" in export_terminal(replace(comparison, claims=(claim,)), 100)
     assert "**A &lt;claim>**" in render_markdown(replace(comparison, claims=(claim,)))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from src.comparison.runs import find_runs
-from src.comparison.variants import group_runs
 from src.faithfulness.accuracy import accuracies
+from src.records.runs import find_runs
+from src.records.variants import group_runs
 from tests.comparison.runs import write_sweep
 
 ACCURACY = {("lstm", "bahdanau"): 0.9, ("lstm", "uniform"): 0.7, ("lstm", "none"): 0.6}

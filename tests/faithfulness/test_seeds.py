@@ -5,9 +5,9 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from src.comparison.two_level_bootstrap import draw_samples, estimate_difference
 from src.faithfulness.records import Record
 from src.faithfulness.seeds import ATTENTION, PREDICTIONS, agreement_between_seeds, mean_distances, pseudo_values
+from src.terms.intervals import Sample, estimate
 
 
 def record(probabilities: np.ndarray, weights: list[list[float]]) -> Record:
@@ -88,8 +88,8 @@ def test_intervals_cover_the_agreement_of_other_seeds() -> None:
         seed_effects = rng.normal(0.7, 0.2, 5)
         text_effects = rng.normal(0, 0.3, 53)
         by_pair = np.array([seed_effects[s] * seed_effects[t] + text_effects for s, t in combinations(range(5), 2)])
-        (sample,) = draw_samples([pseudo_values(by_pair + rng.normal(0, 0.1, by_pair.shape), 5)])
-        _, low, high, _ = estimate_difference([(1, sample)])
+        values = pseudo_values(by_pair + rng.normal(0, 0.1, by_pair.shape), 5)
+        _, low, high, _ = estimate([(1, Sample(values))])
         assert low is not None and high is not None
         covered += low <= 0.49 <= high
     assert 0.92 <= covered / sweeps <= 0.99

@@ -17,10 +17,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import open_dict, read_write
 
-from src.comparison.runs import find_runs
 from src.errors import UserError
 from src.lit import LitClassifier
 from src.loggers.dashboard import Scope, build
+from src.records.runs import find_runs
 from tests.helpers import CONF, evaluate, one_class_data, train
 from tests.loggers.records import media_file, read_records, read_summary
 

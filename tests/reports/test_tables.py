@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from rich.console import Console, RenderableType
 
-from src.analysis.metrics import evaluate
 from src.reports.tables import class_table, files_table, metric_table, prediction_table
 from src.run_result import ClassScore, Score
+from src.terms.evaluation import evaluate
 from tests.reports.runs import predictions
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.comparison.comparison import compare
 from src.errors import UserError
-from src.reports.files import read_gradients, read_history, read_statistics
+from src.records.files import read_gradients, read_history, read_statistics
+from src.terms.comparison import compare
 from studies.release import pack_probabilities, unpack_probabilities, unpack_release, write_release
 from tests.comparison.runs import make_probabilities, write_run
 from tests.comparison.sweeps import write_whole_sweep

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from src.comparison.comparison import compare
+from src.terms.comparison import compare
 from studies import report
 from studies.plan import release_file
 from studies.release import write_release

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogFormatter, PercentFormatter
 
+from src.records.files import Statistics
 from src.reports.figures.style import COLOURS, GREY, name_axes, new_figure, user_text
-from src.reports.files import Statistics
 from src.reports.words import clean_text
 
 KINDS = {"positive": COLOURS[0], "negative": COLOURS[1], "not in the lexicon": "#c7ccd4"}

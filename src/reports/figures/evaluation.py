@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from src.analysis.calibration import Bins, calibration_error
-from src.analysis.metrics import wilson_interval
 from src.reports.figures.style import COLOURS, GREY, INK, WEIGHTS, name_axes, new_figure, user_text
 from src.reports.words import clean_text
+from src.terms.calibration import Bins, calibration_error
+from src.terms.evaluation import wilson_interval
 
 MAX_NUMBERED = 25  # with more classes, the cells are too small for numbers
 

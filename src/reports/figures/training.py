@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from src.records.files import History
 from src.reports.figures.style import COLOURS, GREY, name_axes, new_figure
-from src.reports.files import History
 
 PANELS = (("loss", "Loss", "loss"), ("acc", "Accuracy", "accuracy"))
 SPLITS = (("train", "training", COLOURS[0], "o"), ("val", "validation", COLOURS[1], "s"))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from src.reports.examples import Example
+from src.records.examples import Example
 from src.reports.words import MAP_QUANTILE, clean_weights, colour_limit
 
 MEAN = "mean"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from src.reports.files import History
+from src.records.files import History
 from src.reports.page.chart import Scale, linear_scale
 
 SCORES = {"acc": ("Accuracy", "accuracy"), "loss": ("Loss", "loss")}

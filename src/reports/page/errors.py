@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from src.files.plain import require
-from src.reports.files import read_existing, read_rows
+from src.records.files import read_existing, read_rows
 from src.reports.page.attention import Word, coloured_words
 
 KINDS = {"mistake": "Most confident mistakes", "uncertain": "Most uncertain predictions"}

@@ -5,13 +5,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from src.analysis.metrics import class_scores, confusion_matrix
 from src.faithfulness.records import Record
 from src.files import write_text
 from src.formatting import format_count
+from src.records.examples import Example, read_examples
+from src.records.files import read_history, read_or_warn, read_predictions
 from src.reports.data_table import data_notes, data_rows
-from src.reports.examples import Example, read_examples
-from src.reports.files import read_history, read_or_warn, read_predictions
 from src.reports.page.attention import coloured_words, token_maps
 from src.reports.page.chart import ChartRow, ChartTable, linear_scale
 from src.reports.page.confusion import confusion
@@ -23,6 +22,7 @@ from src.reports.page.rankings import ranked_texts
 from src.reports.tables import UNKNOWN
 from src.reports.words import top_words
 from src.run_result import ClassScore, RunResult, Score
+from src.terms.evaluation import class_scores, confusion_matrix
 
 MAX_CLASSES = 5  # maximum number of classes listed for a text
 UNBOUNDED = ("brier", "nll")  # scores that can exceed 1

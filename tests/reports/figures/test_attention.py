@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from src.records.files import Statistics
 from src.reports.figures.attention import draw_entropy, draw_position
 from src.reports.figures.style import save_figure
-from src.reports.files import Statistics
 
 
 def make_statistics(n: int) -> Statistics:

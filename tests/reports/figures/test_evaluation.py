@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from src.analysis.calibration import Bins
 from src.reports.figures.evaluation import draw_confusion, draw_reliability
+from src.terms.calibration import Bins
 
 
 def test_cells_contain_counts_and_fractions_of_the_true_class() -> None:

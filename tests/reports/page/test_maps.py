@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from src.reports.examples import Example
+from src.records.examples import Example
 from src.reports.page.attention import token_maps
 from src.reports.page.run import run_page
 from tests.reports.page.browser import needs_browser, visit

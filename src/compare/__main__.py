@@ -1,0 +1,57 @@
+"""Compare finished runs: `python -m src.compare outputs/train/multiruns/…`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from src.cli.output_folder import add_folders, report_folder, write_report
+from src.process.exits import exit_with_message
+
+DESCRIPTION = """\
+Groups the runs below the folders into variants, compares the variants over seeds and texts, and writes comparison.md,
+.csv, .tex and .html. It reads only the files in the run folders. docs/comparing.md explains each number."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compare the runs, write the files, and print the tables and the files' paths."""
+    with exit_with_message("standard output"):
+        args = arguments().parse_args(argv)
+        out = report_folder(args.folders, args.out, "compare")
+
+        from src.compare.tables import FILES, render_terminal
+        from src.terms.comparison import compare
+
+        comparison = compare(args.folders, args.baseline, args.metric, args.study)
+        texts = {name: render(comparison) for name, render in FILES.items()}
+        write_report(out, texts, render_terminal(comparison))
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m src.compare", description=DESCRIPTION)
+    parser.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help='the variant to compare the others with, such as "lstm none"; default: the variant without attention (if '
+        "there are several, the one with the best validation accuracy) or, if all have attention, the variant that "
+        "started first",
+    )
+    parser.add_argument(
+        "--metric",
+        default="acc",
+        metavar="SCORE",
+        help="acc (default), balanced_acc, f1_macro, mcc, auroc, ece, nll, brier, or a metric that the configuration "
+        "of the runs adds",
+    )
+    parser.add_argument(
+        "--study",
+        type=Path,
+        metavar="FILE",
+        help="file with the claims to test; default: the claims in studies/twenty_variants.yaml about the compared "
+        "variants",
+    )
+    add_folders(parser, "compare")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

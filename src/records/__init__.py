@@ -1,0 +1,1 @@
+"""Finished runs as frozen values, read from the files in their folders; torch is not imported."""

@@ -1,0 +1,103 @@
+"""Read `attention.json`: texts with their predictions and the attention weight of each word."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from src.files.record import TEXT, read_json
+from src.records.files import read_existing
+
+EXAMPLES = [
+    {
+        "split": str,
+        "index": int,
+        "label": TEXT,
+        "predicted": str,
+        "probabilities": [float],
+        "words": [str],
+        "cut?": str,
+        "weights": [float],
+        "matrix": (None, list),
+        "layers?": {str: list},
+    }
+]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text with its prediction and the attention weight of each word."""
+
+    split: str
+    index: int
+    label: str | None  # None if the true class is unknown
+    predicted: str
+    probabilities: dict[str, float]
+    words: list[str]
+    weights: np.ndarray  # L
+    matrix: np.ndarray | None  # H×L×L; None if there is no word × word map
+    cut: str = ""  # the part that was read, such as "first 500 of 20,000 tokens"; "" if the text is not cut
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # encoder layer → its weights H×L×L
+
+    @property
+    def maps(self) -> dict[str, np.ndarray]:
+        """The word × word weights H×L×L of the attention component and of the encoder's layers, by name."""
+        return ({} if self.matrix is None else {"attention": self.matrix}) | self.layers
+
+    @property
+    def name(self) -> str:
+        """Split and row number, as part of file names."""
+        return f"{PurePath(self.split).name}_{self.index}"
+
+    @property
+    def title(self) -> str:
+        """Split, row number, true class, predicted class, its probability and, if truncated, the part that was read."""
+        prediction = f"predicted {self.predicted} ({self.probabilities.get(self.predicted, 0):.2f})"
+        classes = prediction if self.label is None else f"{self.label}, {prediction}"
+        cut = f", {self.cut}" if self.cut else ""
+        return f"{self.split} {self.index}: {classes}{cut}"
+
+
+def read_examples(run: Path, class_names: Sequence[str]) -> list[Example]:
+    """Return the texts in `attention.json` with their attention weights; [] if the file is absent.
+
+    Args:
+        class_names: the classes in the order of the probabilities.
+
+    Raises:
+        UserError: if the file is damaged.
+    """
+
+    def read(path: Path) -> list[Example]:
+        return [_example(entry, class_names) for entry in read_json(path, EXAMPLES)]
+
+    return read_existing(run / "attention.json", read) or []
+
+
+def _example(entry: dict[str, Any], class_names: Sequence[str]) -> Example:
+    weights, length = np.array(entry["weights"], dtype=np.float64), len(entry["words"])
+    if len(weights) != length:
+        raise ValueError(f"{len(weights)} weights for {length} words")
+    layers = {}
+    for name, matrix in entry.get("layers", {}).items():
+        if (layer := _to_map(matrix, length)) is None:
+            raise ValueError(f"the matrix of a layer does not have {length} rows and columns")
+        layers[name] = layer
+    return Example(
+        **{name: entry[name] for name in ("split", "index", "label", "predicted", "words")},
+        probabilities=dict(zip(class_names, entry["probabilities"], strict=True)),
+        weights=weights,
+        matrix=None if entry["matrix"] is None else _to_map(entry["matrix"], length),
+        cut=entry.get("cut", ""),
+        layers=layers,
+    )
+
+
+def _to_map(matrix: list[Any], length: int) -> np.ndarray | None:
+    """Return weights H×T×L as an array if each word has a row (T = L); return None if the rows are not words."""
+    weights = np.asarray(matrix, dtype=np.float64)
+    if weights.ndim != 3 or not np.isfinite(weights).all():
+        raise ValueError(f"a matrix of shape {weights.shape} must be finite and have three axes, H×T×L")
+    return weights if weights.shape[1:] == (length, length) and len(weights) else None

@@ -1,0 +1,139 @@
+"""Find finished runs by the files in their folders."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import yaml
+
+from src.config.keys import with_present_names
+from src.errors import UserError
+from src.files.yaml_loader import YAML_LOADER
+from src.records.files import Predictions, read_predictions
+from src.run_result import RESULT_FILE, RunResult, has_result
+
+REQUIRED = ("seed", "choices", "data", "parameters", "seconds", "peak_memory_mb", "started")
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A completed run with test predictions."""
+
+    folder: Path
+    result: RunResult  # has a value for each field in REQUIRED
+    config: dict[str, Any]  # content of config.yaml; renamed keys have their present names
+
+    @property
+    def seed(self) -> int:
+        return cast(int, self.result.seed)
+
+    @property
+    def fold(self) -> int:
+        """The index of the fold that is the test split; 0 without cross-validation."""
+        return self.result.data.fold or 0
+
+    @property
+    def folds(self) -> int:
+        """The number of folds; 1 without cross-validation."""
+        return self.result.data.folds or 1
+
+    @property
+    def started(self) -> str:
+        """The start time in ISO format, UTC."""
+        return cast(str, self.result.started)
+
+    @property
+    def parameters(self) -> int:
+        return cast(int, self.result.parameters.total)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The choice of each config group, such as {"encoder": "bilstm", "attention": "none", …}."""
+        return dict(self.result.choices)
+
+    def predictions(self) -> Predictions:
+        """Read the predictions for the test split."""
+        predictions = read_predictions(self.folder)
+        assert predictions is not None, f"{self.folder} had predictions when it was discovered"
+        return predictions
+
+
+class ExcludedRun(NamedTuple):
+    """The folder of a run that is not compared, and the reason."""
+
+    folder: Path
+    # pending, pruned, interrupted, failed, unfinished, unreadable, untested, incomplete or repeated
+    status: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.folder}: {self.status}: {self.error}"
+
+
+class DiscoveredRuns(NamedTuple):
+    """The runs to compare, and the runs that are not compared."""
+
+    runs: tuple[FinishedRun, ...]
+    excluded: tuple[ExcludedRun, ...]
+
+
+def find_runs(folders: Sequence[Path]) -> DiscoveredRuns:
+    """Find all runs below the folders, each run once, in the order of the folders and of the runs' paths.
+
+    Raises:
+        UserError: if a folder does not exist, or no run can be compared.
+    """
+    missing = [str(folder) for folder in folders if not folder.is_dir()]
+    if missing:
+        raise UserError(f"{', '.join(missing)}: no such folder; name folders of runs or sweeps")
+    below = {path.resolve(): path for folder in folders for path in _run_folders(folder)}
+    results = [_read(path) for path in below.values()]
+    runs = tuple(run for run in results if isinstance(run, FinishedRun))
+    excluded = tuple(run for run in results if isinstance(run, ExcludedRun))
+    if not runs:
+        message = f"no run below {', '.join(map(str, folders))} can be compared"
+        raise UserError("\n  ".join([message, *map(str, excluded)]))
+    return DiscoveredRuns(runs, excluded)
+
+
+def _run_folders(folder: Path) -> Iterator[Path]:
+    for path, folders, files in os.walk(folder):
+        if RESULT_FILE in files or ".hydra" in folders:
+            folders.clear()
+            yield Path(path)
+        else:
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+
+
+def _read(folder: Path) -> FinishedRun | ExcludedRun:
+    if not has_result(folder):
+        return ExcludedRun(folder, "unfinished", f"no {RESULT_FILE}: the run was killed or is still running")
+    try:
+        result = RunResult.load(folder)
+        if result.status != "completed":
+            return ExcludedRun(folder, result.status, result.error or "the run is still running or was killed")
+        config = _config(folder / "config.yaml")
+        if missing := result.lacks(*REQUIRED):
+            return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks {', '.join(missing)}")
+        if result.parameters.total is None:
+            return ExcludedRun(folder, "unreadable", f"{RESULT_FILE} lacks parameters.total")
+        if "model" not in config:
+            return ExcludedRun(folder, "untested", "the run is an evaluation: name the folder of the training run")
+        if not (folder / "predictions" / "test.npz").exists():
+            return ExcludedRun(folder, "untested", "no predictions/test.npz: train again with test=true")
+        read_predictions(folder)
+    except UserError as error:
+        return ExcludedRun(folder, "unreadable", str(error))
+    return FinishedRun(folder, result, config)
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.load(path.read_text(encoding="utf-8"), YAML_LOADER)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read ({type(error).__name__})") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path} contains no configuration")
+    return with_present_names(config)

@@ -1,0 +1,194 @@
+"""Intervals and tests in closed form, for scores, for their means over seeds, and for differences between variants.
+
+Sources of the formulas, as cited below:
+
+- Student 1908, The probable error of a mean. Biometrika 6(1).
+- Satterthwaite 1946, An approximate distribution of estimates of variance components. Biometrics Bulletin 2(6).
+- Nadeau and Bengio 2003, Inference for the generalization error. Machine Learning 52(3).
+- Owen 2007, The pigeonhole bootstrap. Annals of Applied Statistics 1(2).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtri, stdtr, stdtrit  # scipy.stats takes a second to import
+
+LEVEL = 0.05
+SMALLEST_ERROR = 1e-12  # a smaller standard error is a rounding error
+
+
+class Interval(NamedTuple):
+    """A value and its interval; the bounds are None if they cannot be estimated, for example from one seed."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Difference(NamedTuple):
+    """A weighted sum of variants' scores, with its interval and p-value."""
+
+    value: float
+    low: float | None
+    high: float | None
+    # two-sided p-value for the hypothesis of no difference; without any variance, 1 for scores by text, None for others
+    p_value: float | None
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.value, self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The terms of a variant's score, for each seed and text.
+
+    Args:
+        scores: S×n, the terms of n texts under S seeds; S×1 for a statistic of a run without terms.
+        seeds: the S seeds; variants with the same seed share its random state. None if the seeds are not shared.
+        folds: n, the fold that contains each text in a cross-validation; None without cross-validation.
+    """
+
+    scores: np.ndarray
+    seeds: tuple[int, ...] | None = None
+    folds: np.ndarray | None = None
+
+    @property
+    def by_seed(self) -> np.ndarray:
+        """The score of each seed, S."""
+        return self.scores.mean(1)
+
+    @property
+    def units(self) -> np.ndarray:
+        """The terms of each text, S×n, or in a cross-validation the means of each fold, S×k."""
+        if self.folds is None:
+            return self.scores
+        return np.stack([self.scores[:, self.folds == fold].mean(1) for fold in np.unique(self.folds)], axis=1)
+
+
+class _Variance(NamedTuple):
+    """A part of the variance of a weighted sum of scores."""
+
+    estimate: float
+    uncertain: float  # the estimate before a part of it was subtracted, which determines its uncertainty
+    freedom: float  # degrees of freedom
+    margin: float = 0.0  # amount by which an upper confidence bound exceeds the estimate
+
+
+def mean_over_seeds(values: Sequence[float]) -> Interval:
+    """Return the mean over S seeds, with a 95 % interval for the mean over all possible seeds.
+
+    The interval is mean ± t · s / √S, where s is the standard deviation and t the 97.5 % quantile of Student's t with
+    S - 1 degrees of freedom (Student 1908). The mean over S other seeds also varies, so the interval contains this mean
+    less often than in 95 % of cases: in 93 % of cases for S = 2, 88 % for S = 5, and 86 % for S = 10.
+    """
+    return mean_of_terms(np.asarray(values, dtype=np.float64)) if len(values) > 1 else Interval(values[0], None, None)
+
+
+def mean_of_terms(terms: np.ndarray, level: float = LEVEL) -> Interval:
+    """Return the mean of n independent terms with Student's t interval; without bounds if the terms are all equal."""
+    n, mean = len(terms), float(terms.mean())
+    error = float(terms.std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
+    if error < SMALLEST_ERROR:
+        return Interval(mean, None, None)
+    half = float(stdtrit(n - 1, 1 - level / 2)) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def estimate(weighted: Sequence[tuple[float, Sample]], level: float = LEVEL) -> Difference:
+    """Estimate the sum of weight × score over variants, with its interval over texts and seeds.
+
+    - Texts: all runs have the same n texts, so the weighted sum has a value for each text, averaged over seeds. The
+      variance of these values divided by n is the variance due to texts.
+    - Folds: in a cross-validation with k folds, the values are the means of the folds, and their variance s² counts as
+      (1/k + n_test/n_train) s² with k - 1 degrees of freedom, because the training sets overlap (Nadeau and Bengio
+      2003). n_test/n_train is 1 / (k - 1).
+    - Seeds: the variance of the weighted sum over seeds. Runs with the same seed start from the same random state and
+      read the texts in the same order, so a seed contributes the sum over all variants that have it.
+    - Interaction of seed and text, with variance σ²: it adds σ²/(S·n) to the variances of both texts and seeds, so this
+      amount is subtracted from the variance of the seeds (Owen 2007 shows that resampling rows and columns counts the
+      interaction more than once).
+    - Interval and test: value ± t · e, and value / e, where e² is the sum of the variances; Student's t has
+      Satterthwaite's (1946) degrees of freedom.
+
+    A variant with one seed adds no variance between seeds, so the result applies only to its one trained model.
+
+    Args:
+        weighted: weights and samples; each sample occurs once.
+        level: 1 minus the coverage of the interval.
+    """
+    value = float(sum(weight * sample.by_seed.mean() for weight, sample in weighted))
+    parts = _seed_variances(weighted)
+    profile = np.sum([weight * sample.units.mean(0) for weight, sample in weighted], axis=0)
+    count, is_by_text = len(profile), len(profile) > 1
+    if is_by_text:
+        spread = float(profile.var(ddof=1))
+        if weighted[0][1].folds is None:
+            parts.append(_Variance(spread / count, spread / count, np.inf))
+        else:
+            corrected = (1 / count + 1 / (count - 1)) * spread
+            parts.append(_Variance(corrected, corrected, count - 1))
+    error = float(np.sqrt(sum(part.estimate for part in parts)))
+    if error < SMALLEST_ERROR:  # identical predictions, or run statistics that do not vary by seed
+        return Difference(value, None, None, 1.0 if is_by_text else None)
+    freedom = _degrees_of_freedom(parts)
+    half = float(stdtrit(freedom, 1 - level / 2)) * error
+    return Difference(value, value - half, value + half, float(2 * stdtr(freedom, -abs(value) / error)))
+
+
+def _degrees_of_freedom(parts: Sequence[_Variance]) -> float:
+    """Return the degrees of freedom (Σ v)² / Σ (v² / f) of a sum of variances v with f degrees of freedom each.
+
+    For the variance between seeds, v is the upper 75 % confidence bound, because the estimate is often too small if the
+    test statistic is large. With the estimate itself, the rate of false positives at a nominal 5 % was up to 5.8 % with
+    five seeds, and up to 12 % with two seeds. The variance between texts adds nothing to the second sum, because the
+    number of texts is large.
+    """
+    squares = sum((part.uncertain + part.margin) ** 2 / part.freedom for part in parts)
+    total = sum(part.estimate + part.margin for part in parts)
+    return min(total**2 / squares, 1e9) if squares > 0 else 1e9  # stdtrit(inf, p) is NaN
+
+
+def _seed_variances(weighted: Sequence[tuple[float, Sample]]) -> list[_Variance]:
+    """Return the variance of a weighted sum of scores that is due to each group of seeds."""
+    variances = []
+    for group in _group_by_shared_seeds([(weight, sample) for weight, sample in weighted if len(sample.scores) > 1]):
+        variance, interaction = _seed_variance(group)
+        freedom = min(len(sample.scores) for _, sample in group) - 1
+        estimate = max(0.0, variance - interaction)
+        # the subtraction of the interaction does not make an estimate more certain
+        margin = (freedom / float(chdtri(freedom, 0.75)) - 1) * estimate
+        variances.append(_Variance(estimate, variance, freedom, margin))
+    return variances
+
+
+def _group_by_shared_seeds(weighted: Sequence[tuple[float, Sample]]) -> list[list[tuple[float, Sample]]]:
+    """Group samples that share a seed with each other, directly or through other samples."""
+    groups: list[list[tuple[float, Sample]]] = []
+    for pair in weighted:
+        seeds = set(pair[1].seeds or ())
+        connected = [group for group in groups if any(seeds & set(sample.seeds or ()) for _, sample in group)]
+        groups = [group for group in groups if group not in connected]
+        groups.append([*(member for group in connected for member in group), pair])
+    return groups
+
+
+def _seed_variance(group: Sequence[tuple[float, Sample]]) -> tuple[float, float]:
+    """Return the variance of the sum of weight × mean between seeds, and the part of it due to the interaction.
+
+    The variance is the sum of the squared contributions of the seeds, unbiased if all samples have the same seeds.
+    The interaction is Σ r² / (n (n - 1)) over the residuals r of seeds and texts.
+    """
+    seeds_of_samples: list[Sequence[int]] = [sample.seeds or range(len(sample.scores)) for _, sample in group]
+    rows = {seed: row for row, seed in enumerate(dict.fromkeys(seed for seeds in seeds_of_samples for seed in seeds))}
+    n = group[0][1].units.shape[1]
+    contributions, residuals = np.zeros(len(rows)), np.zeros((len(rows), n))
+    for seeds, (weight, sample) in zip(seeds_of_samples, group, strict=True):
+        indices, units = [rows[seed] for seed in seeds], sample.units
+        scale = weight / np.sqrt(len(indices) * (len(indices) - 1))
+        of_seed = sample.by_seed - sample.by_seed.mean()
+        contributions[indices] += scale * of_seed
+        residuals[indices] += scale * (units - units.mean(0) - units.mean(1, keepdims=True) + units.mean())
+    return float((contributions**2).sum()), float((residuals**2).sum() / max(1, n * (n - 1)))

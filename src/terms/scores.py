@@ -1,0 +1,144 @@
+"""The terms of each score: one number per text, whose mean over the texts is the score.
+
+The variance of the terms, divided by the number of texts, estimates the variance of the score. The terms of acc, nll
+and brier are exact. Those of the other scores are linearized (the infinitesimal jackknife, Efron 1982): they state how
+the score changes with the share of each text. For AUROC, this variance is that of DeLong et al. (1988), except that it
+has the divisors m and k instead of m - 1 and k - 1 for m texts of the class and k other texts.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from src.terms.calibration import assign_bins
+
+LOWER_IS_BETTER = frozenset(("ece", "nll", "brier"))
+# lower bound of a probability in nll: smaller values are rounding errors of float32
+SMALLEST = float(np.finfo(np.float32).eps)
+
+
+def terms(name: str, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+    """Return the n terms of a score; None if the score is not defined on these texts.
+
+    Args:
+        name: key of SCORES.
+        probabilities: n×C.
+        labels: n integers from 0 to C-1.
+    """
+    return SCORES[name](probabilities.astype(np.float64).clip(0, 1), labels)
+
+
+def accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return 1 for each text whose most probable class is the true class, and 0 for the others."""
+    return (probabilities.argmax(1) == labels).astype(np.float64)
+
+
+def balanced_accuracy(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean recall of the classes that have texts."""
+    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (hit, true), with_predicted=False)
+
+
+def precision_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean precision of the classes that are the true or the predicted class of a text."""
+    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (hit, predicted))
+
+
+def recall_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean recall of the classes that are the true or the predicted class of a text."""
+    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (hit, true))
+
+
+def f1_macro(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean F1 of the classes that are the true or the predicted class of a text."""
+    return _mean_of_ratios(probabilities, labels, lambda hit, predicted, true: (2 * hit, predicted + true))
+
+
+Ratio = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def _mean_of_ratios(
+    probabilities: np.ndarray, labels: np.ndarray, ratio: Ratio, with_predicted: bool = True
+) -> np.ndarray:
+    """Return the terms of the mean over classes of Σ part / Σ whole; the ratio of a class with Σ whole = 0 is 0.
+
+    Args:
+        ratio: part and whole of each text, n each, from indicators of a hit, of the predicted and of the true class.
+        with_predicted: whether the mean includes classes that are predicted but have no text.
+    """
+    predicted, by_class = probabilities.argmax(1), []
+    for c in np.union1d(labels, predicted) if with_predicted else np.unique(labels):
+        of_prediction, of_label = (predicted == c).astype(np.float64), (labels == c).astype(np.float64)
+        part, whole = ratio(of_prediction * of_label, of_prediction, of_label)
+        value = part.sum() / max(whole.sum(), 1.0)
+        by_class.append(value + (part - value * whole) / (whole.mean() or 1.0))
+    return np.mean(by_class, axis=0)
+
+
+def mcc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Matthews' correlation (Gorodkin 2004); 0 if all texts have the same true class, or the same predicted class."""
+    hit, predicted, classes = accuracy(probabilities, labels), probabilities.argmax(1), probabilities.shape[1]
+    p, t = (np.bincount(values, minlength=classes) / len(labels) for values in (predicted, labels))
+    covariance, spread = hit.mean() - p @ t, (1 - p @ p) * (1 - t @ t)
+    if p.max() == 1 or t.max() == 1:
+        return np.zeros(len(labels))
+    change = hit - hit.mean() - (p[labels] + t[predicted] - 2 * p @ t)
+    widening = -2 * (p[predicted] - p @ p) / (1 - p @ p) - 2 * (t[labels] - t @ t) / (1 - t @ t)
+    return (covariance + change - covariance * widening / 2) / np.sqrt(spread)
+
+
+def auroc(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+    """The area under the ROC curve: of class 1 if there are two, otherwise the mean over classes against the rest.
+
+    The area of a class is the fraction of pairs (a text of the class, another text) in which the text of the class has
+    the higher probability; a tie counts as one half (Mann and Whitney 1947). None if a class has no text.
+    """
+    classes = probabilities.shape[1]
+    if len(np.unique(labels)) < classes:
+        return None
+    return np.mean([_area(probabilities[:, c], labels == c) for c in ([1] if classes == 2 else range(classes))], axis=0)
+
+
+def _area(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    correct = np.empty(len(scores))  # the fraction of a text's pairs that are in the correct order
+    for side in (positive, ~positive):
+        others = np.sort(scores[~side])
+        below = others.searchsorted(scores[side], "left") + others.searchsorted(scores[side], "right")
+        correct[side] = below / (2 * len(others))
+    correct[~positive] = 1 - correct[~positive]  # a text of another class should have the lower score
+    area, prevalence = correct[positive].mean(), positive.mean()
+    return area + (correct - area) / np.where(positive, prevalence, 1 - prevalence)
+
+
+def ece(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The calibration error of the predicted class over 15 bins of equal width (Guo et al. 2017, equation 3)."""
+    confidence = probabilities.max(1)
+    gaps = confidence - accuracy(probabilities, labels)
+    bins = assign_bins(confidence)
+    return np.sign(np.bincount(bins, gaps))[bins] * gaps
+
+
+def nll(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The negative logarithm of the true class's probability, in nats."""
+    return -np.log(np.maximum(probabilities[np.arange(len(labels)), labels], SMALLEST))
+
+
+def brier(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The squared error summed over classes (Brier 1950), 0 to 2."""
+    error = probabilities.copy()
+    error[np.arange(len(labels)), labels] -= 1
+    return (error**2).sum(1)
+
+
+Terms = Callable[[np.ndarray, np.ndarray], np.ndarray | None]  # probabilities n×C, labels n → terms n
+SCORES: dict[str, Terms] = {
+    "acc": accuracy,
+    "balanced_acc": balanced_accuracy,
+    "precision_macro": precision_macro,
+    "recall_macro": recall_macro,
+    "f1_macro": f1_macro,
+    "mcc": mcc,
+    "auroc": auroc,
+    "ece": ece,
+    "brier": brier,
+    "nll": nll,
+}

@@ -1,0 +1,196 @@
+"""Study files: claims about variants, each with its metric, direction and source."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    ValidationError,
+    ValidationInfo,
+)
+
+from src.errors import UserError
+from src.formatting import format_names, format_value
+from src.misspellings import nearest, no_such
+from src.records.variants import GROUPS, Variant
+from src.terms.measurements import RUN_STATISTICS
+from src.terms.scores import SCORES
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT_STUDY = ROOT / "studies" / "twenty_variants.yaml"
+MAX_MISTAKES = 20  # maximum number of mistakes in a message
+METRICS = (*SCORES, *RUN_STATISTICS)
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Choices(_Record):
+    """Choices of a component, or values of an option: those listed, or all except those listed."""
+
+    names: tuple[str, ...]
+    is_negated: bool = False
+
+    def __contains__(self, choice: object) -> bool:
+        return choice is not None and (choice in self.names) != self.is_negated
+
+    def __str__(self) -> str:
+        return ("not " if self.is_negated else "") + " or ".join(self.names)
+
+
+def _parse_choices(value: Any) -> Any:
+    """Convert `name`, `[name, name]`, `{not: name}` or `{not: [name, name]}` to choices."""
+    is_negated = isinstance(value, dict) and list(value) == ["not"]
+    value = value["not"] if is_negated else value
+    names = value if isinstance(value, list) else [value]
+    if not names or any(name is None or isinstance(name, dict | list) for name in names):
+        raise ValueError("expects a choice, a list of choices, or {not: [choice, …]}")
+    return Choices(names=tuple(_check_line(format_value(name)) for name in names), is_negated=is_negated)
+
+
+def _check_selector(selector: dict[str, Choices], info: ValidationInfo) -> dict[str, Choices]:
+    """Check that a selector's components, options and choices exist."""
+    known: Mapping[str, Collection[str]] = info.context or {}
+    for name, choices in selector.items():
+        _require_name("component or varying option", name, known)
+        for choice in choices.names if known[name] else ():
+            _require_name(name, choice, known[name])
+    return selector
+
+
+def _check_metric(name: str) -> str:
+    _require_name("metric", name, METRICS)
+    return name
+
+
+def _require_name(kind: str, name: str, names: Iterable[str]) -> None:
+    if name not in names:
+        raise ValueError(f"{no_such(f'{kind} {format_value(name)!r}', nearest(name, names))} ({format_names(names)})")
+
+
+def _check_filled(claims: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not claims:
+        raise ValueError("is empty")
+    return claims
+
+
+def _check_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("contains a line break or a control character")
+    return text
+
+
+Selector = Annotated[
+    dict[str, Annotated[Choices, BeforeValidator(_parse_choices)]], Field(min_length=1), AfterValidator(_check_selector)
+]
+Text = Annotated[str, Field(min_length=1), AfterValidator(_check_line)]
+
+
+class ClaimDefinition(_Record):
+    """A claim: a metric is higher (or lower) for some variants than for their counterparts.
+
+    Args:
+        claim, source: the claim in words, and the document that makes it.
+        variants, against: the favoured variants and their counterparts.
+        negligible: upper bound on negligible differences, in units of the metric.
+    """
+
+    claim: Text
+    source: Text
+    metric: Annotated[str, AfterValidator(_check_metric)]
+    direction: Literal["higher", "lower"]
+    variants: Selector
+    against: Selector
+    negligible: Annotated[StrictFloat, Field(gt=0)] | None = None
+
+
+class Study(_Record):
+    """The content of a study file."""
+
+    claims: Annotated[tuple[ClaimDefinition, ...], AfterValidator(_check_filled)]
+
+
+def load_study(path: Path, variants: Sequence[Variant]) -> Study:
+    """Read a study file.
+
+    Args:
+        variants: the compared variants. A study may name the options in which they differ, their choices, and the
+            choices in `conf/`.
+
+    Raises:
+        UserError: if the file is missing, unreadable or invalid; for each mistake, the message names the key and, for
+            an unknown name, suggests a similar one.
+    """
+    if not path.is_file():
+        similar = nearest(str(path), map(str, path.parent.glob("*.yaml")))
+        raise UserError(f"--study {path}: {no_such('file', similar)}")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Study.model_validate(content, context=_names(variants))
+    except ValidationError as errors:
+        mistakes = [_message(error) for error in errors.errors()]
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UserError(f"{path} cannot be read as YAML ({str(error) or type(error).__name__})") from None
+    more = [f"and {len(mistakes) - MAX_MISTAKES} more"] if len(mistakes) > MAX_MISTAKES else []
+    raise UserError("\n  ".join([f"{path} is not a valid study:", *mistakes[:MAX_MISTAKES], *more]))
+
+
+def choice_of(variant: Variant, name: str) -> str | None:
+    """Return the variant's choice of a component, or its value of a varying option; None if it has neither."""
+    return variant.differs.get(name, variant.choices.get(name))
+
+
+def describe(selector: Mapping[str, Choices]) -> str:
+    """Return a selector as text, such as "encoder=lstm or bilstm, attention=not none"."""
+    return ", ".join(f"{name}={choices}" for name, choices in selector.items())
+
+
+def match_pairs(
+    variants: Sequence[Variant], favoured: Mapping[str, Choices], against: Mapping[str, Choices]
+) -> list[tuple[Variant, Variant]]:
+    """Return the pairs (favoured variant, counterpart) that agree in every component and option not named in `against`.
+
+    Options that only one of the two variants has are ignored.
+    """
+
+    def matches(variant: Variant, selector: Mapping[str, Choices]) -> bool:
+        return all(choice_of(variant, name) in choices for name, choices in selector.items())
+
+    def agree(first: Variant, second: Variant) -> bool:
+        shared = first.differs.keys() & second.differs.keys() - against.keys()
+        return all(first.differs[key] == second.differs[key] for key in shared)
+
+    return [
+        (first, second)
+        for second in variants
+        for first in variants
+        if first is not second and matches(first, favoured) and matches(second, against) and agree(first, second)
+    ]
+
+
+def _names(variants: Sequence[Variant]) -> dict[str, Collection[str]]:
+    """Return the choices of each component in `conf/` and in the variants; () for options, which may have any value."""
+    names: dict[str, Collection[str]] = {name: () for variant in variants for name in variant.differs}
+    for group, key in GROUPS.items():
+        files = sorted(path.stem for path in (ROOT / "conf" / key.replace(".", "/")).glob("*.yaml"))
+        used = (str(variant.choices[group]) for variant in variants if group in variant.choices)
+        names[group] = tuple(dict.fromkeys((*(name for name in files if name != "base"), *used)))
+    return names
+
+
+def _message(error: Any) -> str:
+    """Format a mistake on one line, such as "claims[0].metric: no such metric 'accuracy'; did you mean acc? (…)"."""
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{format_value(part)}" for part in error["loc"])
+    text = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        fields = (Study if len(error["loc"]) == 1 else ClaimDefinition).model_fields
+        text = f"{no_such('key', nearest(str(error['loc'][-1]), fields))} ({format_names(fields)})"
+    return f"{path.removeprefix('.') or 'the file'}: {text}"

@@ -1,0 +1,182 @@
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from src.errors import UserError
+from src.records.examples import Example, read_examples
+from src.records.files import read_gradients, read_history, read_lexicon_weights, read_predictions, read_statistics
+from src.run_result import RunResult
+from tests.reports.runs import example, write_rows
+
+READERS = {
+    "csv/metrics.csv": read_history,
+    "gradients.csv": read_gradients,
+    "predictions/test.npz": read_predictions,
+    "attention_stats.npz": read_statistics,
+    "attention.json": lambda run: read_examples(run, ["a", "b"]),
+    "result.json": lambda run: RunResult.load(run).data.class_names,
+}
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_a_missing_file_has_no_content(reader: Callable[[Path], object], tmp_path: Path) -> None:
+    assert not reader(tmp_path)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_error_contains_the_damaged_file(name: str, make_run: Callable[..., Path]) -> None:
+    run = make_run()
+    content = (run / name).read_bytes()
+    (run / name).write_bytes(b"epoch,step,part,train/loss\nx,y,z,w\n" if name.endswith("csv") else content[:-30])
+    with pytest.raises(UserError, match=Path(name).name):
+        READERS[name](run)
+
+
+def test_history_by_epoch(tmp_path: Path) -> None:
+    rows = [
+        {"epoch": 0, "train/loss": 1.0},
+        {"epoch": 0, "train/loss": 0.5},
+        {"epoch": 0, "val/loss": 0.9, "val/acc": 0.4},
+        {"epoch": 0, "val/loss": 0.8, "val/acc": 0.6},
+        {"epoch": 1, "train/loss": 0.4},
+        {"epoch": 2, "val/loss": 0.8, "test/acc": 0.7},  # validation of the best checkpoint, after training
+    ]
+    write_rows(tmp_path / "csv" / "metrics.csv", rows)
+    history = {"train/loss": {0: 0.75, 1: 0.4}, "val/loss": {0: 0.8}, "val/acc": {0: 0.6}}
+    assert read_history(tmp_path) == history
+
+
+def test_a_run_without_training_has_no_history(tmp_path: Path) -> None:
+    write_rows(tmp_path / "csv" / "metrics.csv", [{"epoch": 0, "test/acc": 0.7}])
+    assert read_history(tmp_path) is None
+
+
+def test_gradients_by_component_in_order_of_steps(tmp_path: Path) -> None:
+    with (tmp_path / "gradients.csv").open("w") as file:
+        csv.writer(file).writerows([("step", "part", "norm"), (3, "head", 0.5), (0, "head", "nan"), (0, "encoder", 2)])
+    gradients = read_gradients(tmp_path)
+    assert gradients is not None and list(gradients) == ["head", "encoder"]
+    np.testing.assert_array_equal(gradients["head"], [[0, np.nan], [3, 0.5]])
+
+
+def test_without_a_test_the_predictions_are_those_of_validation(make_run: Callable[..., Path]) -> None:
+    run = make_run(n=7, names=["bad", "good"])
+    (run / "predictions" / "test.npz").rename(run / "predictions" / "val.npz")
+    predictions = read_predictions(run)
+    assert predictions is not None
+    assert (predictions.split, predictions.class_names, predictions.probabilities.shape) == (
+        "val",
+        ["bad", "good"],
+        (7, 2),
+    )
+
+
+def test_examples_with_and_without_a_map_of_weights(tmp_path: Path) -> None:
+    query = example(5, index=3) | {"label": None, "matrix": [[[0.2] * 5]]}  # T = 1, thus no map
+    (tmp_path / "attention.json").write_text(json.dumps([example(7, heads=3, index=2), query]))
+    mapped, unmapped = read_examples(tmp_path, ["class 0", "class 1"])
+    assert mapped.matrix is not None and mapped.matrix.shape == (3, 7, 7)
+    assert mapped.name == "test_2" and mapped.title == "test 2: class 0, predicted class 1 (0.80)"
+    assert unmapped.matrix is None and unmapped.title == "test 3: predicted class 1 (0.80)"
+    assert mapped.probabilities == pytest.approx({"class 0": 0.2, "class 1": 0.8})
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name.endswith(".npz")])
+def test_flipped_bytes_of_arrays_are_reported_or_change_no_value(name: str, make_run: Callable[..., Path]) -> None:
+    run = make_run()
+    reader: Any = READERS[name]
+    path, original, refused = run / name, reader(run), 0
+    content = path.read_bytes()
+    offsets = range(0, len(content), 19)
+    for offset in offsets:
+        path.write_bytes(content[:offset] + bytes([content[offset] ^ 0x81]) + content[offset + 1 :])
+        try:
+            values = reader(run)
+        except UserError as error:
+            assert str(path) in str(error)
+            refused += 1
+        else:
+            assert all(np.array_equal(before, after) for before, after in zip(original, values, strict=True))
+    assert refused > len(offsets) / 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": np.array([0, 1])}, "labels and index must each contain 5 integers"),
+        ({"labels": np.array([0, 1, 2, 0, 1])}, "labels are out of range"),
+        ({"probabilities": np.full((5, 2), np.nan)}, "probabilities are not finite"),
+        ({"probabilities": np.zeros(5)}, r"probabilities have shape \(5,\); the number of classes is 2"),
+        ({"class_names": np.array(["a"])}, r"probabilities have shape \(5, 2\); the number of classes is 1"),
+        ({"class_names": np.array([{}, "a"], dtype=object)}, "is damaged: Object arrays cannot be loaded"),
+        ({"index": np.zeros(5)}, "labels and index must each contain 5 integers"),
+    ],
+    ids=range(7),
+)
+def test_inconsistent_predictions_are_refused(changes: Any, message: str, tmp_path: Path) -> None:
+    arrays = {"probabilities": np.full((5, 2), 0.5), "labels": np.array([0, 1, 1, 0, 1]), "index": np.arange(5)}
+    (tmp_path / "predictions").mkdir()
+    np.savez(tmp_path / "predictions" / "test.npz", **{**arrays, "class_names": np.array(["a", "b"]), **changes})
+    with pytest.raises(UserError, match=rf"test\.npz cannot be read .*{message}"):
+        read_predictions(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"words": None},
+        {"words": ["a", 7, "b"]},
+        {"weights": [0.5]},
+        {"weights": ["a", "b", "c"]},
+        {"probabilities": {"a": 1}},
+        {"probabilities": [1.0]},
+        {"matrix": [[1, 2]]},
+        {"matrix": [[["a"]]]},
+        {"layers": []},
+        {"layers": {"layer 0": [[[1.0]]]}},
+        {"index": None},
+        {"split": 3},
+    ],
+    ids=str,
+)
+def test_inconsistent_examples_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
+    for content in ([example(3) | changes], example(3) | changes, changes, 7):
+        (tmp_path / "attention.json").write_text(json.dumps(content))
+        with pytest.raises(UserError, match=r"attention\.json cannot be read"):
+            read_examples(tmp_path, ["class 0", "class 1"])
+
+
+@pytest.mark.parametrize("content", ["[]", "7", "{}", '{"words": 3}', "[" * 100_000], ids=range(5))
+def test_malformed_lexicon_weights_are_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "lexicon.json").write_text(content)
+    with pytest.raises(UserError, match=r"lexicon\.json cannot be read"):
+        read_lexicon_weights(tmp_path)
+
+
+cells = st.sampled_from(["0", "-1", "1e300", "nan", "inf", "x", "", "1,2", '"', "\x00", "3", "0.5"])
+
+
+@given(rows=st.lists(st.lists(cells, max_size=5), max_size=4), data=st.data())
+def test_any_rows_are_read_or_refused(rows: list[list[str]], data: st.DataObject, tmp_path_factory: Any) -> None:
+    run = tmp_path_factory.mktemp("rows")
+    (run / "csv").mkdir()
+    header = data.draw(st.permutations(["epoch", "step", "train/loss", "val/loss", "part", "norm"]))
+    text = "\n".join([",".join(header), *(",".join(row) for row in rows)])
+    for name, reader in (("csv/metrics.csv", read_history), ("gradients.csv", read_gradients)):
+        (run / name).write_text(text)
+        try:
+            reader(run)
+        except UserError as error:
+            assert name in str(error)
+
+
+def test_the_name_of_an_example_contains_no_folder() -> None:
+    fields = {"split": "../../other", "label": None, "predicted": "a", "probabilities": {}, "words": []}
+    assert Example(**fields, index=3, weights=np.zeros(0), matrix=None).name == "other_3"

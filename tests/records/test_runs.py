@@ -1,0 +1,79 @@
+"""Discovery of runs below a folder, and the reasons why runs are excluded."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from src.errors import UserError
+from src.records.runs import find_runs
+from tests.comparison.runs import make_probabilities, write_run
+
+LABELS = np.array([0, 1, 1, 0, 1])
+PROBABILITIES = make_probabilities(LABELS, np.array([True, True, False, True, True]))
+
+
+def test_runs_at_any_depth_are_discovered_once(tmp_path: Path) -> None:
+    for name in ("a", "deep/within/b", "deep/c"):
+        write_run(tmp_path / name, PROBABILITIES, LABELS, seed=3)
+    runs, excluded = find_runs([tmp_path, tmp_path / "deep", tmp_path / "a"])
+    assert [run.folder.name for run in runs] == ["a", "c", "b"]
+    assert not excluded
+    assert runs[0].seed == 3
+    assert runs[0].choices["encoder"] == "lstm"
+    predictions = runs[0].predictions()
+    assert predictions.labels.tolist() == LABELS.tolist()
+    assert predictions.index.tolist() == [0, 1, 2, 3, 4]
+    assert (predictions.probabilities.argmax(1) == LABELS).mean() == pytest.approx(0.8)
+
+
+def test_renamed_keys_of_a_stored_configuration_have_their_present_names(tmp_path: Path) -> None:
+    config = write_run(tmp_path, PROBABILITIES, LABELS) / "config.yaml"
+    config.write_text(f"{config.read_text()}per_part: {{head: {{lr: 1}}}}\n")
+    ((run,), _) = find_runs([tmp_path])
+    assert run.config["param_groups"] == {"head": {"lr": 1}}
+    assert "per_part" not in run.config
+
+
+def test_excluded_runs_are_listed_with_their_reasons(tmp_path: Path) -> None:
+    write_run(tmp_path / "good", PROBABILITIES, LABELS)
+    write_run(tmp_path / "oom", PROBABILITIES, LABELS, result={"status": "failed", "error": "OutOfMemoryError: 3 GiB"})
+    write_run(
+        tmp_path / "stopped", PROBABILITIES, LABELS, result={"status": "interrupted", "error": "stopped by SIGTERM"}
+    )
+    (write_run(tmp_path / "killed", PROBABILITIES, LABELS) / "result.json").unlink()
+    (write_run(tmp_path / "damaged", PROBABILITIES, LABELS) / "result.json").write_text('{"status": "compl')
+    (write_run(tmp_path / "list", PROBABILITIES, LABELS) / "result.json").write_text("[1]")
+    (write_run(tmp_path / "untested", PROBABILITIES, LABELS) / "predictions" / "test.npz").unlink()
+    (write_run(tmp_path / "torn", PROBABILITIES, LABELS) / "predictions" / "test.npz").write_bytes(b"PK")
+    (write_run(tmp_path / "bare", PROBABILITIES, LABELS) / "config.yaml").unlink()
+    (write_run(tmp_path / "eval", PROBABILITIES, LABELS) / "config.yaml").write_text("seed: 0\n")
+    old = write_run(tmp_path / "old", PROBABILITIES, LABELS) / "result.json"
+    old.write_text(json.dumps({"status": "completed"}))
+    runs, excluded = find_runs([tmp_path])
+    assert [run.folder.name for run in runs] == ["good"]
+    reasons = {run.folder.name: (run.status, run.error) for run in excluded}
+    assert reasons["oom"] == ("failed", "OutOfMemoryError: 3 GiB")
+    assert reasons["stopped"] == ("interrupted", "stopped by SIGTERM")
+    assert reasons["killed"][0] == "unfinished"
+    assert "test=true" in reasons["untested"][1]
+    assert "evaluation" in reasons["eval"][1]
+    assert "lacks seed, choices" in reasons["old"][1]
+    for name, file in {"damaged": "result.json", "list": "result.json", "torn": "test.npz", "bare": "config"}.items():
+        assert reasons[name][0] == "unreadable"
+        assert file in reasons[name][1]
+        assert "\n" not in reasons[name][1]
+
+
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nowhere: no such folder"):
+        find_runs([tmp_path, tmp_path / "nowhere"])
+
+
+def test_without_finished_runs_the_reasons_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="can be compared"):
+        find_runs([tmp_path])
+    write_run(tmp_path / "a", PROBABILITIES, LABELS, result={"status": "failed", "error": "ValueError: no"})
+    with pytest.raises(UserError, match="a: failed: ValueError: no"):
+        find_runs([tmp_path])

@@ -1,0 +1,110 @@
+"""Grouping of runs into variants, and the names of variants."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from src.records.runs import find_runs
+from src.records.variants import Variant, group_runs
+from tests.comparison.runs import make_probabilities, write_run
+
+LABELS = np.array([0, 1, 1])
+PROBABILITIES = make_probabilities(LABELS, LABELS == 1)
+
+
+def write_variants(folder: Path, *runs: dict[str, Any]) -> list[Variant]:
+    for number, run in enumerate(runs):
+        write_run(folder / str(number), PROBABILITIES, LABELS, **run)
+    return group_runs(find_runs([folder]).runs)
+
+
+def test_runs_with_different_seeds_are_one_variant_in_order_of_seeds(tmp_path: Path) -> None:
+    (variant,) = write_variants(tmp_path, {"seed": 5}, {"seed": 2}, {"seed": 11})
+    assert [run.seed for run in variant.runs] == [2, 5, 11]
+    assert variant.name == "lstm · none"
+    assert variant.differs == {}
+
+
+def test_variants_are_named_after_their_choices(tmp_path: Path) -> None:
+    grid = [
+        {"encoder": e, "attention": a, "seed": s} for e in ("rnn", "lstm") for a in ("none", "keras") for s in (1, 2)
+    ]
+    variants = write_variants(tmp_path, *grid)
+    assert [variant.name for variant in variants] == ["rnn · none", "rnn · keras", "lstm · none", "lstm · keras"]
+    assert variants[1].differs == {"encoder": "rnn", "attention": "keras"}
+    assert [len(variant.runs) for variant in variants] == [2, 2, 2, 2]
+
+
+def test_paths_and_monitoring_callbacks_are_ignored(tmp_path: Path) -> None:
+    options = {
+        "data.path": "/elsewhere/b",
+        "callbacks.progress.refresh_rate": 9,
+        "model.embedding.path": "/there/glove.txt",
+    }
+    runs = {"options": {"model.embedding.path": "/here/glove.txt"}}, {"options": options}
+    assert len(write_variants(tmp_path, *runs)) == 1
+
+
+def test_variants_of_the_same_choices_are_named_after_their_options(tmp_path: Path) -> None:
+    large, rate = {"model.encoder.hidden_dim": 64}, {"model.encoder.hidden_dim": 8, "optimizer.lr": 0.1}
+    variants = write_variants(
+        tmp_path, {"options": large}, {"options": rate}, {"options": large | {"optimizer.lr": 0.1}}
+    )
+    assert [variant.name for variant in variants] == [
+        "hidden_dim=64 · lr=0.001",
+        "hidden_dim=8 · lr=0.1",
+        "hidden_dim=64 · lr=0.1",
+    ]
+
+
+def test_options_that_a_choice_determines_are_not_in_names(tmp_path: Path) -> None:
+    """Only Bahdanau has the option `dim`, which is in names only if it differs between variants of Bahdanau."""
+    small, big = {"model.attention.dim": 8}, {"model.attention.dim": 16}
+    variants = write_variants(tmp_path / "variants", {"attention": "none"}, {"attention": "bahdanau", "options": small})
+    assert [variant.name for variant in variants] == ["none", "bahdanau"]
+    other_variants = write_variants(
+        tmp_path / "other_variants",
+        {"attention": "none"},
+        {"attention": "bahdanau", "options": small},
+        {"attention": "bahdanau", "options": big},
+    )
+    assert [variant.name for variant in other_variants] == ["none", "bahdanau · dim=8", "bahdanau · dim=16"]
+
+
+def test_options_with_the_same_last_word_have_longer_labels(tmp_path: Path) -> None:
+    options = [{"model.encoder.dropout": a, "model.embedding.dropout": b} for a, b in ((0.1, 0.2), (0.2, 0.1))]
+    names = [variant.name for variant in write_variants(tmp_path, *({"options": values} for values in options))]
+    assert names == ["embedding.dropout=0.2 · encoder.dropout=0.1", "embedding.dropout=0.1 · encoder.dropout=0.2"]
+
+
+def test_the_name_of_a_variant_without_a_component(tmp_path: Path) -> None:
+    runs = [{"position": "none"}, {"position": "rotary", "options": {"model.position._target_": "src.rotary"}}]
+    assert [variant.name for variant in write_variants(tmp_path, *runs)] == ["no position", "rotary"]
+
+
+def test_variants_with_many_differences_are_named_after_their_preset(tmp_path: Path) -> None:
+    def preset(name: str, variant: int) -> dict[str, Any]:
+        options = {f"optimizer.option_{number}": variant for number in range(6)}
+        return {"experiment": name, "options": options, "encoder": f"encoder_{variant}"}
+
+    names = [variant.name for variant in write_variants(tmp_path, preset("first", 1), preset("second", 2))]
+    assert names == ["first", "second"]
+
+
+def test_the_last_started_run_of_a_repeated_seed_is_used(tmp_path: Path) -> None:
+    (variant,) = write_variants(
+        tmp_path,
+        {"seed": 1, "result": {"started": "2026-01-02T00:00:00+00:00"}},
+        {"seed": 1, "result": {"started": "2026-01-01T00:00:00+00:00"}},
+        {"seed": 2},
+    )
+    assert [run.folder.name for run in variant.runs] == ["0", "2"]
+
+
+def test_names_are_unique(tmp_path: Path) -> None:
+    long = "x" * 99
+    variants = write_variants(
+        tmp_path, {"options": {"model.head.note": long + "a"}}, {"options": {"model.head.note": long + "b"}}
+    )
+    assert len({variant.name for variant in variants}) == 2

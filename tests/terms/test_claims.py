@@ -1,0 +1,207 @@
+"""Verdicts on claims: supported, refuted and inconclusive ones, by samples with known means and errors."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from src.compare.formatting import claim_lines, claim_numbers
+from src.records.runs import FinishedRun
+from src.records.variants import Variant
+from src.run_result import RunResult
+from src.terms.claims import Claim, judge_claims
+from src.terms.intervals import Sample
+from src.terms.study import Choices, ClaimDefinition
+from tests.comparison.runs import make_probabilities, write_run
+
+NOISE = np.sqrt(5) * np.array([-1.0, 1, -1, 1, 0])  # of five seeds: their mean has the standard error 1
+T = 2.776  # Student's t of a 95 % interval with 4 degrees of freedom
+
+
+def definition(favoured: Any, against: Any, component: str = "attention", **fields: Any) -> ClaimDefinition:
+    """A claim about the accuracy of choices of a component; a tuple of choices means all except these."""
+
+    def choices(names: Any) -> Choices:
+        is_negated = isinstance(names, tuple)
+        return Choices(names=names if is_negated else (names,), is_negated=is_negated)
+
+    values = {"claim": f"{favoured} beats {against}", "source": "a test", "metric": "acc", "direction": "higher"}
+    selectors = {"variants": {component: choices(favoured)}, "against": {component: choices(against)}}
+    return ClaimDefinition.model_construct(**(values | {"negligible": 0.005} | fields), **selectors)
+
+
+NONE, UNIFORM = definition(("none", "uniform"), "none"), definition(("none", "uniform"), "uniform")
+
+
+def variant(encoder: str, attention: str, seeds: int = 5, folder: Path = Path()) -> Variant:
+    choices = {"encoder": encoder, "attention": attention}
+    name = f"{encoder}_{attention}"
+    runs = [FinishedRun(folder / f"{name}_{seed}", RunResult(seed=seed, choices=choices), {}) for seed in range(seeds)]
+    return Variant(f"{encoder} · {attention}", choices, tuple(runs))
+
+
+def judge(scores: dict[str, np.ndarray | float], *claims: ClaimDefinition, seeds: int = 5) -> tuple[Claim, ...]:
+    """Judge claims on scores of five seeds by attention, without uncertainty from texts."""
+    variants = [variant("lstm", name, len(values) if np.ndim(values) else seeds) for name, values in scores.items()]
+    samples = {
+        item.name: Sample((values + np.zeros(len(item.runs)))[:, None], item.seeds)
+        for item, values in zip(variants, scores.values(), strict=True)
+    }
+    return judge_claims(claims, variants, {"acc": samples}, {})
+
+
+@pytest.mark.parametrize(
+    ("mean", "margin", "verdict"),
+    [
+        (0.2, 0.1, "real but negligible"),
+        (0.2, 0.25, "not supported"),
+        (0.45, 0.1, "supported"),
+        (0.45, 0.5, "inconclusive"),
+        (2.0, 0.1, "supported"),
+        (-0.2, 0.1, "not supported"),
+        (-0.2, 0.6, "not supported"),
+        (-0.2, 0.9, "inconclusive"),
+    ],
+)
+def test_a_gain_is_judged_by_its_interval(mean: float, margin: float, verdict: str) -> None:
+    """The interval, in points of accuracy, is compared with zero and with half a point."""
+    (claim,) = judge({"none": 0.8, "bahdanau": 0.8 + (mean + margin / T * NOISE) / 100}, NONE)
+    assert claim.verdict == verdict
+    assert claim_numbers(claim).startswith(f"{mean:+.2f} (")
+    assert claim.difference is not None
+    assert claim.difference.high == pytest.approx((mean + margin) / 100, abs=1e-4)
+
+
+def test_a_lower_value_may_be_better() -> None:
+    lower = definition("bahdanau", "none", metric="ece", direction="lower")
+    variants = [variant("lstm", name) for name in ("bahdanau", "none")]
+    samples = {v.name: Sample((c + NOISE / 999)[:, None]) for v, c in zip(variants, (0.1, 0.3), strict=True)}
+    (claim,) = judge_claims([lower], variants, {"ece": samples}, {})
+    assert claim.verdict == "supported" and claim.difference is not None
+    assert claim.difference.value == pytest.approx(0.2)
+    assert claim_numbers(claim).startswith("-20.00 (")
+
+
+def test_the_mean_over_pairs_decides_and_each_pair_is_listed() -> None:
+    (claim,) = judge({"none": 0.5, "bahdanau": 0.6 + NOISE / 999, "keras": 0.8 + NOISE / 999}, NONE)
+    assert claim.verdict == "supported" and claim.difference is not None
+    assert claim.difference.value == pytest.approx(0.2)
+    assert [pair[:2] for pair in claim.pairs] == [("lstm · bahdanau", "lstm · none"), ("lstm · keras", "lstm · none")]
+
+
+def test_a_contradicting_pair_is_inconclusive() -> None:
+    gains = {"bahdanau": 0.5, "keras": -0.2}
+    (claim,) = judge({"none": 0.8, **{name: 0.8 + (gain + 0.02 * NOISE) / 100 for name, gain in gains.items()}}, NONE)
+    assert (claim.verdict, claim.reason) == (
+        "inconclusive",
+        "true on average, but not for lstm · keras against lstm · none",
+    )
+
+
+def test_intervals_are_simultaneous_and_agree_with_holms_test() -> None:
+    """Two claims: intervals of 97.5 %, except for a gain with p = 0.04 in Holm's second step, which ends at zero."""
+    gain, quantile = 2.0, t.ppf(0.9875, 4)
+    error = gain / t.ppf(0.98, 4)
+    uniform = 0.8 - (gain + error * NOISE) / 100
+    none, other = judge({"none": 0.5 + 0.001 * NOISE, "uniform": uniform, "bahdanau": 0.8}, NONE, UNIFORM)
+    assert (none.verdict, other.verdict) == ("supported", "supported")
+    assert other.p_value == pytest.approx(0.04)
+    assert other.difference is not None and other.difference.low == 0
+    assert other.difference.high == pytest.approx((gain + quantile * error) / 100)
+
+
+def test_only_variants_that_agree_in_other_components_are_compared() -> None:
+    """An LSTM with attention is not compared with an RNN without attention."""
+    variants = [variant("rnn", "none"), variant("lstm", "bahdanau")]
+    (claim,) = judge_claims([NONE], variants, {"acc": {}}, {})
+    assert (claim.verdict, claim.difference) == ("inconclusive", None)
+    assert claim.reason == "no variant with attention=not none or uniform has a counterpart with attention=none"
+
+
+def test_few_seeds_are_inconclusive() -> None:
+    (claim,) = judge({"none": 0.5, "bahdanau": 0.9 + NOISE[:4] / 99}, NONE)
+    assert claim.verdict == "inconclusive" and claim.difference is not None
+    assert claim.reason == "at least one variant has only 4 seeds: a verdict needs 5"
+
+
+def test_pairs_of_few_seeds_are_excluded_if_others_have_enough() -> None:
+    (claim,) = judge({"none": 0.5, "bahdanau": 0.9 + NOISE / 99, "keras": np.array([0.1, 0.2])}, NONE)
+    assert claim.verdict == "supported"
+    assert claim.notes == ("lstm · keras against lstm · none: excluded because it has fewer than 5 seeds",)
+
+
+def test_twins_count_once() -> None:
+    """`luong_concat` and `bahdanau` have identical predictions."""
+    names = ("none", "bahdanau", "luong_concat", "luong_dot")
+    variants = [variant("lstm", name) for name in names]
+    scores = {"none": 0.5 + NOISE / 999, "bahdanau": 0.8, "luong_concat": 0.8, "luong_dot": 0.6}
+    samples = {v.name: Sample((scores[v.choices["attention"]] + np.zeros(5))[:, None], v.seeds) for v in variants}
+    twins = {v.name: v.name for v in variants} | {"lstm · luong_concat": "lstm · bahdanau"}
+    (claim,) = judge_claims([NONE], variants, {"acc": samples}, twins)
+    assert claim.difference is not None and claim.difference.value == pytest.approx((0.3 + 0.1) / 2)
+    assert claim.notes == (
+        "lstm · bahdanau and lstm · luong_concat have identical predictions under every seed: they count once",
+    )
+
+
+def jitter(name: str, seed: int) -> int:
+    """Variation between seeds, which an interval requires: 0 to 4, in an order that depends on the name."""
+    return (len(name) + seed) % 5
+
+
+def write_spread(run: Path, share: float) -> None:
+    """Write statistics of a text of one word, and of texts whose effective words are this share of all words."""
+    length = np.array([1, 7, 13, 101])
+    effective = np.array([1, *(share * length[1:])])
+    entropy = {"entropy": np.log(effective), "effective": effective, "length": length}
+    np.savez(run / "attention_stats.npz", position_mean=np.full(50, 0.02), **entropy)
+
+
+def write_norms(run: Path, factor: float, count: int = 31) -> None:
+    """Write norms that alternately rise and fall by this factor."""
+    rows = [f"{10 * index},encoder,{factor ** (index % 2):.6g}\n{10 * index},head,1" for index in range(count)]
+    (run / "gradients.csv").write_text("step,part,norm\n" + "\n".join(rows) + "\n")
+
+
+def variants_with_files(folder: Path, *names: tuple[str, str]) -> list[Variant]:
+    variants = [variant(*name, folder=folder) for name in names]
+    labels = np.arange(7) % 2
+    for item in variants:
+        for run in item.runs:
+            write_run(run.folder, make_probabilities(labels, labels > 0), labels)
+    return variants
+
+
+@pytest.mark.parametrize(("dot", "verdict"), [(0.7, "supported"), (0.2, "not supported")])
+def test_a_claim_about_the_attended_share(tmp_path: Path, dot: float, verdict: str) -> None:
+    claim = definition("luong_dot", "bahdanau", metric="attended_share", negligible=None)
+    variants = variants_with_files(tmp_path, ("lstm", "luong_dot"), ("lstm", "bahdanau"))
+    (missing,) = judge_claims([claim], variants, {}, {})
+    assert missing.reason == "too few runs have enough data in attention_stats.npz"
+    for item, share in zip(variants, (dot, 0.4), strict=True):
+        for run in item.runs:
+            write_spread(run.folder, share + 0.01 * jitter(item.name, run.seed))
+    (judged,) = judge_claims([claim], variants, {}, {})
+    assert judged.verdict == verdict
+    assert claim_numbers(judged).startswith("+30.0 (" if dot > 0.4 else "-20.0 (")
+    (variants[0].runs[0].folder / "attention_stats.npz").write_bytes(b"PK")
+    assert judge_claims([claim], variants, {}, {}) == (missing,)
+
+
+@pytest.mark.parametrize(("lstm", "count", "verdict"), [(1.2, 31, "supported"), (6.0, 31, "not supported"), (2, 9, "")])
+def test_a_claim_about_gradients(tmp_path: Path, lstm: float, count: int, verdict: str) -> None:
+    claim = definition("lstm", "rnn", "encoder", metric="gradient_variation", direction="lower", negligible=None)
+    variants = variants_with_files(tmp_path, ("rnn", "none"), ("lstm", "none"))
+    for item, factor in zip(variants, (3.0, lstm), strict=True):
+        for run in item.runs:
+            write_norms(run.folder, factor * (1 + 0.01 * jitter(item.name, run.seed)), count)
+    (judged,) = judge_claims([claim], variants, {}, {})
+    if not verdict:
+        assert judged.reason == "too few runs have enough data in gradients.csv"
+    else:
+        assert judged.verdict == verdict
+        first, pair = claim_lines(judged)
+        assert f"varies {3 / lstm:.2f} (" in first and "with encoder=rnn as with encoder=lstm" in first
+        assert pair.startswith("lstm · none against rnn · none: the gradient norm varies")

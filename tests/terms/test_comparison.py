@@ -1,0 +1,176 @@
+"""Comparisons of simulated sweeps with a known result."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from src.compare.page import render
+from src.errors import UserError
+from src.terms.comparison import compare
+from tests.comparison.runs import make_probabilities, write_run, write_sweep
+
+ACCURACIES = {("lstm", "none"): 0.7, ("lstm", "uniform"): 0.702, ("lstm", "bahdanau"): 0.85, ("lstm", "keras"): 0.6}
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sweep(tmp_path_factory.mktemp("sweep"), ACCURACIES)
+
+
+def test_variants_are_ranked_and_have_verdicts(sweep: Path) -> None:
+    result = compare([sweep])
+    assert [row.variant.name for row in result.rows] == ["bahdanau", "uniform", "none", "keras"]
+    assert [row.verdict for row in result.rows] == ["better", "not significant", "baseline", "worse"]
+    assert result.baseline is result.rows[2]
+    assert result.num_tests == 3
+    assert (result.texts, result.class_names, result.is_single_run) == (401, ("class 0", "class 1"), False)
+    best = result.rows[0]
+    assert best.seeds == 5
+    assert best.metrics["acc"].value == pytest.approx(0.85, abs=0.01)
+    assert best.difference.low < 0.15 < best.difference.high
+    assert best.p_adjusted >= best.p_value
+    assert best.mcnemar == (5, 5)
+    assert result.rows[1].mcnemar[0] < 3
+    assert best.parameters == 1009
+    assert best.seconds_per_epoch.value == pytest.approx(3.0)  # medians of 3, 2 and 2 + seed: 3, 3, 3, 3, 3
+    assert best.peak_memory_mb == 705
+    assert result.baseline.difference is None
+
+
+def test_a_baseline_is_selected_by_name(sweep: Path) -> None:
+    result = compare([sweep], baseline="keras")
+    assert result.baseline.variant.name == "keras"
+    assert [row.verdict for row in result.rows] == ["better", "better", "better", "baseline"]
+    with pytest.raises(UserError, match=r'--baseline bahdanu: no such variant; did you mean "bahdanau"\?'):
+        compare([sweep], baseline="bahdanu")
+
+
+def test_the_recorded_command_repeats_the_comparison(sweep: Path) -> None:
+    assert compare([sweep]).command == f"python -m src.compare {sweep}"
+    options = "--baseline keras --metric ece --study studies/twenty_variants.yaml"
+    result = compare([sweep], "keras", "ece", Path("studies/twenty_variants.yaml"))
+    assert result.command == f"python -m src.compare {options} {sweep}"
+
+
+def test_a_baseline_may_be_typed_without_dots(tmp_path: Path) -> None:
+    write_sweep(tmp_path, {("rnn", "none"): 0.7, ("lstm", "keras"): 0.7}, seeds=1)
+    for name in ("lstm keras", "LSTM·keras", "lstm · keras"):
+        assert compare([tmp_path], baseline=name).baseline.variant.name == "lstm · keras"
+
+
+def test_lower_calibration_error_is_better(tmp_path: Path) -> None:
+    """All predictions have a confidence of 80 %, which is better calibrated at an accuracy of 79 % than at 60 %."""
+    write_sweep(tmp_path, {("lstm", "none"): 0.6, ("lstm", "keras"): 0.79})
+    result = compare([tmp_path], metric="ece")
+    assert [row.variant.name for row in result.rows] == ["keras", "none"]
+    assert result.rows[0].verdict == "better"
+    assert result.rows[0].difference.value < 0
+
+
+def test_an_unknown_metric_is_reported_with_a_suggestion(sweep: Path) -> None:
+    with pytest.raises(UserError, match="--metric f1-macro: no such score; did you mean f1_macro"):
+        compare([sweep], metric="f1-macro")
+
+
+def test_few_seeds_are_exploratory(tmp_path: Path) -> None:
+    result = compare([write_sweep(tmp_path, ACCURACIES, seeds=4)])
+    assert {row.verdict for row in result.rows} == {"baseline", "exploratory"}
+
+
+def test_a_single_run(tmp_path: Path) -> None:
+    result = compare([write_sweep(tmp_path, {("lstm", "none"): 0.7}, seeds=1)])
+    assert result.is_single_run
+    assert result.baseline is result.rows[0]
+    assert result.num_tests == 0
+    assert result.rows[0].metrics["acc"].low is None
+
+
+def test_an_ensemble_is_scored_by_its_mean_probabilities(tmp_path: Path) -> None:
+    """Each of three runs makes mistakes, but their mean is correct for each text."""
+    labels = np.array([1, 0, 1, 0, 1])
+    positives = np.array([[0.9, 0.6, 0.4, 0.1, 0.8], [0.8, 0.1, 0.7, 0.6, 0.3], [0.4, 0.2, 0.9, 0.1, 0.8]])
+    for seed, positive in enumerate(positives):
+        write_run(tmp_path / f"three{seed}", np.stack([1 - positive, positive], 1), labels, seed=seed)
+    single_run = np.stack([1 - positives[0], positives[0]], 1)
+    write_run(tmp_path / "single", single_run, labels, attention="keras")
+    ensemble, single = compare([tmp_path]).rows
+    assert ensemble.metrics["acc"].value == pytest.approx((0.6 + 0.6 + 0.8) / 3)
+    assert (ensemble.ensemble, single.ensemble) == (1.0, None)
+    expected = -np.log([0.7, 0.7, 2 / 3, 1 - 0.8 / 3, 1.9 / 3]).mean()
+    assert compare([tmp_path], metric="nll").rows[0].ensemble == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_default_baseline_is_the_variant_without_attention_that_is_best_on_validation_texts(tmp_path: Path) -> None:
+    labels = np.array([0, 1, 1, 0])
+    probabilities = make_probabilities(labels, np.array([True, True, False, True]))
+    for encoder, attention, val in (("rnn", "none", 0.7), ("lstm", "none", 0.8), ("lstm", "keras", 0.9)):
+        metrics = {"val/acc": {"value": val, "low": None, "high": None, "n": 7}}
+        run = tmp_path / f"{encoder}_{attention}"
+        write_run(run, probabilities, labels, encoder=encoder, attention=attention, result={"metrics": metrics})
+    assert compare([tmp_path]).baseline.variant.name == "lstm · none"
+
+
+def test_if_all_variants_have_attention_the_baseline_is_the_first_started(tmp_path: Path) -> None:
+    labels = np.array([0, 1, 1, 0])
+    for seed, attention in ((4, "keras"), (2, "qkv"), (3, "bahdanau")):
+        write_run(tmp_path / attention, make_probabilities(labels, labels > 0), labels, seed=seed, attention=attention)
+    assert compare([tmp_path]).baseline.variant.name == "qkv"
+
+
+def test_excluded_runs_are_listed(tmp_path: Path) -> None:
+    write_sweep(tmp_path, {("lstm", "none"): 0.7, ("lstm", "keras"): 0.8}, seeds=2)
+    labels = np.array([0, 1])
+    write_run(
+        tmp_path / "x",
+        make_probabilities(labels, labels > 0),
+        labels,
+        result={"status": "failed", "error": "no memory"},
+    )
+    write_sweep(tmp_path / "again", {("lstm", "none"): 0.7}, seeds=1)
+    result = compare([tmp_path])
+    assert {(run.folder.name, run.status) for run in result.excluded} == {("x", "failed"), ("lstm_none_1", "repeated")}
+
+
+def test_runs_with_different_data_are_refused(tmp_path: Path) -> None:
+    labels = np.array([0, 1])
+    for name in ("one", "two"):
+        data = {"fingerprint": name, "class_names": ["class 0", "class 1"], "train": 7, "test": 2}
+        write_run(tmp_path / name, make_probabilities(labels, labels > 0), labels, result={"data": data})
+    with pytest.raises(UserError, match=r"(?s)differ in their data.*2 test texts: .*one\n.*2 test texts: .*two"):
+        compare([tmp_path])
+
+
+def test_runs_with_different_test_texts_are_refused(tmp_path: Path) -> None:
+    for name, labels in {"one": np.array([0, 1, 1]), "two": np.array([0, 1])}.items():
+        write_run(tmp_path / name, make_probabilities(labels, labels > 0), labels, encoder=name)
+    with pytest.raises(UserError, match=r"two \(2 texts\) and .*one \(3 texts\) were tested on different texts"):
+        compare([tmp_path])
+
+
+def test_an_undefined_metric_is_refused(tmp_path: Path) -> None:
+    labels = np.array([1, 1])
+    write_run(tmp_path / "one", make_probabilities(labels, labels > 0), labels)
+    assert "auroc" not in compare([tmp_path]).rows[0].metrics
+    with pytest.raises(UserError, match="--metric auroc is not defined"):
+        compare([tmp_path], metric="auroc")
+
+
+def test_an_added_metric_of_the_runs_is_compared(tmp_path: Path) -> None:
+    sweep = write_sweep(tmp_path, {("lstm", "none"): 0.7, ("lstm", "bahdanau"): 0.8}, seeds=2)
+    for path in sweep.glob("*/config.yaml"):
+        node = {"kappa": {"_target_": "torchmetrics.classification.MulticlassCohenKappa"}}
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"metrics": node}))
+    comparison = compare([sweep], metric="kappa")
+    best, base = comparison.rows
+    assert base is comparison.baseline and best.metrics["kappa"].value == pytest.approx(0.6, abs=0.05)
+    assert best.difference is not None and best.difference.low is not None and best.difference.low > 0
+    assert "kappa" in render(comparison)
+    with pytest.raises(UserError, match=r"--metric kapa: no such score; did you mean kappa"):
+        compare([sweep], metric="kapa")
+    (sweep / "lstm_none_1" / "config.yaml").write_text(
+        yaml.safe_dump(yaml.safe_load(path.read_text()) | {"metrics": {"kappa": {"_target_": "os.system"}}})
+    )
+    with pytest.raises(UserError, match="the runs define it differently"):
+        compare([sweep], metric="kappa")

@@ -1,0 +1,235 @@
+"""Scores against values computed by hand and simple references; intervals against theory."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from src.run_result import ClassScore, Score
+from src.terms.evaluation import (
+    calibration_interval,
+    class_scores,
+    confusion_matrix,
+    evaluate,
+    wilson_interval,
+)
+from tests.reports.runs import predictions
+
+POSITIVE = np.array([0.91, 0.23, 0.41, 0.82, 0.57])  # p(class 1)
+LABELS = np.array([1, 0, 1, 1, 0])  # predicted: 1 0 0 1 1
+
+
+def names(classes: int) -> list[str]:
+    return [f"class {c}" for c in range(classes)]
+
+
+@pytest.fixture(scope="module")
+def by_hand() -> dict[str, Score]:
+    return evaluate(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS, names(2), majority=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("acc", 3 / 5),
+        ("majority_acc", 3 / 5),
+        ("balanced_acc", (1 / 2 + 2 / 3) / 2),
+        ("precision_macro", (1 / 2 + 2 / 3) / 2),
+        ("recall_macro", (1 / 2 + 2 / 3) / 2),
+        ("f1_macro", (1 / 2 + 2 / 3) / 2),
+        ("mcc", (1 * 2 - 1 * 1) / math.sqrt(3 * 3 * 2 * 2)),  # (TP TN - FP FN) / sqrt of the four sums
+        ("auroc", 5 / 6),  # only 0.41 is below 0.57
+        ("ece", (0.09 + 0.23 + 0.18 + (0.57 + 0.59)) / 5),  # 0.57 and 0.59 share a bin and are both wrong
+        ("brier", 2 * (0.09**2 + 0.23**2 + 0.59**2 + 0.18**2 + 0.57**2) / 5),
+        ("nll", -math.log(0.91 * 0.77 * 0.41 * 0.82 * 0.43) / 5),
+    ],
+)
+def test_scores_by_hand(by_hand: dict[str, Score], name: str, value: float) -> None:
+    assert by_hand[name].value == pytest.approx(value, abs=1e-6)
+    assert by_hand[name].n == 5
+
+
+def test_rows_of_the_confusion_matrix_are_true_classes() -> None:
+    assert confusion_matrix(np.stack([1 - POSITIVE, POSITIVE], 1), LABELS).tolist() == [[1, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5, 20])
+def test_scores_equal_simple_references(classes: int) -> None:
+    probabilities, labels = predictions(307, classes)
+    p, y, predicted_classes = probabilities.astype(np.float64), labels, probabilities.argmax(1)
+    precision, recall, f1, areas = [], [], [], []
+
+    def one_hot(classes_of_texts: np.ndarray) -> np.ndarray:
+        return np.eye(classes)[classes_of_texts]
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> float:
+        return float(((a - a.mean(0)) * (b - b.mean(0))).sum())
+
+    for c in range(classes):
+        hits, predicted, true = (
+            ((predicted_classes == c) & (y == c)).sum(),
+            (predicted_classes == c).sum(),
+            (y == c).sum(),
+        )
+        precision.append(hits / predicted)
+        recall.append(hits / true)
+        f1.append(2 * hits / (predicted + true))
+        above = p[y == c, c][:, None] - p[y != c, c]
+        areas.append(((above > 0) + 0.5 * (above == 0)).mean())
+    bins = [np.floor(p.max(1) * 15) == m for m in range(15)]
+    expected = {
+        "precision_macro": np.mean(precision),
+        "recall_macro": np.mean(recall),
+        "f1_macro": np.mean(f1),
+        "balanced_acc": np.mean(recall),
+        # the correlation of the indicators of true and predicted class (Gorodkin 2004)
+        "mcc": covariance(one_hot(y), one_hot(predicted_classes))
+        / math.sqrt(
+            covariance(one_hot(y), one_hot(y)) * covariance(one_hot(predicted_classes), one_hot(predicted_classes))
+        ),
+        "auroc": areas[1] if classes == 2 else np.mean(areas),
+        "brier": ((p - np.eye(classes)[y]) ** 2).sum(1).mean(),
+        "nll": -np.log(p[np.arange(307), y]).mean(),
+        "ece": sum(abs((predicted_classes[in_bin] == y[in_bin]).sum() - p.max(1)[in_bin].sum()) for in_bin in bins)
+        / 307,
+    }
+    metrics = evaluate(probabilities, labels, names(classes))
+    assert {name: metrics[name].value for name in expected} == pytest.approx(expected, abs=1e-6)
+
+
+def test_wilson_interval_of_eight_correct_out_of_eight_by_hand() -> None:
+    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
+    z = 1.959964
+    assert metrics["acc"] == Score(1.0, pytest.approx(8 / (8 + z**2), abs=1e-6), 1.0, 8)
+
+
+def test_intervals_contain_the_value_and_are_narrower_for_more_texts() -> None:
+    widths = {}
+    for n in (8, 80, 800):
+        metrics = evaluate(*predictions(n, 3), names(3))
+        scores_with_intervals = {name: m for name, m in metrics.items() if m.low is not None}
+        assert all(m.low <= m.value <= m.high for m in scores_with_intervals.values())  # type: ignore[operator]
+        widths[n] = {name: m.high - m.low for name, m in scores_with_intervals.items()}  # type: ignore[operator]
+    assert widths[8]["acc"] > 0.4
+    assert all(widths[800][name] < widths[80][name] for name in widths[80])
+
+
+@pytest.mark.parametrize(("label", "ece"), [(1, 0.0), (0, 1.0)])
+def test_confidence_of_one_is_in_the_last_bin(label: int, ece: float) -> None:
+    probabilities = np.tile([0.0, 1.0], (7, 1))
+    assert evaluate(probabilities, np.full(7, label), names(2))["ece"].value == pytest.approx(ece, abs=1e-6)
+
+
+def test_the_correlation_of_a_constant_prediction_is_zero() -> None:
+    """Nine texts of class 0 and one of class 1, all predicted as class 0."""
+    metrics = evaluate(np.tile([0.8, 0.2], (10, 1)), np.array([1] + [0] * 9), names(2), majority=0)
+    assert metrics["acc"] == metrics["majority_acc"] and metrics["acc"].value == 0.9
+    assert (metrics["mcc"].value, metrics["balanced_acc"].value) == (0, 0.5)
+
+
+def test_balanced_accuracy_omits_classes_without_texts() -> None:
+    """Class 2 is predicted once and has no text: macro recall counts it as 0."""
+    probabilities = np.eye(3)[[0, 0, 1, 2]]
+    metrics = evaluate(probabilities, np.array([0, 1, 1, 1]), names(3))
+    assert metrics["balanced_acc"].value == pytest.approx((1 + 1 / 3) / 2)
+    assert metrics["recall_macro"].value == pytest.approx((1 + 1 / 3) / 3)
+
+
+def test_class_scores_by_hand() -> None:
+    scores = class_scores(np.eye(4)[[0, 0, 1, 2]], np.array([0, 1, 1, 1]), names(4))
+    assert scores == {
+        "class 0": ClassScore(1 / 2, 1, 2 / 3, 1),
+        "class 1": ClassScore(1, pytest.approx(1 / 3), 1 / 2, 3),
+        "class 2": ClassScore(0, 0, 0, 0),  # predicted for one text, but the class of none
+        "class 3": ClassScore(None, None, None, 0),
+    }
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_class_scores_average_to_the_macro_scores(classes: int) -> None:
+    probabilities, labels = predictions(101, classes)
+    scores = class_scores(probabilities, labels, names(classes))
+    metrics = evaluate(probabilities, labels, names(classes))
+    for name in ("precision", "recall", "f1"):
+        mean = np.mean([getattr(entry, name) for entry in scores.values()])
+        assert mean == pytest.approx(metrics[f"{name}_macro"].value, abs=1e-6)
+    assert sum(entry.support for entry in scores.values()) == 101
+
+
+def test_nll_of_a_confident_error_is_finite() -> None:
+    metrics = evaluate(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]), names(2))
+    assert metrics["nll"].value == pytest.approx((-math.log(2**-23) + math.log(2)) / 2)
+
+
+def test_absent_class_has_no_auroc_and_constant_score_no_interval() -> None:
+    metrics = evaluate(np.tile([0.2, 0.8], (8, 1)), np.ones(8), names(2))
+    assert metrics["auroc"] == Score(None, None, None, 8)
+    assert metrics["f1_macro"] == Score(1.0, None, None, 8)  # class 0 is neither true nor predicted
+
+
+def test_the_accuracy_of_a_single_text_has_an_interval() -> None:
+    metrics = evaluate(np.array([[0.3, 0.7]]), np.array([0]), names(2))
+    assert metrics["acc"].value == 0 and metrics["acc"].high == pytest.approx(0.793, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "labels", "message"),
+    [
+        (np.empty((0, 2)), np.empty(0), "n > 0"),
+        (np.full((3, 2), 0.5), np.zeros(2), "do not match"),
+        (np.full((3, 5), 0.2), np.zeros(3), "do not match"),
+        (np.full((3, 2), 0.5), np.array([0, 1, 2]), "0 to 1"),
+        (np.array([[0.5, 0.5], [np.nan, 0.5]]), np.zeros(2), "row 1"),
+        (np.array([[2.0, -1.0]]), np.zeros(1), "row 0"),
+    ],
+)
+def test_invalid_predictions_are_refused(probabilities: np.ndarray, labels: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        evaluate(probabilities, labels, names(2))
+
+
+@pytest.mark.parametrize("count, n", [(0, 1), (1, 1), (0, 7), (3, 7), (7, 7), (2501, 25_000), (24_999, 25_000)])
+def test_wilson_interval_equals_scipy(count: int, n: int) -> None:
+    expected = binomtest(count, n).proportion_ci(0.95, "wilson")
+    assert wilson_interval(count, n) == pytest.approx((expected.low, expected.high), abs=1e-15)
+
+
+def test_area_interval_by_hand() -> None:
+    """DeLong's variance of the area, with the divisors m and k, on the logit scale."""
+    probabilities, labels = predictions(101, 2)
+    metric = evaluate(probabilities, labels, names(2))["auroc"]
+    above = probabilities[labels == 1, 1][:, None] > probabilities[labels == 0, 1]
+    area = above.mean()
+    variance = above.mean(1).var() / above.shape[0] + above.mean(0).var() / above.shape[1]
+    half = 1.959964 * math.sqrt(variance) / (area * (1 - area))
+    low, high = (1 / (1 + math.exp(-logit)) for logit in (math.log(area / (1 - area)) + half * np.array([-1, 1])))
+    assert (metric.value, metric.low, metric.high) == pytest.approx((area, low, high))
+
+
+def calibrated(rng: np.random.Generator, n: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Predictions whose accuracy at each confidence is the confidence minus `shift`."""
+    confidences = rng.uniform(0.6, 1, n)
+    return np.stack([1 - confidences, confidences], 1), (rng.random(n) < confidences - shift).astype(int)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
+def test_calibration_interval_covers_the_error_of_the_model(shift: float) -> None:
+    rng = np.random.default_rng(3)
+    intervals = [calibration_interval(*calibrated(rng, 503, shift)) for _ in range(300)]
+    assert np.mean([low <= shift <= high for low, high in intervals]) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
+
+
+def test_calibration_interval_agrees_with_the_bootstrap() -> None:
+    """The reflected percentiles of resampled errors, whose bias the interval subtracts."""
+    rng = np.random.default_rng(4)
+    probabilities, labels = calibrated(rng, 2003, 0.1)
+
+    def error(rows: np.ndarray) -> float:
+        return evaluate(probabilities[rows], labels[rows], names(2))["ece"].value  # type: ignore[return-value]
+
+    value = error(np.arange(2003))
+    resampled = [error(rng.integers(0, 2003, 2003)) for _ in range(300)]
+    low, high = calibration_interval(probabilities, labels)
+    expected = 2 * value - np.percentile(resampled, [97.5, 2.5])
+    assert (low, high) == pytest.approx(expected, abs=0.15 * (high - low))

@@ -1,0 +1,67 @@
+"""Terms of scores: their means, and their standard deviations against scores that are computed again for resamples."""
+
+import numpy as np
+import pytest
+import torch
+from torchmetrics.functional import classification as tm
+
+from src.terms.evaluation import evaluate
+from src.terms.scores import SCORES, terms
+from tests.reports.runs import predictions
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_means_equal_torchmetrics(classes: int) -> None:
+    probabilities, labels = predictions(211, classes, seed=3)
+    probabilities = probabilities.round(1)  # so that there are ties
+    p, y = torch.from_numpy(probabilities), torch.from_numpy(labels)
+    predicted = torch.from_numpy(probabilities.argmax(1))
+    area = tm.binary_auroc(p[:, 1], y) if classes == 2 else tm.multiclass_auroc(p, y, classes)
+    expected = {
+        "acc": tm.multiclass_accuracy(predicted, y, classes, "micro"),
+        "balanced_acc": tm.multiclass_accuracy(predicted, y, classes, "macro"),
+        "precision_macro": tm.multiclass_precision(predicted, y, classes, "macro"),
+        "recall_macro": tm.multiclass_recall(predicted, y, classes, "macro"),
+        "f1_macro": tm.multiclass_f1_score(predicted, y, classes, "macro"),
+        "mcc": tm.multiclass_matthews_corrcoef(predicted, y, classes),
+        "auroc": area,
+    }
+    for name, value in expected.items():
+        by_text = terms(name, probabilities, labels)
+        assert by_text is not None and by_text.mean() == pytest.approx(value.item(), abs=1e-6), name
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_terms_vary_as_scores_of_resampled_texts(classes: int) -> None:
+    """The linearization is compared with scores that are computed again on each resample of the texts."""
+    probabilities, labels = predictions(499, classes, seed=4)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 499, (400, 499))
+    for name in ("balanced_acc", "precision_macro", "recall_macro", "f1_macro", "mcc", "auroc", "nll", "brier"):
+        resampled = [np.mean(terms(name, probabilities[row], labels[row])) for row in rows]  # type: ignore[arg-type]
+        values = terms(name, probabilities, labels)
+        assert values is not None and values.std() / np.sqrt(499) == pytest.approx(np.std(resampled), rel=0.12), name
+
+
+def test_auroc_by_hand() -> None:
+    """Of 2 × 2 pairs, three are in order and one is tied: 3.5 / 4.
+
+    DeLong's components are 1/4 of the pairs' orders: 1, 3/4 for the positive texts, and 1, 3/4 for the negative ones.
+    """
+    scores = np.array([0.1, 0.4, 0.4, 0.9])
+    values = terms("auroc", np.stack([1 - scores, scores], 1), np.array([0, 0, 1, 1]))
+    assert values is not None and values.mean() == pytest.approx(3.5 / 4)
+    components = np.array([1, 3 / 4])
+    assert values.var() / 4 == pytest.approx(2 * components.var() / 2)
+
+
+def test_a_missing_class_has_no_auroc() -> None:
+    probabilities, labels = predictions(31, 3)
+    labels = np.where(labels == 2, 0, labels)
+    assert terms("auroc", probabilities, labels) is None
+    assert terms("f1_macro", probabilities, labels) is not None
+
+
+def test_every_score_is_evaluated() -> None:
+    probabilities, labels = predictions(31, 2)
+    assert evaluate(probabilities, labels, ["a", "b"]).keys() == SCORES.keys()

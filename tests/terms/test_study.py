@@ -1,0 +1,209 @@
+"""Study files: their claims, and the message that lists their mistakes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from src.compare.formatting import claim_lines, claim_numbers
+from src.errors import UserError
+from src.records.runs import find_runs
+from src.records.variants import Variant, group_runs
+from src.terms.comparison import compare
+from src.terms.study import DEFAULT_STUDY, load_study
+from tests.comparison.runs import make_probabilities, write_run, write_sweep
+
+LABELS = np.arange(101) % 2
+CLAIM: dict[str, Any] = {
+    "claim": "Keras beats none",
+    "source": "a test",
+    "metric": "acc",
+    "direction": "higher",
+    "variants": {"attention": "keras"},
+    "against": {"attention": "none"},
+}
+
+
+def write_study(folder: Path, *claims: Any) -> Path:
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump({"claims": list(claims)}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five seeds of two attentions, of which one is better and less well calibrated."""
+    return write_sweep(tmp_path_factory.mktemp("sweep"), {("lstm", "none"): 0.78, ("lstm", "keras"): 0.95})
+
+
+@pytest.fixture(scope="module")
+def variants(sweep: Path) -> list[Variant]:
+    return group_runs(find_runs([sweep]).runs)
+
+
+def test_the_default_study_is_valid(variants: list[Variant]) -> None:
+    assert len(load_study(DEFAULT_STUDY, variants).claims) == 14
+
+
+def test_without_a_study_claims_about_missing_variants_are_omitted(sweep: Path) -> None:
+    assert [claim.definition.claim for claim in compare([sweep]).claims] == ["Attention beats no attention"]
+    by_claim = {claim.definition.claim: claim for claim in compare([sweep], study=DEFAULT_STUDY).claims}
+    assert len(by_claim) == 14
+    expected = "no variant with encoder=bilstm has a counterpart with encoder=rnn"
+    assert by_claim["BiLSTM beats RNN"].reason == expected
+
+
+@pytest.mark.parametrize(("direction", "verdict"), [("higher", "supported"), ("lower", "not supported")])
+def test_the_direction_of_a_claim_determines_its_verdict(
+    sweep: Path, tmp_path: Path, direction: str, verdict: str
+) -> None:
+    (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"direction": direction})).claims
+    assert (claim.verdict, claim.definition.source) == (verdict, "a test")
+    assert claim_numbers(claim).startswith("+16.76 (+")
+
+
+def test_a_claim_about_calibration_error(sweep: Path, tmp_path: Path) -> None:
+    """All predictions have a confidence of 80 %: the calibration errors are 2 and 15 points."""
+    lower = CLAIM | {"metric": "ece", "direction": "lower"}
+    (claim,) = compare([sweep], study=write_study(tmp_path, lower)).claims
+    assert claim.verdict == "not supported"
+    assert claim_numbers(claim).startswith("+12.87 (+8.55")
+    assert "points of calibration error" in claim_numbers(claim)
+
+
+def test_an_undefined_metric_is_inconclusive(tmp_path: Path) -> None:
+    ones = np.ones(7, dtype=int)
+    for seed in range(5):
+        for attention in ("none", "keras"):
+            folder = tmp_path / f"{attention}{seed}"
+            write_run(folder, make_probabilities(ones, ones > 0), ones, seed=seed, attention=attention)
+    (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | {"metric": "auroc"})).claims
+    assert (claim.verdict, claim.reason) == ("inconclusive", "auroc is not defined on these test texts")
+
+
+def test_a_difference_below_the_threshold_is_negligible(sweep: Path, tmp_path: Path) -> None:
+    (claim,) = compare([sweep], study=write_study(tmp_path, CLAIM | {"negligible": 0.5})).claims
+    assert claim.verdict == "real but negligible"
+
+
+def test_varying_options_select_variants(tmp_path: Path) -> None:
+    for dim, correct in ((8, LABELS > 0), (64, LABELS >= 0)):
+        for seed in range(5):
+            options = {"model.encoder.hidden_dim": dim}
+            write_run(
+                tmp_path / f"{dim}_{seed}", make_probabilities(LABELS, correct), LABELS, seed=seed, options=options
+            )
+    selectors = {"variants": {"hidden_dim": 64}, "against": {"hidden_dim": 8}}
+    (claim,) = compare([tmp_path], study=write_study(tmp_path, CLAIM | selectors)).claims
+    assert claim.verdict == "supported"
+    assert claim_lines(claim)[1].startswith("hidden_dim=64 against hidden_dim=8: +50.50 (")
+
+
+def test_the_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
+    for dim in (64, 256):
+        options = {"model.encoder.hidden_dim": dim}
+        write_run(tmp_path / str(dim), make_probabilities(LABELS, LABELS > 0), LABELS, options=options)
+    documentation = (DEFAULT_STUDY.parents[1] / "docs" / "comparing.md").read_text()
+    path = tmp_path / "study.yaml"
+    path.write_text(documentation.split("```yaml\n")[1].split("```")[0])
+    (claim,) = load_study(path, group_runs(find_runs([tmp_path]).runs)).claims
+    assert (claim.metric, claim.negligible) == ("ece", 0.005)
+
+
+def test_a_choice_outside_conf_is_valid_if_a_run_has_it(tmp_path: Path) -> None:
+    for attention in ("mine", "none"):
+        write_run(tmp_path / attention, make_probabilities(LABELS, LABELS > 0), LABELS, attention=attention)
+    mine = {"variants": {"attention": "mine"}}
+    assert len(compare([tmp_path], study=write_study(tmp_path, CLAIM | mine)).claims) == 1
+
+
+def variants_with(**selector: Any) -> dict[str, Any]:
+    return {"variants": selector}
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"metric": "f1_marco"}, "claims[0].metric: no such metric 'f1_marco'; did you mean f1_macro?"),
+        ({"metric": "accuracy"}, "claims[0].metric: no such metric 'accuracy'; did you mean acc?"),
+        ({"directon": "lower"}, "claims[0].directon: no such key; did you mean direction?"),
+        ({"direction": "up"}, "claims[0].direction: Input should be 'higher' or 'lower'"),
+        ({"source": 7}, "claims[0].source: Input should be a valid string"),
+        ({"claim": "a\nb"}, "claims[0].claim: contains a line break or a control character"),
+        ({"negligible": -1.0}, "claims[0].negligible: Input should be greater than 0"),
+        ({"negligible": float("nan")}, "claims[0].negligible: Input should be a finite number"),
+        (variants_with(), "claims[0].variants: Dictionary should have at least 1 item"),
+        (
+            variants_with(atention="keras"),
+            "variants: no such component or varying option 'atention'; did you mean attention?",
+        ),
+        (variants_with(attention=["keras", "unifrm"]), "no such attention 'unifrm'; did you mean uniform?"),
+        (variants_with(attention={"not": ["bahdanu"]}), "no such attention 'bahdanu'; did you mean bahdanau?"),
+        (
+            variants_with(attention={"nto": ["none"]}),
+            "variants.attention: expects a choice, a list of choices, or",
+        ),
+        (variants_with(attention=None), "variants.attention: expects a choice"),
+        (variants_with(attention=[]), "variants.attention: expects a choice"),
+    ],
+)
+def test_a_mistake_is_reported_with_file_key_and_valid_name(
+    variants: list[Variant], tmp_path: Path, claim: dict[str, Any], message: str
+) -> None:
+    path = write_study(tmp_path, CLAIM | claim)
+    with pytest.raises(UserError) as error:
+        load_study(path, variants)
+    text = str(error.value)
+    assert text.startswith(f"{path} is not a valid study:\n")
+    assert message in text
+    assert len(text.split("\n")) == 2
+    assert "pydantic" not in text
+
+
+def test_all_mistakes_are_reported_together(variants: list[Variant], tmp_path: Path) -> None:
+    path = write_study(tmp_path, CLAIM | {"metric": "auc"}, {**CLAIM, "direction": 1, "sauce": "x"}, "a claim", None)
+    with pytest.raises(
+        UserError,
+        match=r"(?s)claims\[0\].metric(.*)claims\[1\].sauce(.*)claims\[3\]",
+    ):
+        load_study(path, variants)
+
+
+def test_a_long_list_of_mistakes_is_shortened(variants: list[Variant], tmp_path: Path) -> None:
+    path = write_study(tmp_path, *[CLAIM | {"metric": f"auc{number}"} for number in range(99)])
+    with pytest.raises(UserError, match=r"(?s)claims\[19\](.*)\n  and 79 more$"):
+        load_study(path, variants)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"claims: [", "cannot be read as YAML"),
+        (b"", "the file: Input should be a valid dictionary"),
+        (b"claim: []", "claim: no such key; did you mean claims?"),
+        (b"claims: []", "claims: is empty"),
+        (b"\xff\xfe\x00", "cannot be read as YAML"),
+        (b"claims: !!python/object/apply:os.system [ls]", "cannot be read as YAML"),
+        (b"[" * 5000, "cannot be read as YAML"),
+    ],
+    ids=["YAML", "empty", "key", "no claims", "encoding", "tag", "nesting"],
+)
+def test_a_file_without_claims_is_refused(
+    variants: list[Variant], tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as error:
+        load_study(path, variants)
+    assert str(path) in str(error.value)
+    assert message in str(error.value)
+
+
+def test_a_missing_file_is_reported_with_a_suggestion(variants: list[Variant], tmp_path: Path) -> None:
+    path = write_study(tmp_path, CLAIM)
+    with pytest.raises(UserError, match=rf"--study .*studdy.yaml: no such file; did you mean {path}\?"):
+        load_study(tmp_path / "studdy.yaml", variants)
+    with pytest.raises(UserError, match="no such file"):
+        load_study(tmp_path, variants)
